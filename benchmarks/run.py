@@ -1,4 +1,7 @@
-"""Times fairq's commands as whole processes: ``python benchmarks/run.py NAME...`` (names: see README.md)."""
+"""Times fairq's commands as whole processes: ``python benchmarks/run.py NAME...`` (names: see README.md).
+
+With ``--check`` instead of names it tells whether fairq is as fast as it was (see `check`).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import check
 import pools
 from measure import Cost, fairq, middle
 
@@ -184,9 +188,15 @@ def _benchmark(name: str) -> Callable[[str, Path, int], Iterator[Row]] | None:
 def main() -> int:
     """Run the benchmarks named on the command line; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="+", metavar="NAME")
+    parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--repeat", type=int, default=3, help="time each command so often (3); medians are shown")
+    parser.add_argument("--check", action="store_true", help="compare ratios with the committed table")
+    parser.add_argument("--record", action="store_true", help="write that table anew")
     options = parser.parse_args()
+    if options.check or options.record:
+        return check.check() if options.check else check.record()
+    if not options.names:
+        parser.error("name a benchmark, or use --check")
     for name in options.names:
         if _benchmark(name) is None:
             others = "start, submit, userprio-10000, why-100000 or preempt-10000"

@@ -144,6 +144,8 @@ def _pool(sample: Sample) -> None:
         sample.show("slots add, remove, drain", "slots", *words, "--now", NOW + 60)
     sample.show("undo", "undo", "--now", NOW + 70)
     sample.show("status", "status", "--now", NOW + 60)
+    for what in ("usage", "shares"):
+        sample.show(f"plot {what}", "plot", what, "--since", "-1d", "--now", NOW + 86400)
     sample.show("pool check", "pool", "check", "--now", NOW + 60)
     for heading, by in (("report", "user,day"), ("report --by slot", "slot")):
         sample.show(heading, "report", "--by", by, "--since", "-2d", "--now", NOW + 86400)

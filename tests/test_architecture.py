@@ -22,7 +22,7 @@ FILES = {
 ARROWS = {
     "cli": {"steps", "settings", "dumps", "state", "engine", "words"},
     "steps": {"state", "engine", "settings", "dumps", "submitfile", "launch", "words"},
-    "verb": {"steps", "settings"},
+    "verb": {"steps", "settings", "submitfile", "engine"},
     "launch": set(),
     "words": {"engine"},
     "dumps": {"engine"},
@@ -228,7 +228,7 @@ SENTENCES_OF_ERRORS = {"cure", "expected", "hint", "message", "problem", "reason
 
 
 @pytest.mark.parametrize("module", [name for name in FILES if package(name) == "engine"])
-def test_errors_of_the_engine_name_a_situation(module):
+def test_errors_of_the_engine_name_a_case(module):
     """What is wrong and how to mend it is said in `fairq.errors`; the engine gives the facts."""
     for node in ast.walk(tree(module)):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):

@@ -110,7 +110,10 @@ def test_an_empty_queue_is_no_error(run):
     assert not json.loads(run("pool", "--json").out)["exists"]
 
 
-@pytest.mark.parametrize("command", ["queue", "why 1", "userprio", "slots", "log 1", "state history", "state cycles"])
+@pytest.mark.parametrize(
+    "command",
+    ["queue", "why 1", "userprio", "slots", "log 1", "state history", "state cycles", "history", "status", "report"],
+)
 def test_a_named_state_that_does_not_exist_is_an_error_for_what_reads(run, state, command):
     ended = run("--state", state, *command.split())
     assert (ended.code, ended.out) == (102, "")

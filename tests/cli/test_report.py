@@ -148,7 +148,7 @@ def test_the_table_says_its_ends_with_their_offsets(fairq: Run) -> None:
         (["--since", "2026-10-02", "--until", "2026-10-01"], "--since is not before --until"),
     ],
 )
-def test_wrong_use_is_told(run: Run, state: Path, words: list[str], said: str) -> None:
-    ended = run("--state", state, "report", *words)
+def test_wrong_use_is_told(run: Run, words: list[str], said: str) -> None:
+    ended = run("report", *words)
     assert ended.code == 2
     assert said in ended.err

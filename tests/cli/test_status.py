@@ -51,11 +51,10 @@ def test_the_document_has_all_of_it(fairq: Run) -> None:
     assert [one["submitter"] for one in found["submitters"]] == ["anna@x", "bert@x", "carl@x"]
 
 
-def test_an_empty_pool_has_a_status_too(run: Run, state: Path) -> None:
-    ended = run("--state", state, "status")
+def test_an_empty_pool_has_a_status_too(run: Run) -> None:
+    ended = run("status")
     assert ended.code == 0
     assert "Last cycle  none; 'fairq negotiate' holds one" in ended.out
-    assert not state.exists()
 
 
 def test_the_queue_of_one_user(fairq: Run) -> None:

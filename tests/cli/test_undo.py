@@ -55,6 +55,16 @@ def test_a_change_of_jobs_is_taken_back(run, at, state: Path, change: str):
     assert run("--state", state, "state", "check").code == 0
 
 
+def test_a_removal_that_is_taken_back_is_no_end(run, at, state: Path):
+    at(0, "submit", "--count", 3, "--", "/bin/true")
+    at(1, "remove", "1.2")
+    at(2, "remove", "1.0-1")
+    assert at(3, "undo").code == 0
+    assert [ad["ProcId"] for ad in json.loads(run("--state", state, "history", "--json").out)] == [2]
+    at(4, "remove", "1.0")
+    assert len(json.loads(run("--state", state, "history", "--json").out)) == 2
+
+
 def test_a_submission_is_taken_back_unless_its_jobs_have_run(run, at, state: Path):
     at(0, "submit", "--count", 9, "--", "/bin/true")
     assert at(1, "undo").code == 0
@@ -129,6 +139,7 @@ class TestUserprio:
             for field in ("priority_factor", "ceiling", "floor", "begin_usage_time", "last_usage_time"):
                 assert getattr(one, field) == getattr(two, field)
             assert (one.factor_lease, one.ceiling_lease) == (None, None)
+        assert run("--state", edited, "state", "check").out == ""
 
     def test_edits_of_other_values_do_not_depend_on_each_other(self, run, both):
         state = both[0]

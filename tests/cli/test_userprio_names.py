@@ -110,6 +110,12 @@ class TestJobs:
         assert run("--state", state, "why", "bob").code == 0
         assert json.loads(run("--state", state, "hold", "bob", "--json").out)["jobs"] == 2
 
+    def test_the_ended_jobs_of_a_user_are_those_of_all_groups(self, run, state: Path, queue):
+        run("--state", state, "remove", "--all")
+        for words in (["bob"], ["--user", "bob"]):
+            shown = run("--state", state, "history", *words, "--af", "ClusterId").out
+            assert sorted(shown.split()) == ["1", "2"]
+
     def test_a_change_refuses_a_user_of_two_domains(self, run, state: Path, queue):
         queue("bob@there")
         ended = run("--state", state, "remove", "bob")

@@ -68,7 +68,7 @@ def test_below_half_a_slot_the_square_root_rule_does_not_hold(run, pool: Path):
         (["--target", "x.alice=60%", "--target", "x.bob=60%"], 109, "more than 100 %"),
         (["--target", "x.alice=0"], 110, "this is no share"),
         (["--target", "eve=10%"], 26, "give a submitter with jobs"),
-        (["--apply"], 2, "go with --target"),
+        (["--apply"], 2, "need --target"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_reason(run, pool: Path, words: list[str], code: int, said: str):

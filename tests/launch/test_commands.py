@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -59,7 +60,7 @@ def test_run_says_what_is_left(pool):
     pool.slots(1, "--memory", "1GB")
     pool.submit("true", "--request-memory", "2GB")
     ended = pool("run", "--until-idle")
-    assert (ended.code, "1 idle job left that no free slot takes" in ended.err) == (0, True)
+    assert (ended.code, "1 idle job left that fit no free slot" in ended.err) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -231,3 +232,24 @@ def test_whoever_submits_at_a_terminal_hears_once_that_nothing_starts_jobs(pool)
         return b"no launcher: fairq matches jobs, but starts none" in printed
 
     assert [told(), told()] == [True, False]
+
+
+def test_run_notices_a_submit_that_comes_in_the_middle_of_a_turn(pool, fairq):
+    """A log that is locked keeps the turn busy after its match."""
+    pool.slots(2)
+    log = pool.work / "log"
+    log.touch()
+    descriptor = os.open(log, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    pool.submit("exec sleep 600", "--log", log)
+    runner = subprocess.Popen(
+        [sys.executable, "-m", "fairq", "-q", "run", "--state", str(pool.state), "--every", "10m"]
+    )
+    try:
+        until(lambda: any(pool.runs.glob("*/begun")), "the start of the first job")
+        pool.submit("touch second")
+        until((pool.work / "second").exists, "the start of the second job")
+    finally:
+        runner.kill()
+        runner.wait()
+        os.close(descriptor)

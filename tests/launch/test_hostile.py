@@ -108,7 +108,7 @@ def test_a_job_that_fills_the_disk_ends_and_the_pool_goes_on(pool, tmp_path):
 
 def test_a_job_that_stops_its_supervisor_can_be_removed(pool):
     pool.slots(1)
-    pool.submit("echo $$ > pid; kill -STOP $PPID; exec sleep 600")
+    pool.submit("sleep 0.3; kill -STOP $PPID; echo $$ > pid; exec sleep 600")
     pool.turn()
     job = pool.pid_in("pid")
     pool.done("remove", "1.0")

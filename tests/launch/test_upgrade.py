@@ -12,9 +12,9 @@ from fairq.state.schema import MIGRATIONS
 FILES = sorted(ZOO.glob("schema*"), key=lambda directory: int(directory.name.removeprefix("schema")))
 
 
-def test_there_is_a_running_pool_of_every_schema() -> None:
+def test_there_is_a_running_pool_of_the_first_and_of_todays_schema() -> None:
     """``python -m tests.launch.zoo`` makes that of a new one."""
-    assert [file.name for file in FILES] == [f"schema{number}" for number in range(FIRST, len(MIGRATIONS) + 1)]
+    assert (FILES[0].name, FILES[-1].name) == (f"schema{FIRST}", f"schema{len(MIGRATIONS)}")
 
 
 @pytest.mark.parametrize("former", FILES, ids=lambda file: file.name)

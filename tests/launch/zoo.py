@@ -1,4 +1,4 @@
-"""For every schema since jobs run: a state with jobs that were running, and what their supervisors had written.
+"""For the schemas since jobs run: a state with jobs that were running, and what their supervisors had written.
 
 ``python -m tests.launch.zoo`` adds that of today's schema, before its release; an old one is never made anew.
 """

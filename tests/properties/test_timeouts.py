@@ -10,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.broker_rules import RULES
 
-from fairq.engine.brokerage.timeouts.job import ACTIVE, ENDED, IN_DEFINED_TABLE, JobQueue, PandaJob
+from fairq.engine.brokerage.timeouts.job import ACTIVE, IN_DEFINED_TABLE, JobQueue, PandaJob
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.table import ORDER
+
+ENDED = frozenset({"finished", "failed", "cancelled", "closed"})
+"""States that a job does not leave any more."""
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0

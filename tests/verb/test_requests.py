@@ -153,6 +153,59 @@ def test_what_others_may_not_changes_nothing(pool: Pool, verb: str, arguments: d
     assert pool.state.read_bytes() == before
 
 
+AD = {
+    "MyType": "Job",
+    "Cmd": "/bin/true",
+    "RequestCpus": 1,
+    "Requirements": "/Expr(TARGET.Cpus >= 1)/",
+    "NiceUser": False,
+}
+
+
+def group(first: int = 0, last: int = 2, **changed: Any) -> dict[str, Any]:
+    made = {"first": first, "last": last, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
+    return {**made, **changed}
+
+
+def jobs_of(*groups: dict[str, Any], **ad: Any) -> dict[str, Any]:
+    return {"ads": [{**AD, **ad}], "groups": list(groups) or [group()], "cluster": None}
+
+
+def test_jobs_are_queued_as_the_asker(pool: Pool, run):
+    out = {"Out": "out.$(ProcId)"}
+    several = jobs_of(group(), group(3, 3, reason="later", priority=4), group(4, 9, own={"Args": "x"}, template=out))
+    assert ask(pool, "bob", "submit", 1, **several) == {"cluster": 3, "jobs": 10, "warnings": []}
+    ads = json.loads(run("--state", pool.state, "queue", "3", "--json").out)
+    assert {(ad["Owner"], ad["User"]) for ad in ads} == {("bob", "bob@lab")}
+    assert [ad["JobStatus"] for ad in ads] == [1] * 3 + [5] + [1] * 6
+    assert ads[9]["Out"] == "out.9"
+    assert ask(pool, "bob", "submit", 2, **{**jobs_of(), "cluster": 4})["cluster"] == 4
+    assert ask(pool, "bob", "undo", 3, number=None)["change"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        jobs_of(Owner="ann"), jobs_of(owner="ann"), jobs_of(User="ann@lab"), jobs_of(AccountingGroup="ann"),
+        jobs_of(accountinggroup="ann"), jobs_of(AccountingGroup="fresh.bob"), jobs_of(AccountingGroup="bob@elsewhere"),
+        jobs_of(JobStatus=2), jobs_of(ClusterId=1), jobs_of(RemoteHost="a"), jobs_of(CMD="/bin/false"),
+        jobs_of(**{"a b": 1}), jobs_of(group(own={"cmd": "/bin/false"})),
+        jobs_of(A=[1]), jobs_of(A={"B": 1}), jobs_of(A="\0"), jobs_of(A="x" * 70_000), jobs_of(A="/Expr(1 +)/"),
+        jobs_of(A="/Expr(" + "(" * 500 + "1" + ")" * 500 + ")/"), jobs_of(group(1, 2)), jobs_of(group(0, -1)),
+        jobs_of(group(), group(2, 4)), jobs_of(group(0, 2**31)), jobs_of(group(ad=1)), jobs_of(group(ad=-1)),
+        jobs_of(group(more=1)), jobs_of(group(own={"Owner": "ann"})), jobs_of(group(own={"AccountingGroup": "ann"})),
+        jobs_of(group(template={"AccountingGroup": "a$(ProcId)"})), jobs_of(group(template={"Out": "same"})),
+        jobs_of(group(priority=2**40)), jobs_of(group(reason=1)), {**jobs_of(), "cluster": 9}, {**jobs_of(), "ads": []},
+        {**jobs_of(), "groups": []}, {**jobs_of(), "owner": "ann"}, {"ads": [AD], "groups": [group()]},
+    ],
+)  # fmt: skip
+def test_jobs_of_others_and_ads_of_another_form_are_refused(pool: Pool, wrong: dict[str, Any]):
+    before = pool.state.read_bytes()
+    with pytest.raises(FairqError):
+        ask(pool, "bob", "submit", **wrong)
+    assert pool.state.read_bytes() == before
+
+
 def test_a_request_that_comes_twice_is_fulfilled_once(pool: Pool):
     ask(pool, "bob", "prio", 9, jobs=["2"], value=1, relative=True)
     before = pool.state.read_bytes()

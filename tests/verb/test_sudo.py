@@ -273,6 +273,20 @@ def test_a_slow_caller_has_no_lock_and_one_who_kills_sudo_leaves_nothing(verb: P
     assert call(verb, "fqtbob", document("prio", jobs=["2.7"], value=4, relative=False)).returncode == 0
 
 
+def test_jobs_are_queued_as_who_asks(verb: Path):
+    shown = {"MyType": "Job", "Cmd": "/bin/true", "RequestCpus": 1}
+    group = {"first": 0, "last": 99, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
+    ended = call(verb, "fqteve", document("submit", ads=[shown], groups=[group], cluster=None))
+    assert answer(ended)["done"] == {"cluster": 4, "jobs": 100, "warnings": []}
+    refused = call(verb, "fqteve", document("submit", ads=[{**shown, "Owner": "fqtann"}], groups=[group], cluster=None))
+    assert refused.returncode == 106
+    from fairq.state import jobs
+    from fairq.state.connection import reading
+
+    with reading(verb.parent / "pool" / "pool.db") as opened:
+        assert [(job.owner, job.submitter) for job in jobs.select(opened, cluster=4)] == [("fqteve", "fqteve@lab")]
+
+
 def test_a_repeat_is_recognised_and_many_at_once_lose_nothing(verb: Path):
     entry = pwd.getpwnam("fqtann")
     assert call(verb, "fqtann", document("prio", serial=7, jobs=["1.8"], value=0, relative=False)).returncode == 0

@@ -96,7 +96,7 @@ def history(
         exit_code=code,
         failed=exit_ is not None and code is None,
     )
-    found = Past(invocation.state_path, wanted_jobs(wanted, parse_targets(jobs or ())))
+    found = Past(invocation.existing_state, wanted_jobs(wanted, parse_targets(jobs or ())))
     view = _view(invocation, found, output, limit, procs=procs, long=long)
     emit(view, output)
 

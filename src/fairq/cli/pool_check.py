@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,10 +10,22 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now, duration_of
 from fairq.cli.output import Column, Report, Table, View, emit
-from fairq.errors.report import PoolFaultError
+from fairq.errors.report import MailSettingError, PoolFaultError
 from fairq.quantities import shown_duration
 
+if TYPE_CHECKING:
+    from fairq.steps.pool.check import Finding
+
 _LONGEST = 900
+
+
+def _mail(invocation: Invocation, found: list[Finding]) -> None:
+    from fairq.steps.pool.trouble import tell_trouble
+
+    if not invocation.settings["mail.command"]:
+        raise MailSettingError
+    for problem in tell_trouble(invocation.state_path, invocation.settings, found):
+        invocation.note(problem)
 
 
 def add_check(app: App) -> None:
@@ -24,6 +36,7 @@ def add_check(app: App) -> None:
         examples="""
             fairq pool check                   # each check, good or with its cure
             fairq pool check -q || mail ...    # the exit code tells a monitor
+            fairq -q pool check --mail         # as cron runs it: each fault is mailed once
             fairq pool check --max-age 1h      # cycles are an hour apart
         """,
     )
@@ -39,16 +52,26 @@ def add_check(app: App) -> None:
                 help=f"Longest time since the last cycle [default: {shown_duration(_LONGEST)}].",
             ),
         ] = None,
+        mail: Annotated[
+            bool,
+            typer.Option("--mail", help="Mail new faults and those that are over to mail.administrator."),
+        ] = False,
         now: Now = None,
     ) -> None:
         """Check that the pool works: settings, state, clock, last cycle, cron, lock, disk, launcher.
 
         The exit code is 0 if all is good, 114 if a check failed. With -q, only the failed checks are shown.
+
+        With --mail, nothing is printed. Each fault is mailed once, and once more when it is over, by mail.command. If
+        the settings cannot be read, the faults are printed.
         """
         from fairq.steps.pool.check import FAULT, check_pool
 
         found = check_pool(invocation.state_path, lambda: invocation.settings, invocation.now(now), max_age or _LONGEST)
         failed = sum(one.status == FAULT for one in found)
+        if mail and not any(one.name == "settings" and one.status == FAULT for one in found):
+            _mail(invocation, found)
+            raise typer.Exit(PoolFaultError.exit_code if failed else 0)
         records: list[dict[str, Any]] = [
             {"check": one.name, "status": one.status, "detail": one.detail, "cure": one.cure}
             for one in found
@@ -56,7 +79,7 @@ def add_check(app: App) -> None:
         ]
         columns = [
             Column("CHECK", "check"),
-            Column("STATUS", "status", None, "left", lambda one: "red" if one["status"] == FAULT else ""),
+            Column("STATUS", "status", align="left", colour=lambda one: "red" if one["status"] == FAULT else ""),
             Column("DETAIL", "detail"),
         ]
         if failed:

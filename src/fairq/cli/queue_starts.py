@@ -23,7 +23,7 @@ def starts_view(invocation: Invocation, found: Queue, output: Output, limit: int
     """Return the idle jobs of *found* with their starts; *procs*: each on its own line."""
     from fairq.steps.simulate.starts import starts
 
-    forecast = starts(invocation.state_path, invocation.settings, found.now)
+    forecast = starts(invocation.existing_state, invocation.settings, found.now)
     each = procs or output.format != "table"
     records = list(islice(_records(found, forecast, each=each), limit))
     columns = [

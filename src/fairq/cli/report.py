@@ -80,7 +80,13 @@ def report(
     time = invocation.now(now)
     begin, end = _window(since, until, month, time)
     found = step(
-        invocation.state_path, invocation.settings, _dimensions(by), begin, end, top=top, wanted=_wanted(user, group)
+        invocation.existing_state,
+        invocation.settings,
+        _dimensions(by),
+        begin,
+        end,
+        top=top,
+        wanted=_wanted(user, group),
     )
     for note in found.notes:
         invocation.note(note)

@@ -10,6 +10,7 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import duration_of
 from fairq.cli.output import Output, emit
+from fairq.errors.base import UsageError
 
 app = App()
 
@@ -19,13 +20,17 @@ app = App()
         fairq simulate lcg.swf.gz --slots 1000                            # the settings in use
         fairq simulate lcg.swf.gz --slots 1000 --policy fifo --policy current   # against first come, first served
         fairq simulate jobs.csv --slots 10x64c256g --policy now=site.toml --policy new=draft.toml
+        fairq simulate --history --policy current --policy new=draft.toml    # this pool's own past
         fairq simulate lcg.swf.gz --slots 2000 --from 1d --until 8d --json
     """
 )
 def simulate(
     invocation: Invocation,
     output: Output,
-    trace: Annotated[str, typer.Argument(metavar="TRACE", help="Log of jobs: SWF, plain or gzip, or CSV; - is stdin.")],
+    trace: Annotated[
+        str | None, typer.Argument(metavar="[TRACE]", help="Log of jobs: SWF, plain or gzip, or CSV; - is stdin.")
+    ] = None,
+    history: Annotated[bool, typer.Option("--history", help="Use the jobs of this state that have ended.")] = False,
     policy: Annotated[
         list[str] | None,
         typer.Option("--policy", metavar="NAME=FILE", help="Settings to simulate; fifo and current need no FILE."),
@@ -74,7 +79,10 @@ def simulate(
 
     TRACE is a log in the Standard Workload Format, or CSV with the columns submit and run (seconds, or ISO times for
     submit) and optionally user, group, cpus, memory, limit, priority and status. The jobs arrive as in the trace. At
-    every --every, the simulation runs the cycle of fairq negotiate. Nothing is stored, and the state is not read.
+    every --every, the simulation runs the cycle of fairq negotiate. Nothing is stored.
+
+    With --history, the jobs are those of the state that have ended, each as long as its last run. The slots are those
+    of the state, unless --slots is given.
 
     A policy is a settings file, or an HTCondor configuration. current is the settings in use. fifo is the same with all
     jobs charged to one submitter: first come, first served. Equal factors are not fifo, but fair share by user. If
@@ -101,7 +109,10 @@ def simulate(
     from fairq.steps.simulate.replay import replay
 
     options = Options(slots, every, first, until, shake, seed, factor or ())
-    plan = prepare(trace, policy or [], options, invocation.settings, invocation.environment)
+    if (trace is None) is not history:
+        raise UsageError(message="what to simulate is not clear; name a trace, or give --history")
+    past = invocation.existing_state if trace is None else None
+    plan = prepare(trace or past or "", policy or [], options, invocation.settings, invocation.environment)
     for reason, count in sorted(plan.trace.skipped.items()):
         invocation.note(f"skipped {count} of the trace: {reason}")
     for warning in plan.warnings:

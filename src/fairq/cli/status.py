@@ -50,7 +50,7 @@ def status(
     """
     from fairq.steps.reports.standing import standing
 
-    found = standing(invocation.state_path, invocation.settings, invocation.now(now))
+    found = standing(invocation.existing_state, invocation.settings, invocation.now(now))
     emit(_view(found, limit if output.format == "table" else None), output)
 
 

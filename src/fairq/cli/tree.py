@@ -40,6 +40,7 @@ REGISTRY: dict[str, Entry] = {
     "broker": Entry("fairq.cli.broker", "PanDA's brokerage: assign tasks to queues and explain why."),
     "undo": Entry("fairq.cli.undo", "Take back a change."),
     "report": Entry("fairq.cli.report", "Show who used what: by user, group, slot, day, month."),
+    "plot": Entry("fairq.cli.plot", "Draw use, shares, priorities or the queue."),
     "metrics": Entry("fairq.cli.metrics", "Print metrics of the pool for Prometheus."),
     "config": Entry("fairq.cli.config", "Show, change, check and import settings."),
     "import": Entry("fairq.cli.import_", "Import slots, jobs, accounting, or a whole state."),

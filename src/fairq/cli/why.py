@@ -21,6 +21,7 @@ app = App()
 
 @app.command(
     examples="""
+    fairq why                             # why jobs wait: all idle jobs together
     fairq why 7.0                         # why this job is idle, and what would let it run
     fairq why 7                           # the same for the first job of a cluster that stays idle
     fairq why 7.0 --slot slot1@node12     # one job and one slot, both sides clause by clause
@@ -34,8 +35,9 @@ def why(
     invocation: Invocation,
     output: Report,
     subject: Annotated[
-        str, typer.Argument(metavar="SUBJECT", help="Job (7.0, 7.0@SCHEDD), cluster (7), submitter, or group.")
-    ],
+        str | None,
+        typer.Argument(metavar="[SUBJECT]", help="Job (7.0, 7.0@SCHEDD), cluster (7), submitter, or group."),
+    ] = None,
     slot: Annotated[
         str | None,
         typer.Option("--slot", metavar="NAME", help="Compare the job with this slot [NAME or 'NAME<ADDRESS>']."),
@@ -44,6 +46,9 @@ def why(
     now: Now = None,
 ) -> None:
     """Explain why a job waits, or what a submitter or a group is entitled to and gets.
+
+    Without SUBJECT, the command shows the reasons of all idle jobs, with the number of jobs, and what would help the
+    largest kind of job under each reason.
 
     The command runs a negotiation cycle on the current state and stores nothing. It also works on an imported pool.
 
@@ -71,13 +76,19 @@ def why(
     """
     from fairq.steps.why.answer import why as step
 
-    if slot is not None and not subject[:1].isdigit():
+    if slot is not None and not (subject or "")[:1].isdigit():
         raise UsageError(message="--slot needs a job; name a job (7.0), or leave out --slot")
-    document = step(invocation.existing_state, invocation.settings, subject, invocation.now(now), slot, compare=compare)
-    tables = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group}[document["kind"]](document)
+    if compare and subject is None:
+        raise UsageError(message="--compare needs a subject; name a job, a submitter or a group")
+    time = invocation.now(now)
+    path = invocation.existing_state
+    document = step(path, invocation.settings, subject, time, slot, compare=compare, ahead=slot is None)
+    tables = _TABLES[document["kind"]](document)
     if compare:
         tables.append(comparison_table(document["compare"]))
     text = document["summary"]
+    if document.get("too_large"):
+        text = f"job {document['subject']} cannot run. {document['advice'][0]}"
     if document["kind"] != "submitter":
         text = text[:1].upper() + text[1:]
     emit(View(text="\n".join([text, *_details(document)]), tables=tables, document=document, main=0), output)
@@ -103,6 +114,8 @@ def _details(document: dict[str, Any]) -> list[str]:
         )
     if document.get("unknown_group"):
         lines.append(f"Its {document['unknown_group']}.")
+    if document.get("advice") and not document["too_large"]:
+        lines += document["advice"]
     if document.get("start") is not None:
         lines.append(start_sentence(document["start"]))
     lines += map(overrun_sentence, document.get("overruns", ()))
@@ -124,6 +137,10 @@ def _job(document: dict[str, Any]) -> list[Table]:
         Table(_ENTITLED, [document["submitter_state"]], title="Submitter"),
         _table(document, "groups", "Quotas of its group and the groups above", _QUOTAS),
     ]
+
+
+def _pool(document: dict[str, Any]) -> list[Table]:
+    return [_table(document, "reasons", "Reasons, most jobs first", _REASONS)]
 
 
 def _pair(document: dict[str, Any]) -> list[Table]:
@@ -199,6 +216,16 @@ _QUOTAS = [
     Column("In Use", "used", _short),
     Column("After", "used_after", _short),
     Column("Subtree Use", "subtree_used", _short),
+]
+_TABLES = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group, "pool": _pool}
+"""The tables of every kind of answer."""
+
+_REASONS = [
+    Column("Jobs", "jobs"),
+    Column("Reason", "reason"),
+    Column("Submitters", "submitters", lambda found: ", ".join(f"{name} ({n})" for name, n in [*found.items()][:3])),
+    Column("Example", "example", None, "left"),
+    Column("Would Help", "would_help", lambda value: value or ""),
 ]
 _CLAUSES = [
     Column("Side", "side"),

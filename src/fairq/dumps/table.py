@@ -68,11 +68,6 @@ def records_of(table: Table, known: Container[str]) -> Numbered:
     return ((f"record {number}", record) for number, record in enumerate(found, 1))
 
 
-def read_table(source: Source, known: Container[str]) -> Numbered:
-    """Yield the records of *source*, as `parse_table` and `records_of` do."""
-    return records_of(parse_table(source), known)
-
-
 def _json(name: str, text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_not_a_number, object_pairs_hook=_object)

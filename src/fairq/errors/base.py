@@ -21,15 +21,15 @@ _SENTENCES = frozenset(
 
 
 def sentences(**by_field: str) -> Mapping[str, str]:
-    """Return the sentences of a `Situation`, by the field of the template that each one fills."""
+    """Return the sentences of an `ErrorCase`, by the field of the template that each one fills."""
     return MappingProxyType(by_field)
 
 
-class Situation(Enum):
+class ErrorCase(Enum):
     """What went wrong, where one class of errors has several sentences for it.
 
     A value is made by `sentences`; names in braces in a sentence stand for the facts that the error is
-    raised with. Code without words of its own, as the engine, names the situation and gives the facts.
+    raised with. Code without words of its own, as the engine, names the case and gives the facts.
     """
 
 
@@ -39,14 +39,14 @@ class FairqError(Exception):
     exit_code: ClassVar[int] = 1
     summary: ClassVar[str] = "An error without a code of its own; the message explains it"
 
-    def __init__(self, situation: Situation | None = None, /, **fields: Any) -> None:
-        """Fill the template from *fields*, and from the sentences of a *situation* that has some.
+    def __init__(self, case: ErrorCase | None = None, /, **fields: Any) -> None:
+        """Fill the template from *fields*, and from the sentences of a *case* that has some.
 
         Of a long value in *fields* the message quotes the beginning and the end.
         """
-        if situation is not None:
-            fields |= {name: filled(sentence, fields, _SENTENCES) for name, sentence in situation.value.items()}
-        self.situation = situation
+        if case is not None:
+            fields |= {name: filled(sentence, fields, _SENTENCES) for name, sentence in case.value.items()}
+        self.case = case
         self.fields = fields
         super().__init__(filled(" ".join((type(self).__doc__ or "").split()), fields, _SENTENCES))
 
@@ -218,7 +218,7 @@ class InvalidNumberError(FairqError):
     summary = "A number is invalid"
 
 
-class SubmitterName(Situation):
+class SubmitterName(ErrorCase):
     """Why a job cannot be charged to anybody."""
 
     MISSING = sentences(what="the owner of a job", expected="add AccountingGroup, Owner or User to the ad")

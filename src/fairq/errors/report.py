@@ -22,6 +22,14 @@ class PlotPackageError(FairqError):
     summary = "Matplotlib is not installed"
 
 
+class MailSettingError(FairqError):
+    """nothing can be mailed: mail.command is not set; run 'fairq config set mail.command "mail -s {{subject}} \
+    {{to}}"'"""
+
+    exit_code = 115
+    summary = "A mail was asked for, and no command for mail is set"
+
+
 class PoolFaultError(FairqError):
     """{failed} of {checks} checks failed; see the cure of each above"""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.errors.base import FairqError, Situation, sentences
+from fairq.errors.base import ErrorCase, FairqError, sentences
 
 
 class UnknownShareGroupError(FairqError):
@@ -43,7 +43,7 @@ class TaskQueueDumpError(FairqError):
 # 64-69, 76-79: DIRAC's scheme
 
 
-class ShareSetting(Situation):
+class ShareSetting(ErrorCase):
     """What is wrong with settings of shares, corrections, limits or delays."""
 
     UNKNOWN_GROUP = sentences(reason="Group = {group} is not a configured group", cure="known are: {known}")
@@ -75,7 +75,7 @@ class ShareCorrectionError(FairqError):
     summary = "The share corrections are configured wrongly"
 
 
-class DiracFailure(Situation):
+class DiracFailure(ErrorCase):
     """Where DIRAC divides by zero, or finds something that it cannot use."""
 
     CORRECTOR_REMOVED = sentences(
@@ -125,7 +125,7 @@ class DiracStopsError(FairqError):
     summary = "The rules dirac fail at a point where DIRAC itself fails"
 
 
-class JobRequirement(Situation):
+class JobRequirement(ErrorCase):
     """What is wrong with a requirement of a job."""
 
     BLANK = sentences(problem="blank; DIRAC refuses such a job", cure="leave {what} out")
@@ -145,7 +145,7 @@ class JobRequirementError(FairqError):
     summary = "A job has an invalid requirement"
 
 
-class PilotDescription(Situation):
+class PilotDescription(ErrorCase):
     """What is wrong with the description of a pilot."""
 
     NO_SITE = sentences(reason="it is missing", cure="name the site that the pilot runs at")

@@ -24,6 +24,9 @@ from fairq.launch.supervisor import cgroup, record
 _PATIENCE = 5.0
 """Seconds that the next run may take to begin before the others' turn goes on; it may begin afterwards."""
 
+_LEFT: list[subprocess.Popen[bytes]] = []
+"""Warm processes that outlive their launcher: they end when every run has begun, which a hung file system delays."""
+
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.launch.supervisor.main import main; main()"
 _SOURCE = Path(__file__).parent.parent.parent
 
@@ -116,9 +119,10 @@ class Local:
                 if stream is not None:
                     with suppress(OSError):
                         stream.close()
-            # It ends when every run has begun, which one on a file system that hangs does not soon.
-            with suppress(subprocess.TimeoutExpired):
+            try:
                 warm.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                _LEFT.append(warm)
 
     def _look(self, run: str, known: Started | None) -> Look:
         place = self._directory / run

@@ -11,6 +11,7 @@ from fairq.settings.broker_keys import BROKER
 from fairq.settings.history_keys import HISTORY
 from fairq.settings.key import HTCONDOR, Key, macro, own
 from fairq.settings.launch_keys import LAUNCH
+from fairq.settings.mail_keys import MAIL
 from fairq.settings.metrics_keys import METRICS
 from fairq.settings.pool_keys import POOL
 from fairq.settings.rule_points.htcondor import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
@@ -233,6 +234,7 @@ KEYS: tuple[Key, ...] = (
     *HISTORY,
     *POOL,
     *METRICS,
+    *MAIL,
     *_GROUPS,
     *_LIMITS,
     *SHARES,

@@ -48,6 +48,15 @@ def add(state: State, ended: Iterable[EndedJob]) -> None:
     )
 
 
+def take_back(state: State, schedd: str, cluster: int, procs: tuple[int, int], status: int, end: int) -> None:
+    """Delete what says that the first to the last of *procs* left at *end* with *status*: they are back."""
+    state.connection.execute(
+        "DELETE FROM ended_job WHERE schedd = ? AND cluster = ? AND first_proc >= ? AND last_proc <= ? AND status = ? "
+        "AND end_time = ?",
+        (schedd, cluster, *procs, status, end),
+    )
+
+
 def load_all(state: State) -> list[EndedJob]:
     """Return every ended job, in the order in which they left."""
     return list(map(_record, state.connection.execute(f"SELECT {_COLUMNS} FROM ended_job ORDER BY id")))
@@ -75,14 +84,6 @@ def count(state: State, wanted: Wanted) -> int:
     return int(state.connection.execute(query, values).fetchone()[0])
 
 
-def take_back(state: State, schedd: str, cluster: int, first_proc: int, last_proc: int) -> None:
-    """Delete what was recorded of a range of procs, which are in the queue again."""
-    state.connection.execute(
-        "DELETE FROM ended_job WHERE cluster = ? AND schedd = ? AND first_proc >= ? AND last_proc <= ?",
-        (cluster, schedd, first_proc, last_proc),
-    )
-
-
 def forget(state: State, before: int, limit: int) -> None:
     """Delete at most *limit* jobs that ended before a time, the oldest first, and the ads that only they used."""
     found = state.connection.execute(
@@ -105,7 +106,9 @@ def _condition(wanted: Wanted) -> tuple[str, list[Any]]:
         test("end_time >= ?", wanted.since)
     if wanted.until is not None:
         test("end_time < ?", wanted.until)
-    for column in ("owner", "submitter", "status", "exit_code"):
+    if wanted.owner is not None:
+        test(_OF_USER, wanted.owner, wanted.owner)
+    for column in ("submitter", "status", "exit_code"):
         value = getattr(wanted, column)
         if value is not None:
             test(f"{column} = ?", value)
@@ -116,13 +119,17 @@ def _condition(wanted: Wanted) -> tuple[str, list[Any]]:
     if wanted.failed:
         test("(signal IS NOT NULL OR exit_code <> 0)")
     if wanted.jobs or wanted.people:
-        people = [f"{'submitter' if '@' in name else 'owner'} = ?" for name in wanted.people]
+        people = ["submitter = ?" if "@" in name else _OF_USER for name in wanted.people]
         tests.append("(" + " OR ".join([*repeat(_ONE_JOB, len(wanted.jobs)), *people]) + ")")
         for cluster, first, last, schedd in wanted.jobs:
             values += [cluster, last, last, first, first, schedd, schedd]
-        values += wanted.people
+        for name in wanted.people:
+            values += [name] if "@" in name else [name, name]
     return (f" WHERE {' AND '.join(tests)}" if tests else ""), values
 
+
+_OF_USER = "(owner = ? OR instr('.' || submitter, '.' || ? || '@') > 0)"
+"""Jobs of a user, whatever the domain and the group they are charged to."""
 
 _ONE_JOB = (
     "(cluster = ? AND (? IS NULL OR first_proc <= ?) AND (? IS NULL OR last_proc >= ?) AND (? IS NULL OR schedd = ?))"

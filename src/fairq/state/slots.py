@@ -150,6 +150,11 @@ def remove(state: State, numbers: Iterable[int]) -> list[Claim]:
     return lost
 
 
+def draining_names(state: State) -> list[str]:
+    """Return the names of the slots that are being drained, in pool order."""
+    return [name for (name,) in state.connection.execute("SELECT name FROM slot WHERE draining ORDER BY id")]
+
+
 def set_draining(state: State, names: Iterable[str], draining: bool) -> int:
     """Begin or end the draining of the slots of these names; return how many slots there are of them."""
     changed = state.connection.executemany(

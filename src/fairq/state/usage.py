@@ -158,3 +158,12 @@ def differences(state: State) -> list[tuple[str, float, float]]:
         "GROUP BY name ORDER BY name"
     ).fetchall()
     return [(name, one, other) for name, one, other in found if abs(one - other) > max(0.5, 1e-9 * abs(one))]
+
+
+def between(state: State, since: int, until: int) -> list[UsageRow]:
+    """Return the buckets that begin from *since* to *until* (not included), oldest first."""
+    found = state.connection.execute(
+        f"SELECT start, name, {', '.join(_SUMS)} FROM usage WHERE start >= ? AND start < ? ORDER BY start, name",
+        (since, until),
+    )
+    return [UsageRow(*row) for row in found]

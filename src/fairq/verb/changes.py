@@ -18,6 +18,7 @@ from fairq.verb.document import Request, members, text
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+    from fairq.submitfile import Submission
 
 _MOST_WORDS = 10_000
 _LARGEST = 2**31 - 1
@@ -29,10 +30,11 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The pool that the account owns: its *state*, and the *settings* of its site file."""
+    """The pool that the account owns: its *state*, the *settings* of its site file, and the name of its *host*."""
 
     state: Path
     settings: Settings
+    host: str = "localhost"
 
 
 def make(pool: Pool, actor: Actor, request: Request) -> Answer:
@@ -105,7 +107,26 @@ def _edit(editor: Editor, edit: dict[str, Any]) -> Edited:
     return ways[kind]()
 
 
+def _submit(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    """Queue jobs as the asker; ads that name the cluster are of no use if another cluster is next by now."""
+    from fairq.steps.jobs.submit import queue
+    from fairq.verb.submission import submission_of
+
+    given = _exactly(arguments, {"ads", "groups", "cluster"})
+    expected = None if given["cluster"] is None else _whole(given["cluster"])
+    made = submission_of(given)
+
+    def remade(cluster: int) -> Submission:
+        if expected not in (None, cluster):
+            raise RequestError(problem=f"the next cluster is {cluster}, not {expected}; make the jobs again")
+        return made
+
+    done = queue(pool.state, pool.settings, made, actor.user, actor, host=pool.host, remade=remade)
+    return {"cluster": done.cluster, "jobs": len(made), "warnings": made.warnings}
+
+
 _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
+    "submit": _submit,
     "remove": _of_jobs("remove"),
     "hold": _of_jobs("hold"),
     "release": _of_jobs("release"),

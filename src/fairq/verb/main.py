@@ -40,6 +40,7 @@ def _serve(state: Path, site: Path, person: Person) -> int:
         signal.alarm(_LONGEST)
         clear()
         request = parse(read(0))
+        from fairq.hardware import host_name
         from fairq.settings import load
         from fairq.verb.changes import Pool, make
 
@@ -54,7 +55,7 @@ def _serve(state: Path, site: Path, person: Person) -> int:
             unix_groups=person.groups,
             request=(request.id, secrets.token_hex(16)),
         )
-        answer = make(Pool(state, settings), actor, request)
+        answer = make(Pool(state, settings, host_name()), actor, request)
     except FairqError as error:
         return _refuse(error)
     except Exception as error:  # what went wrong inside is not the caller's to see

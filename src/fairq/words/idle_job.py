@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from fairq.engine.explain.alternatives import asks_for_nothing
 from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.losses import LostTo
@@ -28,6 +29,8 @@ def remedy(of: Diagnosis, found: Found) -> str:
         return "Add slots with 'fairq slots add'."
     if not found.changes:
         return "No single change was found that would let it run."
+    if any(map(asks_for_nothing, found.changes)):
+        return "The machines that are large enough are in use; it can start when jobs there have ended."
     words = _joined(found)
     return f"It would run {words}." if found.verified else f"First obstacle: it may run {words}. More may follow."
 
@@ -82,6 +85,8 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
         case Reason.SLOT_REQUIREMENTS:
             return _refused(of, refusals)
         case Reason.LIMIT:
+            if submitter.share > 1 - 1e-9 and used >= submitter.limit - 1e-9:
+                return f"the pool is full: {submitter.submitter} alone has {used:g} in use"
             return (
                 f"{submitter.submitter} has reached its submitter limit of {submitter.limit:.2f} "
                 f"({100 * submitter.share:.1f}% of the pie): {_jobs_ahead(of)}{used:g} in use"
@@ -177,6 +182,8 @@ def _in_use(of: Diagnosis) -> str:
     count = of.used_by.total()
     if not count:
         return f"the {of.lost[LostTo.CLAIMED_OTHERS]} matching slots accept no jobs now, although nobody uses them"
+    if of.reason is Reason.OWN_JOBS and list(of.used_by) == [of.job.submitter]:
+        rest = ": the pool is full with its own jobs"
     which = "the only matching slot is" if count == 1 else f"all {count} matching slots are"
     return f"{which} in use by {_people(of.used_by)}{rest}"
 

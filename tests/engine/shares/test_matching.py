@@ -9,6 +9,7 @@ from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Credentials, OwnerGroup, Requirements
 from fairq.engine.shares.resource import apply_credentials, apply_site, match_conditions
 from fairq.errors.shares import DiracStopsError, PilotDescriptionError
+from fairq.words.terms import terms_words
 
 GROUPS = registry(OwnerGroup("u", vo="vo"), OwnerGroup("p", job_sharing=True, vo="vo"), OwnerGroup("x", vo="other"))
 
@@ -23,7 +24,8 @@ def offered(queue, conditions, rules=DOCUMENTED, negative=None):
 def test_every_reason_is_named_with_what_is_asked_for_and_what_there_is():
     queue = Requirements("ann", "u", 3600, sites=("A",), tags=("GPU",), min_ram=4000)
     pilot = {"CPUTime": 1000, "Site": "B", "MaxRAM": 2000}
-    assert Matcher(pilot, GROUPS, DOCUMENTED).refusals(queue) == [
+    refusals = Matcher(pilot, GROUPS, DOCUMENTED).refusals(queue)
+    assert [(one.key, terms_words(one.wanted), terms_words(one.offered)) for one in refusals] == [
         ("CPUTime", "3600", "1000"),
         ("Site", "A", "B"),
         ("Tag", "GPU", "none"),

@@ -28,6 +28,9 @@ from fairq.engine.accounting.priority import (
 from fairq.past import Charge
 from fairq.records import AccountingRecord, Claim
 
+SlotKey = Hashable
+"""What a slot is charged under: its number in the pool; of a piece carved in this cycle (number, count of matches)."""
+
 
 @dataclass(slots=True)
 class SlotCharge:
@@ -38,7 +41,7 @@ class SlotCharge:
     start_time: int
 
 
-def charges_of(claims: Iterable[Claim]) -> dict[Hashable, SlotCharge]:
+def charges_of(claims: Iterable[Claim]) -> dict[SlotKey, SlotCharge]:
     """Return the charges that the stored *claims* stand for, by slot id; some are not charged."""
     return {
         claim.slot_id: SlotCharge(claim.submitter, claim.slot_weight, claim.start_time)
@@ -54,7 +57,7 @@ class SlotUse(NamedTuple):
     somebody but not claimed yet.
     """
 
-    slot: Hashable
+    slot: SlotKey
     submitter: str | None
     slot_weight: float = 1.0
     matched: bool = False
@@ -71,10 +74,9 @@ class _Chain(NamedTuple):
 class Accountant:
     """The accounting records of a pool and the slots charged to them, changed in place.
 
-    *records* maps names of submitters and groups to their records and *charges* maps slot keys (anything
-    hashable, the same for all slots) to who is charged; both may be read freely. *last_update* is the time
-    up to which everybody is charged, 0 before the first update. *booked* is what was charged since it was made, for
-    the ledger.
+    *records* maps names of submitters and groups to their records and *charges* maps slot keys to who is
+    charged; both may be read freely. *last_update* is the time up to which everybody is charged, 0 before the first
+    update. *booked* is what was charged since it was made, for the ledger, as long as *keeps_books*.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class Accountant:
         records: Iterable[AccountingRecord],
         policy: AccountingPolicy,
         last_update: int = 0,
-        charges: dict[Hashable, SlotCharge] | None = None,
+        charges: dict[SlotKey, SlotCharge] | None = None,
     ) -> None:
         """Take over *records* and *charges*.
 
@@ -92,8 +94,9 @@ class Accountant:
         self.records = {record.name: record for record in records}
         self.policy = policy
         self.last_update = last_update
-        self.charges: dict[Hashable, SlotCharge] = {} if charges is None else charges
+        self.charges: dict[SlotKey, SlotCharge] = {} if charges is None else charges
         self.booked: list[Charge] = []
+        self.keeps_books = True
         self._chains: dict[str, _Chain] = {}
         if any(held.submitter not in self.records for held in self.charges.values()):
             self.recount()
@@ -153,7 +156,7 @@ class Accountant:
             left = decay(seconds, self.policy.priority_halflife)
             for record in self.records.values():
                 used, weighted = charge(record, seconds, left, now)
-                if used or weighted:
+                if (used or weighted) and self.keeps_books:
                     self.booked.append(Charge(record.name, self.last_update, now, used, weighted))
         self.last_update = now
 
@@ -211,7 +214,7 @@ class Accountant:
         if self.policy.count_preempted:
             self.recount()
 
-    def add_match(self, submitter: str, slot: Hashable, weight: float, now: int) -> None:
+    def add_match(self, submitter: str, slot: SlotKey, weight: float, now: int) -> None:
         """Charge *slot*, of *weight*, to *submitter* from *now* on; whoever had it is released first.
 
         A slot that is charged to this submitter already stays as it is.
@@ -234,7 +237,7 @@ class Accountant:
                 self._settle(chain, -early, 1, weight)
             self._note_use(chain, now)
 
-    def preempt(self, submitter: str, slot: Hashable, weight: float, now: int) -> None:
+    def preempt(self, submitter: str, slot: SlotKey, weight: float, now: int) -> None:
         """Charge *slot* to *submitter*, who takes it from whoever has it (perhaps from another job of its own).
 
         Where the policy counts preempted use the slot goes on counting for its former user, too, until
@@ -246,7 +249,7 @@ class Accountant:
             self.remove_match(slot, now)
         self.add_match(submitter, slot, weight, now)
 
-    def remove_match(self, slot: Hashable, now: int) -> None:
+    def remove_match(self, slot: SlotKey, now: int) -> None:
         """Release *slot* at *now*; its user is still charged for the time since the last update.
 
         If that was later, what it charged too much is given back where usage is exact.
@@ -295,7 +298,8 @@ class Accountant:
         for record in (chain.member, chain.group):
             if record is not None:
                 changed = correct_usage(record, seconds, sign, sign * weight)
-                self.booked.append(Charge(record.name, self.last_update - seconds, self.last_update, *changed))
+                if self.keeps_books:
+                    self.booked.append(Charge(record.name, self.last_update - seconds, self.last_update, *changed))
         for record in {id(record): record for record in (chain.member, *chain.subtree)}.values():
             correct_priority(record, seconds, sign * weight, self.policy.priority_halflife)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.negotiation.budgets import Budget
@@ -70,7 +70,7 @@ class Match(NamedTuple):
     reason: MatchReason
     preempted: str | None
     carving: Carving | None = None
-    key: Hashable = None
+    key: SlotKey | None = None
     concurrency_limits: str | None = None
     autoregroup: bool = False
 

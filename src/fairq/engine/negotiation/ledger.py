@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.accountant import Accountant, SlotKey
 from fairq.engine.classad import EvaluationBudget
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Stopwatch
@@ -29,7 +29,7 @@ RejectionObserver = Callable[[Rejection, RequestContext, Candidates], None]
 class Allotment(NamedTuple):
     """The resources of a match: the *key* for its charge, its weight, and the part carved out of a slot."""
 
-    key: Hashable
+    key: SlotKey
     cost: float
     carving: Carving | None = None
 
@@ -66,7 +66,7 @@ class Ledger:
     free: FreeSlots
     free_weight: FreeWeight
     partitions: Partitions | None
-    keys: Sequence[Hashable]
+    keys: Sequence[SlotKey]
     cost: Sequence[float]
     running: Sequence[str | None]
     in_use: InUse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairq.engine.shares.model import Requirements
 
@@ -24,20 +24,28 @@ SINGLE: Mapping[str, Callable[[Requirements], Any]] = {
 }
 
 
+class Terms(NamedTuple):
+    """What one side says: *values*, or with *banned* none of them; of owners those in one of *groups*."""
+
+    values: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+    banned: bool = False
+
+
 @dataclass(frozen=True)
 class Condition:
     """One condition.
 
     Attributes:
         key: the property of the pilot: CPUTime, Owner, Site, BannedSites, Tag, ...
-        offered: its value for the pilot, as text.
-        wanted: returns the requirement of the queue, as text.
+        offered: its value for the pilot.
+        wanted: returns the requirement of the queue.
         holds: returns whether a queue meets it.
     """
 
     key: str
-    offered: str
-    wanted: Callable[[Requirements], str]
+    offered: Terms
+    wanted: Callable[[Requirements], Terms]
     holds: Callable[[Requirements], bool]
 
 
@@ -52,21 +60,25 @@ def is_any(offered: Iterable[str]) -> bool:
     return any("".join(sign for sign in value if sign.isalnum()).lower() == "any" for value in offered)
 
 
-def text(listed: Iterable[Any]) -> str:
-    """Return the values as one text."""
-    return ", ".join(str(value) for value in listed) or "none"
+def terms(listed: Iterable[Any]) -> Terms:
+    """Return the values as what one side says."""
+    return Terms(tuple(map(str, listed)))
 
 
 def cpu_time(given: Any) -> Condition:
     """The queue's CPU time fits into the pilot's (HS06 seconds)."""
     most = max(float(value) for value in values(given))
-    return Condition("CPUTime", f"{most:g}", lambda queue: str(queue.cpu_time), lambda queue: queue.cpu_time <= most)
+    return Condition(
+        "CPUTime", terms([f"{most:g}"]), lambda queue: terms([queue.cpu_time]), lambda queue: queue.cpu_time <= most
+    )
 
 
 def one_of(key: str, given: Any) -> Condition:
     """The queue's single value is one of those given."""
     read, allowed = SINGLE[key], set(values(given))
-    return Condition(key, text(sorted(allowed)), lambda queue: str(read(queue)), lambda queue: read(queue) in allowed)
+    return Condition(
+        key, terms(sorted(allowed)), lambda queue: terms([read(queue)]), lambda queue: read(queue) in allowed
+    )
 
 
 def listed(key: str, offered: list[str]) -> Condition:
@@ -74,8 +86,8 @@ def listed(key: str, offered: list[str]) -> Condition:
     read, has = SETS[key], frozenset(offered)
     return Condition(
         key,
-        text(offered),
-        lambda queue: text(read(queue)),
+        terms(offered),
+        lambda queue: terms(read(queue)),
         lambda queue: not read(queue) or not has.isdisjoint(read(queue)),
     )
 
@@ -85,8 +97,8 @@ def not_banned_by_queue(offered: list[str]) -> Condition:
     has = frozenset(offered)
     return Condition(
         "BannedSites",
-        text(offered),
-        lambda queue: f"not {text(queue.banned_sites)}",
+        terms(offered),
+        lambda queue: Terms(queue.banned_sites, banned=True),
         lambda queue: not has <= set(queue.banned_sites),
     )
 
@@ -96,8 +108,8 @@ def not_banned_by_pilot(key: str, banned: list[str]) -> Condition:
     read, bans = SETS[key], frozenset(banned)
     return Condition(
         f"Banned{key}",
-        text(banned),
-        lambda queue: text(read(queue)),
+        terms(banned),
+        lambda queue: terms(read(queue)),
         lambda queue: not bans <= set(read(queue)),
     )
 
@@ -106,7 +118,7 @@ def tags(offered: list[str]) -> Condition:
     """The pilot has all the tags that the queue requires."""
     has = frozenset(offered)
     return Condition(
-        "Tag", text(sorted(has - {""})), lambda queue: text(queue.tags), lambda queue: has.issuperset(queue.tags)
+        "Tag", terms(sorted(has - {""})), lambda queue: terms(queue.tags), lambda queue: has.issuperset(queue.tags)
     )
 
 
@@ -114,11 +126,13 @@ def required_tags(required: list[str]) -> Condition:
     """The queue requires all the required tags of the pilot."""
     needs = frozenset(required)
     return Condition(
-        "RequiredTag", text(sorted(needs)), lambda queue: text(queue.tags), lambda queue: needs <= set(queue.tags)
+        "RequiredTag", terms(sorted(needs)), lambda queue: terms(queue.tags), lambda queue: needs <= set(queue.tags)
     )
 
 
 def max_ram(given: Any) -> Condition:
     """The pilot has at least the RAM (MB) that the queue requires."""
     has = max(float(value) for value in values(given))
-    return Condition("MaxRAM", f"{has:g}", lambda queue: str(queue.min_ram), lambda queue: has >= queue.min_ram)
+    return Condition(
+        "MaxRAM", terms([f"{has:g}"]), lambda queue: terms([queue.min_ram]), lambda queue: has >= queue.min_ram
+    )

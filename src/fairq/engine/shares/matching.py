@@ -9,6 +9,7 @@ from fairq.engine.shares.conditions import (
     SETS,
     SINGLE,
     Condition,
+    Terms,
     cpu_time,
     is_any,
     listed,
@@ -18,6 +19,7 @@ from fairq.engine.shares.conditions import (
     one_of,
     required_tags,
     tags,
+    terms,
     values,
 )
 from fairq.engine.shares.model import OwnerGroup, Requirements
@@ -33,8 +35,8 @@ class Refusal(NamedTuple):
     """One reason why a queue is not offered: property, requirement of the queue, offer of the pilot."""
 
     key: str
-    wanted: str
-    offered: str
+    wanted: Terms
+    offered: Terms
 
 
 class Matcher:
@@ -73,8 +75,8 @@ class Matcher:
             among = frozenset(allowed)
             return Condition(
                 "Owner",
-                f"{', '.join(sorted(owners))} in {', '.join(allowed)}",
-                lambda queue: f"{queue.owner} in {queue.group}",
+                Terms(tuple(sorted(owners)), tuple(allowed)),
+                lambda queue: Terms((queue.owner,), (queue.group,)),
                 lambda queue: queue.group in among and (queue.group in sharing or queue.owner in owners),
             )
 
@@ -103,7 +105,7 @@ class Matcher:
             if not condition.holds(queue)
         ]
         if self._excluded(queue):
-            found.append(Refusal(LIMITS, str(queue.group), str(self._negative)))
+            found.append(Refusal(LIMITS, terms([queue.group]), terms(self._negative)))
         return found
 
 

@@ -118,6 +118,8 @@ class Simulation:
         self._next_arrival = next(self._arrivals, None)
         self._start = start
         self._charges_each_end = charge_each_end or not accountant.policy.exact_usage
+        # Nobody reads the ledger of a simulation, which may hold many thousand cycles.
+        accountant.keeps_books = False
         self._every = every
         self._witness = witness
         self._times = dict(round_robin_times or {})
@@ -131,11 +133,6 @@ class Simulation:
             pool.claim(one.row, one.tenant)
             queues.run(one.tenant.submitter, one.job.schedd, one.tenant.weight)
             self._begin(one.job, one.jobs, one.tenant, one.end)
-
-    @property
-    def busy_weight(self) -> float:
-        """The slot weight in use."""
-        return sum(tenant.weight for tenant in self.pool.tenants)
 
     def advance(self, until: int, stop: Callable[[], bool] = lambda: False) -> bool:
         """Go on to the last cycle at or before *until*, or until *stop* is true after one.

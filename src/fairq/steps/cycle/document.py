@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairq.ad_table import AdTable
+from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
@@ -43,7 +44,7 @@ class Cycle:
     slot_names: Sequence[str]
     victims: dict[int, Claim]
     expired: Sequence[ExpiredLease]
-    carved: dict[Hashable, CarvedSlot]
+    carved: dict[SlotKey, CarvedSlot]
     notes: Sequence[str] = ()
 
 

@@ -72,23 +72,45 @@ def submit(
         TooManyJobsError: schedd.max_jobs_per_owner or schedd.max_jobs_submitted is reached.
         JobRequirementError: a UserPriority is not above 0 (task queues under the documented rules).
     """
-    domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
     with reading(path) as state:
         expected = int(meta.get(state, "next_cluster", "1") or 1)
     made = submission(source, expected, context)
-    _check_user_priorities(made, settings)
-    made.warnings += _unknown_groups(made, settings)
     if dry_run:
+        _check(made, settings)
+        domain = _domain(settings, host)
         ranges = _ranges(made, expected, domain, context.owner, actor, lambda _: 0)
         check_submitters(settings, actor, {job.submitter for job in ranges}, context.owner, domain)
         return Submitted(expected, made, ranges)
+
+    def remade(cluster: int) -> Submission:
+        return submission(source, cluster, context) if cluster != expected and made.uses_cluster else made
+
+    return queue(path, settings, made, context.owner, actor, host=host, remade=remade)
+
+
+def queue(
+    path: Path,
+    settings: Settings,
+    made: Submission,
+    owner: str,
+    actor: Actor,
+    *,
+    host: str,
+    remade: Callable[[int], Submission],
+) -> Submitted:
+    """Queue the jobs that are *made* for *owner*, as the next cluster; *remade* makes them for its number.
+
+    Raises as `submit`.
+    """
+    _check(made, settings)
+    domain = _domain(settings, host)
     with writing(path) as state:
         cluster = jobs.next_cluster(state)
-        if cluster != expected and made.uses_cluster:
-            made = submission(source, cluster, context)
-        ranges = _ranges(made, cluster, domain, context.owner, actor, _ad_numbers(state))
-        check_submitters(settings, actor, {job.submitter for job in ranges}, context.owner, domain)
-        _check_limits(state, settings, context.owner, len(made))
+        warnings, made = made.warnings, remade(cluster)
+        made.warnings = warnings
+        ranges = _ranges(made, cluster, domain, owner, actor, _ad_numbers(state))
+        check_submitters(settings, actor, {job.submitter for job in ranges}, owner, domain)
+        _check_limits(state, settings, owner, len(made))
         jobs.add(state, ranges)
         entries = history.record(state, actor, [_change(cluster, made, ranges)], own=True)
         undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
@@ -97,8 +119,20 @@ def submit(
         is_first = not is_launched and meta.get(state, _TOLD) is None
         if is_first:
             meta.set(state, _TOLD, "1")
-    problems = events.flush(path)
+    # The logs are their owners' files, which the account of a host's pool must not write.
+    problems = events.flush(path) if actor.request is None else ()
     return Submitted(cluster, made, ranges, is_first, problems if is_launched else ())
+
+
+def _domain(settings: Settings, host: str) -> str:
+    domain: str = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
+    return domain
+
+
+def _check(made: Submission, settings: Settings) -> None:
+    """Check what the rules of the pool say of the jobs, and add warnings."""
+    _check_user_priorities(made, settings)
+    made.warnings += _unknown_groups(made, settings)
 
 
 def _check_user_priorities(made: Submission, settings: Settings) -> None:

@@ -75,6 +75,10 @@ def collect(path: Path, settings: Settings, launchers: Launchers, actor: Actor) 
         with writing(path) as state:
             collecting.store(state)
     collecting.finish()
+    if collecting.result.ended:
+        from fairq.steps.launch.notify import notify
+
+        collecting.result.notes += notify(path, settings, collecting.result.ended)
     return collecting.result
 
 
@@ -183,7 +187,8 @@ class _Collection:
         mark_started(self._state, begun, self._clock.now, always=True)
         if done:
             self._end(done)
-        history.record(self._state, self._actor, self._changes)
+        # What has ended is a fact that anybody may bring in, not a change that he decides on.
+        history.record(self._state, self._actor, self._changes, own=True)
 
     def _note_start(self, launch: Launch, begun: Started) -> None:
         """Note how a run began of which only the intent is known."""

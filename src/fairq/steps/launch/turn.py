@@ -64,13 +64,19 @@ def turn(
     """
     with kept_open(), opened(path, settings) as own, cycle_lock(path):
         result = _decided(path, settings, actor, launchers or own, match, explain, doing)
+        # Whoever only collects tells the users at once.
+        untold = list(result.ended) if match else []
         if result.launching:
             used = launchers or own
             doing("starting jobs")
             _launch(result, path, settings, used, actor, launch and used.are_checked, record)
         else:
             events.flush(path)
-        return result
+    if untold:
+        from fairq.steps.launch.notify import notify
+
+        result.notes += notify(path, settings, untold)
+    return result
 
 
 def _decided(

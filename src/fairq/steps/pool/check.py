@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.quantities import shown_duration, shown_time
-from fairq.state import cycles, launches
+from fairq.state import cycles, history, launches, slots
 from fairq.state.connection import reading
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.location import exists, resolve
@@ -57,7 +57,7 @@ def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int)
     found.append(_state(path))
     if found[-1].status == FAULT or not exists(resolve(path)):
         return [*found, _disk(path)]
-    found += [*_times(path, now, longest), _lock(path), _disk(path)]
+    found += [*_times(path, now, longest), _lock(path), _disk(path), _slots(path)]
     if settings is not None:
         found += _launching(path, settings)
     return found
@@ -150,6 +150,22 @@ def _disk(path: Path) -> Finding:
             "free space, or move the state: a change may need as much space again as the state has",
         )
     return Finding("disk", GOOD, detail)
+
+
+def _slots(path: Path) -> Finding:
+    """Say which slots fairq drains because jobs do not start on them; those that people drain are no fault."""
+    with reading(path) as state:
+        failing = []
+        for name in slots.draining_names(state):
+            last = history.load(state, 1, subject=f"slot {name}")
+            if last and isinstance(last[0].after, dict) and "did not start" in str(last[0].after.get("Reason")):
+                failing.append(name)
+    if failing:
+        detail = (
+            f"jobs did not start on {', '.join(failing[:3])}{' and others' * (len(failing) > 3)}, so fairq drains them"
+        )
+        return Finding("slots", FAULT, detail, f"mend the machine, then run 'fairq slots drain {failing[0]} --cancel'")
+    return Finding("slots", GOOD, "jobs start on all slots that take any")
 
 
 def _launching(path: Path, settings: Settings) -> Iterator[Finding]:

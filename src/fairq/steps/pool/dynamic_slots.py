@@ -6,10 +6,11 @@ removed dynamic slot has returned everything.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.decision import Match
 from fairq.records import Ad, DynamicSlot, SlotRecord
@@ -102,13 +103,13 @@ def plain(amount: float) -> float:
 
 def carved_slots(
     matches: Iterable[Match], ids: Sequence[int], names: Sequence[str], ads: Sequence[Ad]
-) -> dict[Hashable, CarvedSlot]:
+) -> dict[SlotKey, CarvedSlot]:
     """Return the dynamic slots that *matches* create, by the key of their charge.
 
     A slot1@host has the dynamic slots slot1_1@host, slot1_2@host, …; the lowest free number is used.
     """
     used: dict[str, set[int]] | None = None
-    found: dict[Hashable, CarvedSlot] = {}
+    found: dict[SlotKey, CarvedSlot] = {}
     lowest: dict[str, int] = {}
     gpus: dict[str, list[str]] = {}
     for match in matches:
@@ -158,7 +159,7 @@ def _numbers(names: Iterable[str]) -> dict[str, set[int]]:
     return used
 
 
-def add_slots(state: State, made: Mapping[Hashable, CarvedSlot], addresses: Mapping[int, str]) -> dict[Hashable, int]:
+def add_slots(state: State, made: Mapping[SlotKey, CarvedSlot], addresses: Mapping[int, str]) -> dict[SlotKey, int]:
     """Append the new dynamic slots *made* to the pool; return their numbers by the same keys."""
     carved = list(made.values())
     new = [SlotRecord(0, one.name, one.ad, addresses[one.parent_id]) for one in carved]

@@ -11,7 +11,7 @@ from fairq.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobS
 from fairq.state import claims, jobs, slots
 from fairq.state.connection import State
 from fairq.steps.pool.claimed_ads import told_of, without_claim
-from fairq.steps.pool.import_dynamic import SlotKey, carried_over, pilots_carried_over
+from fairq.steps.pool.import_dynamic import SlotIdentity, carried_over, pilots_carried_over
 
 Job = tuple[str | None, int | None, int | None]
 """A job's schedd, cluster and proc."""
@@ -76,9 +76,9 @@ def plan_claims(
     return plan
 
 
-def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> dict[Job, set[SlotKey]]:
+def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> dict[Job, set[SlotIdentity]]:
     """The running jobs of the queue that slots say they run, with these slots."""
-    found: dict[Job, set[SlotKey]] = {}
+    found: dict[Job, set[SlotIdentity]] = {}
     if not running:
         return found
     for slot in pool:
@@ -90,7 +90,7 @@ def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> dict[Job, set
 
 
 def _staying(
-    claims: Iterable[Claim], places: Mapping[int, SlotKey], runs_at: Mapping[Job, Collection[SlotKey]]
+    claims: Iterable[Claim], places: Mapping[int, SlotIdentity], runs_at: Mapping[Job, Collection[SlotIdentity]]
 ) -> list[Claim]:
     """Return *claims* but those whose jobs have moved: only other slots name the job, and one of these can take it."""
     staying: list[Claim] = []

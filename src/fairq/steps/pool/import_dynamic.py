@@ -9,7 +9,7 @@ from fairq.records import Claim, DynamicSlot, PilotSlot, SlotRecord
 from fairq.state import dynamic_slots, pilot_slots
 from fairq.state.connection import State
 
-SlotKey = tuple[str, str]
+SlotIdentity = tuple[str, str]
 """A slot's name and address."""
 
 
@@ -30,7 +30,7 @@ def carried_over(
         return new, []
     slots = {slot.id: slot for slot in former}
     held = {claim.slot_id for claim in claims}
-    places: dict[SlotKey, SlotRecord] = {(slot.name, slot.address): slot for slot in new}
+    places: dict[SlotIdentity, SlotRecord] = {(slot.name, slot.address): slot for slot in new}
     pool, dynamic = list(new), []
     for one in carved:
         if one.slot_id not in held:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.dumps.trace import Trace
@@ -15,6 +16,7 @@ from fairq.quantities import OutsideError, duration, moment
 from fairq.records import Ad
 from fairq.steps.quotas.source import read_settings
 from fairq.steps.simulate.changes import read_factors
+from fairq.steps.simulate.past import past_trace
 from fairq.steps.simulate.replay import Policy
 from fairq.steps.simulate.shapes import Machines, read_machines, slot_ads
 
@@ -50,9 +52,9 @@ class Plan:
 
 
 def prepare(
-    name: str, policies: Sequence[str], options: Options, settings: Settings, environ: Mapping[str, str]
+    name: str | Path, policies: Sequence[str], options: Options, settings: Settings, environ: Mapping[str, str]
 ) -> Plan:
-    """Read the trace *name* and everything else that a simulation needs.
+    """Read the trace *name*, or the past of the state at that path, and everything else that a simulation needs.
 
     Raises:
         UsageError: a policy is neither ``NAME=FILE`` nor one of the known names, or a name is there twice.
@@ -61,7 +63,11 @@ def prepare(
     """
     factors = read_factors(options.factors)
     chosen = [replace(policy, factors=factors) for policy in read_policies(policies, settings, environ)]
-    trace = read_trace(name)
+    own: list[Machines] = []
+    if isinstance(name, Path):
+        trace, own = past_trace(name)
+    else:
+        trace = read_trace(name)
     first = _time("--from", options.first, trace.start)
     last = _time("--until", options.until, trace.start)
     if first is not None or last is not None:
@@ -70,7 +76,7 @@ def prepare(
         raise NothingToSimulateError(reason="the trace has no jobs in this time", cure="give another --from or --until")
     if options.shake:
         trace = shaken(trace, options.shake, options.seed)
-    machines = _machines(options.slots, trace)
+    machines = own if own and options.slots is None else _machines(options.slots, trace)
     slots = slot_ads(machines, trace.start)
     if unknown := factors.keys() - {job.user for job in trace.jobs}:
         raise InvalidChangeError(

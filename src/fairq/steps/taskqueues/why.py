@@ -23,6 +23,7 @@ from fairq.steps.taskqueues.forming import QueueWithJobs
 from fairq.steps.taskqueues.match import MOST_CHANCES
 from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, load_site, matcher_of
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
+from fairq.words.terms import terms_words
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -186,7 +187,7 @@ class _Changes:
             return self._limits(queue)
         told = self._of.get(refusal.key)
         pilot_change, job_change = ("", "") if told is None else told(queue)
-        return Failure(refusal.key, refusal.wanted, refusal.offered, pilot_change, job_change)
+        return Failure(refusal.key, terms_words(refusal.wanted), terms_words(refusal.offered), pilot_change, job_change)
 
     def _shorter(self) -> str:
         """The longest CPU time that still counts as no more than the pilot has, by the bounds that times go up to."""

@@ -37,8 +37,8 @@ def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Proble
     return None
 
 
-def undo_remove(state: State, data: Mapping[str, Any], now: int) -> Problem:
-    """Bring removed jobs back; those that ran wait again."""
+def undo_remove(state: State, data: Mapping[str, Any], removed: int, now: int) -> Problem:
+    """Bring jobs back that were *removed* at that time; those that ran wait again."""
     former = [JobRange(**job) for job in data["jobs"]]
     for job in former:
         for other in jobs.select(state, cluster=job.cluster, schedd=job.schedd):
@@ -49,7 +49,9 @@ def undo_remove(state: State, data: Mapping[str, Any], now: int) -> Problem:
         job.ad_id = numbers[str(job.ad_id)]
         if job.status == JobStatus.RUNNING:
             job.status, job.status_date = int(JobStatus.IDLE), now
-        ended_jobs.take_back(state, job.schedd, job.cluster, job.first_proc, job.last_proc)
+        ended_jobs.take_back(
+            state, job.schedd, job.cluster, (job.first_proc, job.last_proc), JobStatus.REMOVED, removed
+        )
     jobs.add(state, former)
     return None
 

@@ -12,6 +12,7 @@ from fairq.engine.accounting.priority import decay
 from fairq.records import AccountingRecord, Lease
 from fairq.state import meta, submitters
 from fairq.state.connection import State
+from fairq.state.usage import Booking
 from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, load_accountant
 from fairq.steps.undo.jobs import Problem
 
@@ -22,7 +23,7 @@ _IN_USE = ("resources_used", "weighted_resources_used", "hier_weighted_resources
            "weighted_uncharged_time")  # fmt: skip
 
 
-def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, now: int) -> Problem:
+def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, now: int, user: str) -> Problem:
     """Take the edits kept in *data* back: what they did to a priority has decayed since, and that much is taken back.
 
     Use since the edits stays charged. A record that an edit made goes, unless somebody has used it.
@@ -42,7 +43,7 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
         record = submitters.load(state, name)
         if before is None and after is not None:
             if record is not None and not _is_used(record, after):
-                submitters.delete(state, name)
+                submitters.delete(state, name, Booking("delete", now, user))
                 continue
             before = AccountingRecord(name, is_group=after.is_group)
         if before is None:
@@ -55,7 +56,7 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
             after = AccountingRecord(name, is_group=before.is_group)
         _take_back(record, before, after, left)
         expire_leases([record], now)
-        submitters.store(state, [record])
+        submitters.store(state, [record], (), Booking("edit", now, user))
     return None
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
+_NEVER = "none"
+"""The kind of a change that cannot be undone."""
+
 _OF_JOBS = {"submit", "remove", "hold", "release", "prio"}
 """What others than administrators can have changed."""
 
@@ -56,9 +59,10 @@ def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, 
             raise NotAllowedError(user=actor.user, action=f"undo {told} of {change.user}", who=who)
         if change.undone is not None:
             raise UndoError(change=told, reason=f"it was undone by change {change.undone}")
-        problem = _dependent(state, change, entries)
+        # What can never be undone says so, whatever came after it.
+        problem = str(change.data["reason"]) if change.kind == _NEVER else _dependent(state, change, entries)
         if problem is None:
-            problem = _undo(state, settings, change, entries, actor.time)
+            problem = _undo(state, settings, change, entries, actor)
         if problem is not None:
             raise UndoError(change=told, reason=problem)
         mark = Change(f"change {change.first}", {"Command": entries[0].command, "User": change.user}, None)
@@ -84,18 +88,19 @@ def try_to_take_back(path: Path, settings: Settings, actor: Actor, number: int |
         return found.undone
 
 
-def _undo(state: State, settings: Settings, change: Undoable, entries: list[Entry], now: int) -> Problem:
+def _undo(state: State, settings: Settings, change: Undoable, entries: list[Entry], actor: Actor) -> Problem:
     data: dict[str, Any] = change.data
+    now = actor.time
     ways: dict[str, Callable[[], Problem]] = {
         "submit": lambda: jobs.undo_submit(state, data, entries[0].after["Jobs"]),
-        "remove": lambda: jobs.undo_remove(state, data, now),
+        "remove": lambda: jobs.undo_remove(state, data, change.time, now),
         **dict.fromkeys(("hold", "release", "prio"), lambda: jobs.undo_change(state, change.kind, data, now)),
-        "userprio": lambda: records.undo_edits(state, data, accounting_policy(settings), now),
+        "userprio": lambda: records.undo_edits(state, data, accounting_policy(settings), now, actor.user),
         "slots add": lambda: slots.undo_add(state, data),
         "slots remove": lambda: slots.undo_remove(state, data),
         "slots drain": lambda: slots.undo_drain(state, data),
     }
-    return ways[change.kind]() if change.kind in ways else str(data["reason"])
+    return ways[change.kind]()
 
 
 def _dependent(state: State, change: Undoable, entries: list[Entry]) -> Problem:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.engine.accounting.identity import answers_to
 from fairq.engine.explain import report
+from fairq.engine.explain.alternatives import alternatives
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
+from fairq.engine.explain.machines import too_large
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
 from fairq.engine.explain.search import Search
@@ -27,8 +29,10 @@ from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.jobs.selection import Target, jobs_of, parse_targets
 from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why.compare import compared
+from fairq.steps.why.overview import overview
 from fairq.steps.why.world import ImaginedPool
 from fairq.words import idle_job
+from fairq.words.advice import advice_document, advice_lines, too_large_sentence
 from fairq.words.subjects import (
     ended_sentence,
     group_sentence,
@@ -58,6 +62,9 @@ _NEVER = frozenset(
 )
 """Reasons that waiting does not mend."""
 
+_TRIED = 10
+"""Alternatives that are tried, each in a cycle."""
+
 MOST_CYCLES, FEWEST_CYCLES = 200, 3
 WORK = 200_000
 """Cycles held in search of a change, and slots and ranges of jobs looked at in all of them together, at most.
@@ -67,22 +74,33 @@ The first few changes are tried in a pool of any size: the slots' columns are re
 
 
 def why(
-    path: Path, settings: Settings, subject: str, now: int, slot: str | None = None, *, compare: bool = False
+    path: Path,
+    settings: Settings,
+    subject: str | None,
+    now: int,
+    slot: str | None = None,
+    *,
+    compare: bool = False,
+    ahead: bool = False,
 ) -> Document:
-    """Explain the job, cluster, submitter or group named *subject* as of *now*, in plain data.
+    """Explain the job, cluster, submitter or group named *subject* as of *now*, in plain data; None: all idle jobs.
 
     Of a cluster the first job is explained that the next cycle would leave idle. With *slot* the job and that
-    slot are explained as a pair. With *compare* the answer also says what the other set of rules decides.
+    slot are explained as a pair. With *compare* the answer also says what the other set of rules decides, with *ahead*
+    when the job will start.
 
     Raises:
         UnknownJobError, NothingToExplainError: there is no such job, or no such submitter or group.
         UnknownSlotError, AmbiguousSlotError: there is no such slot, or several have this name.
         InvalidJobIdError: *subject* is none of these.
     """
+    if subject is None:
+        with reading(path) as state:
+            return _Study(state, settings, now).pool()
     group = next((name for name in settings.groups if name.lower() == subject.lower()), None)
     target = None if group is not None else parse_targets([subject])[0]
     with reading(path) as state:
-        study = _Study(state, settings, now)
+        study = _Study(state, settings, now, ahead=ahead)
         if group is not None or subject == "<none>":
             document = study.group(settings.groups[group].name if group else subject)
         else:
@@ -96,9 +114,10 @@ def why(
 class _Study:
     """One look at the state; cycles are held when first needed."""
 
-    def __init__(self, state: State, settings: Settings, now: int) -> None:
+    def __init__(self, state: State, settings: Settings, now: int, *, ahead: bool = False) -> None:
         self._state = state
         self._now = now
+        self._ahead = ahead
         self._settings = settings
         self._policy = with_known_groups(negotiation_policy(settings), state, settings)
         self._held: tuple[ImaginedPool, Outcome] | None = None
@@ -152,6 +171,10 @@ class _Study:
             "others": others,
             "groups": report.group_rows(outcome, first["group"]),
         }
+
+    def pool(self) -> Document:
+        """Explain why idle jobs wait, all of them together."""
+        return overview(*self._outcome())
 
     def group(self, name: str) -> Document:
         """Explain a group's quota, use and surplus, and who stops it."""
@@ -224,6 +247,16 @@ class _Study:
         search = Search(min(MOST_CYCLES, max(FEWEST_CYCLES, WORK // (size + 1))))
         found = search.run(world.about(job), diagnosis)
         rejection = diagnosis.rejection
+        more: Document = {}
+        if self._ahead:
+            whole = too_large(diagnosis.context.job, pool.ads)
+            others = alternatives(world.about(job), diagnosis, 0 if whole else min(_TRIED, WORK // (size + 1)))
+            more = {
+                "start": None if whole else self._start(diagnosis, job),
+                "too_large": [one._asdict() for one in whole],
+                "alternatives": advice_document(others),
+                "advice": [too_large_sentence(whole)] if whole else advice_lines(others),
+            }
         return {
             **base,
             "reason": str(diagnosis.reason),
@@ -237,7 +270,7 @@ class _Study:
             "submitter_state": report.submitter_row(outcome, job.submitter, job.schedd),
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
             "queue": report.place_in_queue(diagnosis),
-            "start": self._start(diagnosis, job),
+            **more,
             "rejected": None if rejection is None else str(rejection.reason),
             "overruns": _overruns(outcome, diagnosis.context),
             "skipped_for": skipped_for(diagnosis),

@@ -8,9 +8,12 @@ import pytest
 from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.cleaner import decided, job, row_of
 
-from fairq.engine.brokerage.timeouts.job import ACTIVE, ENDED, IN_DEFINED_TABLE
+from fairq.engine.brokerage.timeouts.job import ACTIVE, IN_DEFINED_TABLE
 from fairq.engine.brokerage.timeouts.table import ORDER, TABLE
 from fairq.steps.broker.rules import preset
+
+ENDED = frozenset({"finished", "failed", "cancelled", "closed"})
+"""States that a job does not leave any more."""
 
 HOUR, DAY = 1.0, 24.0
 

@@ -17,9 +17,6 @@ ACTIVE = frozenset(
 QUEUED = frozenset({"defined", "assigned", "activated", "starting"})
 """States in which a job waits at a queue and can be sent back."""
 
-ENDED = frozenset({"finished", "failed", "cancelled", "closed"})
-"""States that a job does not leave any more."""
-
 USER_LABELS = frozenset({"user", "panda"})
 """The ``prodSourceLabel`` of users' jobs: ``panda`` are those that build."""
 

@@ -1,0 +1,111 @@
+"""Whether fairq is as fast as it was: ``python benchmarks/run.py --check`` compares with the committed `ratios.json`.
+
+Seconds differ from machine to machine. So CPU seconds are divided by those of a fixed piece of pure Python, the unit,
+and by those of the same pool under the other rules. The least of several runs counts; the measures alternate.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pools
+from measure import fairq
+
+TABLE = Path(__file__).parent / "ratios.json"
+WORSE = 1.3
+"""A ratio that is so many times that of the table fails."""
+
+POOLS = ("a5000-5000-50", "b5000-5000-50", "c5000-20000-10")
+RULES = ("documented", "htcondor")
+ROUNDS = 3
+_LOOPS = 2_000_000
+
+Ratios = dict[str, float]
+
+
+def check() -> int:
+    """Measure, compare, and measure once more what seems worse; return 1 if it still is."""
+    former = json.loads(TABLE.read_text(encoding="utf-8"))
+    ratios = measured()
+    failed = worse(ratios, former)
+    if failed:
+        print(f"measured again, since it seems worse: {', '.join(failed)}", flush=True)
+        again = measured()
+        ratios = {name: min(ratio, again[name]) for name, ratio in ratios.items()}
+        failed = worse(ratios, former)
+    print(f"{'ratio':44}{'table':>10}{'now':>10}")
+    for name, ratio in ratios.items():
+        known = f"{former[name]:10.2f}" if name in former else f"{'new':>10}"
+        print(f"{name:44}{known}{ratio:10.2f}{'   WORSE' if name in failed else ''}")
+    return 1 if failed else 0
+
+
+def record() -> int:
+    """Write the table anew."""
+    TABLE.write_text(json.dumps({name: round(ratio, 2) for name, ratio in measured().items()}, indent=2) + "\n")
+    return 0
+
+
+def worse(ratios: Mapping[str, float], former: Mapping[str, float]) -> list[str]:
+    """The names of the ratios that are `WORSE` times those of the table, or more."""
+    return [name for name, ratio in ratios.items() if name in former and ratio >= WORSE * former[name]]
+
+
+def measured() -> Ratios:
+    """All ratios, measured now."""
+    with tempfile.TemporaryDirectory(prefix="fairq-check-") as scratch:
+        folder = Path(scratch)
+        # Modules are compiled once, whatever the caller's environment says; else each start would compile them.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
+        commands: dict[str, Callable[[], float]] = {"unit": _unit}
+        commands["--help"] = lambda: fairq(folder, "--help").cpu
+        for pool in POOLS:
+            commands |= _of_pool(pool, folder / pool)
+        least = {name: command() for name, command in commands.items()}
+        for _ in range(ROUNDS - 1):
+            for name, command in commands.items():
+                least[name] = min(least[name], command())
+    unit = least.pop("unit")
+    ratios = {f"{name} : unit": cpu / unit for name, cpu in least.items()}
+    for pool in POOLS:
+        documented, htcondor = (least[f"negotiate {pool} {rules}"] for rules in RULES)
+        ratios[f"negotiate {pool} htcondor : documented"] = htcondor / documented
+    return ratios
+
+
+def _unit() -> float:
+    """CPU seconds of a tenth of the unit."""
+    start = time.process_time()
+    x = 0
+    for i in range(_LOOPS):
+        x += i
+    return time.process_time() - start
+
+
+def _of_pool(name: str, folder: Path) -> dict[str, Callable[[], float]]:
+    """Import a pool, and return what to measure on it."""
+    folder.mkdir()
+    pools.make(name).write(folder)
+    dumps = [word for kind in ("slots", "jobs", "accounting") for word in (f"--{kind}", folder / f"{kind}.json")]
+    at, fresh, state = ("--now", pools.NOW), folder / "imported.db", folder / "state.db"
+
+    def imported() -> float:
+        fresh.unlink(missing_ok=True)
+        return fairq(folder, "--state", fresh, "import", *dumps, *at).cpu
+
+    def negotiated(rules: str) -> float:
+        shutil.copy(fresh, state)
+        Path(f"{state}.toml").write_text(f'[negotiator]\nrules = "{rules}"\n[accounting]\npriority_halflife = 1e30\n')
+        return fairq(folder, "--state", state, "negotiate", *at, "--json").cpu
+
+    found: dict[str, Callable[[], float]] = {f"import {name}": imported}
+    for rules in RULES:
+        found[f"negotiate {name} {rules}"] = lambda rules=rules: negotiated(rules)
+    return found

@@ -1,0 +1,52 @@
+"""Pictures of block letters, for terminals and pipes: spark lines and bars that need no colour."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from fairq.cli.output.text import width
+
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_LETTERS = " .:-=+*#@"
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LABEL = 24
+
+
+def is_plain() -> bool:
+    """Tell whether only ASCII can be shown."""
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
+    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+    return encoding != "utf8" or locale == "C" or os.environ.get("TERM") == "dumb"
+
+
+def spark(values: Sequence[float | None], largest: float, *, plain: bool) -> str:
+    """Return a letter a value: nothing for 0, the lowest block for some, a full one for *largest*; · for unknown."""
+    levels, unknown = (_LETTERS, "?") if plain else (_BLOCKS, "·")
+    text = ""
+    for value in values:
+        if value is None:
+            text += unknown
+        elif value <= 0 or largest <= 0:
+            text += levels[0]
+        else:
+            text += levels[max(1, min(8, round(8 * value / largest)))]
+    return text
+
+
+def bar(share: float, cells: int, *, plain: bool) -> str:
+    """Return a bar of *share* (0 to 1) of so many cells."""
+    eighths = round(8 * cells * max(0.0, min(share, 1.0)))
+    if plain:
+        return "#" * round(eighths / 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def label(text: str, cells: int = _LABEL, *, plain: bool = False) -> str:
+    """Return *text* in so many cells, cut in the middle."""
+    if width(text) > cells:
+        dots = ".." if plain else "…"
+        left = (cells - len(dots)) // 2
+        text = text[:left] + dots + text[len(text) - (cells - len(dots) - left) :]
+    return text + " " * (cells - width(text))

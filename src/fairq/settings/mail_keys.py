@@ -1,0 +1,18 @@
+"""The settings of mail: about jobs to their users, and about trouble to administrators."""
+
+from __future__ import annotations
+
+from fairq.settings.key import own
+
+MAIL = (
+    own(
+        "mail",
+        "command",
+        "string",
+        None,
+        "Command that sends a mail, such as mail -s {subject} {to}; the text is its input. No shell reads it. If unset,"
+        " nothing is mailed.",
+        spaces=True,
+    ),
+    own("mail", "administrator", "string", "root", "Address that fairq pool check --mail tells of trouble."),
+)

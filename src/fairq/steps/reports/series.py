@@ -1,0 +1,167 @@
+"""What pictures show: use, priorities and queues over time, and the shares of a stretch of time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.engine.accounting.identity import assigned_group, is_group_name
+from fairq.past import UsageRow
+from fairq.periods import bucket_start, day_start
+from fairq.state import usage
+from fairq.state.connection import reading
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.sampling import POOL
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+WHAT = ("usage", "shares", "priority", "queue")
+BY = ("submitter", "group", "pool")
+OTHERS = "others"
+HOUR, DAY = 3600, 86400
+_STEPS = (HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY, 364 * DAY)
+
+
+@dataclass(slots=True)
+class Line:
+    """One line of a picture: a value for each step of time, None where nothing is known."""
+
+    name: str
+    values: list[float | None]
+
+    @property
+    def known(self) -> list[float]:
+        """The values that are known."""
+        return [value for value in self.values if value is not None]
+
+    @property
+    def mean(self) -> float:
+        """The mean of what is known; 0 if nothing is."""
+        return sum(self.known) / len(self.known) if self.known else 0.0
+
+    @property
+    def largest(self) -> float:
+        """The largest value; 0 if nothing is known."""
+        return max(self.known, default=0.0)
+
+
+@dataclass(slots=True)
+class Share:
+    """A submitter's or a group's part of all use, and its part of what those with demand were entitled to.
+
+    *met* is what was delivered while it had demand, divided by its entitlement; None if it was entitled to nothing.
+    """
+
+    name: str
+    used: float
+    entitled: float
+    met: float | None
+
+
+@dataclass(slots=True)
+class Series:
+    """*lines* from *since* to *until*, one value for every *step* seconds."""
+
+    since: int
+    until: int
+    step: int
+    lines: list[Line]
+
+
+def series(
+    path: Path, settings: Settings, what: str, by: str, since: int, until: int, *, columns: int, top: int
+) -> Series:
+    """Return at most *columns* values of each of the *top* lines; the others are one line, but not of priorities."""
+    groups = accounting_policy(settings).group_names
+    with reading(path) as state:
+        thinned = usage.thinned_until(state)
+        since = day_start(since) if since < thinned else bucket_start(since)
+        least = DAY if since < thinned else HOUR
+        rows = usage.between(state, since, until)
+    span = max(until - since, HOUR)
+    step = next((one for one in _STEPS if one >= least and one * columns >= span), _STEPS[-1])
+    places = -(-span // step)
+    cells: dict[str, list[list[UsageRow]]] = defaultdict(lambda: [[] for _ in range(places)])
+    for row in rows:
+        if (name := _line_of(row.name, by, groups)) is not None:
+            cells[name][min((row.start - since) // step, places - 1)].append(row)
+    if by == "pool" and what == "queue":
+        pool = cells.get("pool", [])
+        lines = [Line(word, [_mean(word, cell, step) for cell in pool]) for word in ("idle", "running")]
+        return Series(since, until, step, lines)
+    measure = {"usage": "weighted", "priority": "priority", "queue": "idle"}[what]
+    if by == "pool":
+        measure = "delivered"
+    lines = [Line(name, [_mean(measure, cell, step) for cell in of]) for name, of in cells.items()]
+    lines.sort(key=lambda line: (-line.mean, line.name))
+    return Series(since, until, step, _joined(lines, top, what))
+
+
+def shares(path: Path, settings: Settings, by: str, since: int, until: int, top: int) -> list[Share]:
+    """Return the shares from *since* to *until*, the largest first; behind the *top* the others are one."""
+    groups = accounting_policy(settings).group_names
+    sums: dict[str, UsageRow] = {}
+    with reading(path) as state:
+        since = day_start(since) if since < usage.thinned_until(state) else bucket_start(since)
+        for name, row in usage.sums(state, since, until).items():
+            line = _line_of(name, by, groups)
+            if line is not None:
+                one = sums.setdefault(line, UsageRow(since, line))
+                one.weighted += row.weighted
+                one.entitled += row.entitled
+                one.delivered += row.delivered
+    ranked = sorted(sums.values(), key=lambda row: (-row.weighted, row.name))
+    if len(ranked) > top:
+        rest = UsageRow(since, OTHERS)
+        for row in ranked[top:]:
+            rest.weighted += row.weighted
+            rest.entitled += row.entitled
+            rest.delivered += row.delivered
+        ranked = [*ranked[:top], rest]
+    used = sum(row.weighted for row in ranked) or 1.0
+    entitled = sum(row.entitled for row in ranked) or 1.0
+    return [_share(row, used, entitled) for row in ranked]
+
+
+def _share(row: UsageRow, used: float, entitled: float) -> Share:
+    met = row.delivered / row.entitled if row.entitled else None
+    return Share(row.name, row.weighted / used, row.entitled / entitled, met)
+
+
+def _line_of(name: str, by: str, groups: Sequence[str]) -> str | None:
+    """Return the line that a name of the ledger belongs to; None if it is on none."""
+    if by == "pool":
+        return "pool" if name == POOL else None
+    if is_group_name(name):
+        return None
+    return name if by == "submitter" else assigned_group(name, groups)
+
+
+def _mean(measure: str, cell: Sequence[UsageRow], step: int) -> float | None:
+    """Return the mean over a step of time; what was charged is known even where no cycle ran."""
+    if measure == "weighted":
+        return sum(row.weighted for row in cell) / step
+    if measure == "priority":
+        known = sum(row.known for row in cell)
+        return sum(row.priority for row in cell) / known if known else None
+    # Jobs of several submitters add up: what is known is known of all at the same time.
+    by_start: dict[int, float] = defaultdict(float)
+    for row in cell:
+        by_start[row.start] = max(by_start[row.start], row.known)
+    known = sum(by_start.values())
+    return sum(getattr(row, measure) for row in cell) / known if known else None
+
+
+def _joined(lines: list[Line], top: int, what: str) -> list[Line]:
+    """Return the first lines; the others as one where they add up."""
+    if len(lines) <= top:
+        return lines
+    if what == "priority":
+        return lines[:top]
+    columns = zip(*(line.values for line in lines[top:]), strict=True)
+    sums = [sum(value for value in column if value is not None) for column in columns]
+    return [*lines[:top], Line(OTHERS, list(sums))]

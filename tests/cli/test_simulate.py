@@ -1,0 +1,115 @@
+"""``fairq simulate``: traces in, figures of several policies side by side out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+SWF = """\
+; Version: 2.2
+; Note: caf\xe9
+; UnixStartTime: 1132444805
+; MaxProcs: 2
+1 0 -1 1000 1 -1 -1 -1 3600 -1 -1 1 4 -1 -1 -1 -1 -1
+2 0 -1 1000 1 -1 -1 -1 3600 -1 1 1 4 -1 -1 -1 -1 -1
+3 5 -1 1000 1 -1 -1 -1 3600 -1 0 1 4 -1 -1 -1 -1 -1 99
+4 10 -1 100 1 -1 -1 1 3600 -1 1 2 5 -1 -1 -1 -1 -1
+5 20 -1 100 -1 -1 -1 -1 3600 -1 1 3 5 -1 -1 -1 -1 -1
+6 20 -1 -1 1 -1 -1 -1 3600 -1 5 3 5 -1 -1 -1 -1 -1
+7 20 -1 50 1 -1 -1 -1 3600 -1 2 3 5 -1 -1 -1 -1 -1
+8 30 -1 100 1 -1 -1 -1 3600 -1 1 -1 -1 -1 -1 -1 -1 -1
+"""
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    file = tmp_path / "log.swf.gz"
+    file.write_bytes(gzip.compress(SWF.encode("latin-1")))
+    return file
+
+
+def simulated(run, trace: Path, *words: object) -> dict:
+    ended = run("simulate", trace, "--every", "60", *words, "--json")
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out)
+
+
+def test_a_log_is_read_and_what_is_no_job_is_left_out_and_counted(run, trace: Path):
+    found = simulated(run, trace)
+    assert (found["jobs"], found["users"], found["groups"], found["slots"]) == (5, 3, 2, 2)
+    assert found["work"] == 3200
+    assert sorted(found["skipped"].values()) == [1, 1, 1]
+    ended = run("simulate", trace)
+    assert "skipped 1 of the trace: never started" in ended.err
+    assert "5 jobs of 3 users" in ended.out or "Figure" in ended.out
+
+
+def test_policies_stand_side_by_side_and_all_work_is_done_under_each(run, trace: Path, tmp_path: Path):
+    groups = tmp_path / "groups.toml"
+    groups.write_text("[groups.g5]\nquota = 1\naccept_surplus = true\n[groups.g4]\nquota = 1\naccept_surplus = true\n")
+    found = simulated(run, trace, "--policy", "fifo", "--policy", "current", "--policy", f"groups={groups}")
+    assert [one["policy"] for one in found["policies"]] == ["fifo", "current", "groups"]
+    assert [(one["ended"], one["work"]) for one in found["policies"]] == [(5, 3200)] * 3
+    waits = {one["user"]: {of["policy"]: of["mean_wait"] for of in one["policies"]} for one in found["users_by_policy"]}
+    assert waits["u2"]["groups"] <= waits["u2"]["fifo"]
+    assert found["changes"][0]["longer"] + found["changes"][0]["shorter"] + found["changes"][0]["same"] == 5
+    csv = run("simulate", trace, "--policy", "fifo", "--policy", "current", "--csv").out.splitlines()
+    assert csv[0].startswith("label,") or csv[0].startswith("metric,")
+
+
+def test_the_same_command_prints_the_same_and_a_seed_moves_whole_users(run, trace: Path):
+    one, other = (run("simulate", trace, "--shake", "600", "--seed", "3", "--json").out for _ in range(2))
+    assert one == other
+    assert json.loads(one)["jobs"] == 5
+
+
+def test_a_window_of_submissions(run, trace: Path):
+    assert simulated(run, trace, "--from", "10", "--until", "30")["jobs"] == 1
+
+
+def test_csv_with_names_cores_and_memory(run, tmp_path: Path):
+    file = tmp_path / "jobs.csv"
+    file.write_text("submit,run,user,cpus,memory\n0,600,ann,4,2G\n0,600,bob,9,1G\n5,60,ann,,\n")
+    found = simulated(run, file, "--slots", "1x8c16g")
+    assert (found["policies"][0]["ended"], found["policies"][0]["never_started"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "code", "said"),
+    [
+        ("submit,run,usr\n0,1,a\n", [], 47, "perhaps user"),
+        ("submit,user\n0,a\n", [], 47, "no column run"),
+        ("submit,run\nsoon,1\n", [], 47, "ISO 8601"),
+        ("1 2 3\n", [], 47, "unknown column"),
+        ("; x\n1 2 3\n", [], 47, "18 numbers"),
+        ("submit,run\n0,1\n", [], 108, "--slots"),
+        ("submit,run\n0,1\n", ["--slots", "0"], 110, "is not a size"),
+        ("submit,run\n0,1\n", ["--slots", "1", "--from", "9d"], 108, "no jobs"),
+        ("submit,run\n0,1\n", ["--slots", "1", "--policy", "new"], 2, "NAME=FILE"),
+        ("submit,run\n0,1\n", ["--slots", "1", "--factor", "eve=2"], 110, "no jobs of this user"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(run, tmp_path: Path, text: str, words: list[str], code: int, said: str):
+    file = tmp_path / "trace"
+    file.write_text(text)
+    ended = run("simulate", file, *words)
+    assert said in ended.err
+    assert ended.code == code
+
+
+def test_the_pools_own_past_is_a_trace(run, state: Path):
+    now = 1_795_200_000
+    assert run("--state", state, "slots", "add", "node", "--count", "2", "--now", now).code == 0
+    words = ["--accounting-group", "x", "--accounting-group-user", "ann", "--now", now, "--", "/bin/true"]
+    assert run("--state", state, "submit", "--count", 2, *words).code == 0
+    assert run("--state", state, "negotiate", "--now", now).code == 0
+    assert run("--state", state, "finish", "1", "--now", now + 500).code == 0
+    ended = run("--state", state, "simulate", "--history", "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    assert (found["jobs"], found["slots"], found["work"]) == (2, 2, 1000)
+    assert [one["user"] for one in found["users_by_policy"]] == ["ann"]
+    assert run("simulate").code == 2
