@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -91,6 +93,15 @@ class TestRecognition:
         }  # fmt: skip
         assert listed("tasks")[0]["gshare"] == "MC"
 
+    def test_a_queue_of_crics_own_needs_no_name_and_no_remark(self, run: Run, state: Path, tmp_path: Path) -> None:
+        """The queue of CERN as CRIC published it, compressed; with the storage that it names."""
+        sample = Path(__file__).parent.parent / "data" / "cric-queue-cern.json.gz"
+        (tmp_path / "anything").write_bytes(sample.read_bytes())
+        ended = run("--state", state, "broker", "import", tmp_path / "anything", "--json")
+        assert (ended.code, ended.err) == (0, "")
+        assert json.loads(ended.out)["files"][0]["form"] == "queues of CRIC"
+        assert "CERN-PROD_DATADISK" in run("--state", state, "broker", "relations", "--csv").out
+
     def test_a_file_that_cannot_be_identified_is_named_and_nothing_is_imported(self, grid: Run, listed: Run) -> None:
         files = {"queues.json": QUEUE, "README": "Our grid.", "x.csv": "queue\nQ\n"}
         ended = grid(files)
@@ -121,6 +132,14 @@ class TestRecognition:
                 archive.addfile(member, io.BytesIO(content))
         ended = run("--state", state, "broker", "import", path)
         assert (ended.code, "1 record of 1 file imported" in ended.out) == (0, True), ended.err
+
+    def test_an_archive_comes_through_a_pipe_as_well(self, state: Path) -> None:
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            archive.writestr("q.json", json.dumps(QUEUE))
+        line = [sys.executable, "-m", "fairq", "--state", str(state), "broker", "import", "-", "--json"]
+        ended = subprocess.run(line, input=stream.getvalue(), capture_output=True, check=False)
+        assert (ended.returncode, json.loads(ended.stdout)["files"][0]["records"]) == (0, 1), ended.stderr
 
     @pytest.mark.parametrize(
         ("content", "problem"), [(b"PK\x05\x06", "cannot be identified"), (b"\x1f\x8b\x08 torn", "damaged")]

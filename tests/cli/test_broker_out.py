@@ -70,6 +70,20 @@ class TestRun:
         assert calls(found["closures"]) == [("/api/v1/task/finish", {"task_id": 2, "soft": True})]
         assert "lowmemory" in found["closures"][0]["reason"]
 
+    def test_a_stored_run_gives_its_file_once_more(self, run: Run, pool: Path, tmp_path: Path) -> None:
+        """An operator's script that failed can go on, whatever was brokered since."""
+        first = written(run, pool, tmp_path / "a.json", "run")
+        old = {"jediTaskID": 2, "frozenTime": NOW - 30 * 86400, "status": "pending"}
+        (tmp_path / "t.json").write_text(json.dumps([TASK | {"ramCount": 900_000} | old]))
+        assert run("--state", pool, "broker", "tasks", "import", tmp_path / "t.json").code == 0
+        second = written(run, pool, tmp_path / "b.json", "run", "--all")
+        for number, document in ((1, first), (2, second)):
+            again = tmp_path / "again.json"
+            assert run("--state", pool, "broker", "run", "--again", number, "--out", again).code == 0
+            assert json.loads(again.read_text()) == document
+        assert run("--state", pool, "broker", "run", "--again", 3, "--out", tmp_path / "c.json").code == 118
+        assert run("--state", pool, "broker", "run", "--again", 1).code == 2
+
     def test_a_file_that_cannot_be_written_keeps_everything_as_it_was(
         self, run: Run, pool: Path, tmp_path: Path
     ) -> None:

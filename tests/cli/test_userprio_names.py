@@ -83,6 +83,14 @@ def test_a_plain_edit_that_ends_a_lease_says_so(userprio, pool: Path):
     assert f"this ends the ceiling lease of bob@pool, which ran until {shown_time(NOW + 60 + HOUR)}" in ended.err
 
 
+def test_a_lease_is_shown_with_its_end(userprio, pool: Path):
+    userprio("-setceiling", "bob", "5", "-duration", "1h")
+    told = f"bob@pool: ceiling 5 until {shown_time(NOW + 60 + HOUR)}, then -1 again\n"
+    assert userprio("-allusers").err == told
+    assert userprio("bob").err == told
+    assert userprio("ann").err == ""
+
+
 def test_the_reason_of_an_edit_is_in_the_history(run, userprio, pool: Path):
     userprio("-setfactor", "bob", "5", "--reason", "thesis")
     (entry,) = json.loads(run("--state", pool, "state", "history", "--subject", "bob", "--json").out)

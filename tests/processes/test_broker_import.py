@@ -52,7 +52,7 @@ def grids(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def counts(state: Path) -> dict[str, int]:
     with reading(state) as opened:
         assert check.findings(opened) == []
-        return {kind.name: broker_data.count(opened, kind) for kind in STORED}
+        return {kind.name: len(broker_data.keys(opened, kind)) for kind in STORED}
 
 
 def paused(state: Path, grids: Path, write: int, cache: int) -> subprocess.Popen[str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import re
 import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -45,9 +47,12 @@ def verb() -> Iterator[Path]:
     """The program behind the verb, as root would install it, over a pool with a cluster of each user."""
     place = Path(tempfile.mkdtemp(prefix="fqt", dir="/var/lib"))
     place.chmod(0o755)
-    for user in (ACCOUNT, ADMINISTRATOR, *USERS):
-        subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/bash", user], check=True, capture_output=True)
+    made = []
     try:
+        for user in (ACCOUNT, ADMINISTRATOR, *USERS):
+            words = ["useradd", "--no-create-home", "--shell", "/bin/bash", user]
+            subprocess.run(words, check=True, capture_output=True)
+            made.append(user)
         shutil.copytree(
             Path(fairq.__file__).parent, place / "lib" / "fairq", ignore=shutil.ignore_patterns("__pycache__")
         )
@@ -78,8 +83,10 @@ def verb() -> Iterator[Path]:
         yield program
     finally:
         RULE.unlink(missing_ok=True)
-        for user in (ACCOUNT, ADMINISTRATOR, *USERS):
-            subprocess.run(["userdel", user], check=False, capture_output=True)
+        for user in made:
+            for process in _processes(pwd.getpwnam(user).pw_uid):
+                os.kill(process, signal.SIGKILL)
+            subprocess.run(["userdel", "--force", user], check=False, capture_output=True)
         shutil.rmtree(place)
 
 
@@ -271,6 +278,62 @@ def test_a_slow_caller_has_no_lock_and_one_who_kills_sudo_leaves_nothing(verb: P
     slow.wait()
     slow.stdin.close()
     assert call(verb, "fqtbob", document("prio", jobs=["2.7"], value=4, relative=False)).returncode == 0
+
+
+def test_a_caller_who_stops_sudo_does_not_stop_the_change(verb: Path):
+    """As Ctrl-Z does: all that the caller's terminal can reach stands still, and the change is made."""
+    entry, account = pwd.getpwnam("fqteve"), pwd.getpwnam(ACCOUNT).pw_uid
+    content = document("prio", jobs=["3.8"], value=8, relative=False)
+    sudo = subprocess.Popen(
+        ["/usr/bin/sudo", "-n", "-u", ACCOUNT, str(verb)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        user=entry.pw_uid, group=entry.pw_gid, extra_groups=[],
+    )  # fmt: skip
+    assert sudo.stdin is not None
+
+    def apart() -> list[int]:
+        """The one that waits, once there are two and the other one has a session of its own."""
+        ours = _processes(account)
+        waiting = [process for process in ours if os.getsid(process) != process]
+        return waiting if len(ours) == 2 and len(waiting) == 1 else []
+
+    waiting = _eventually(apart)
+    stopped = (sudo.pid, *waiting)
+    for process in stopped:
+        os.kill(process, signal.SIGSTOP)
+    sudo.stdin.write(content)
+    sudo.stdin.close()
+    from fairq.state import jobs
+    from fairq.state.connection import reading
+
+    def priority() -> bool:
+        with reading(verb.parent / "pool" / "pool.db") as opened:
+            return [job.priority for job in jobs.select(opened, cluster=3, proc=8)] == [8]
+
+    try:
+        assert _eventually(priority)
+    finally:
+        for process in reversed(stopped):
+            os.kill(process, signal.SIGCONT)
+    assert sudo.wait(timeout=30) == 0
+
+
+def _eventually(found: Callable[[], Any]) -> Any:
+    until = time.monotonic() + 30
+    while not (answer := found()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return answer
+
+
+def _processes(uid: int) -> list[int]:
+    return [int(place.name) for place in Path("/proc").glob("[0-9]*") if _uid(place) == uid]
+
+
+def _uid(place: Path) -> int | None:
+    try:
+        return int(re.search(r"^Uid:\s+(\d+)", (place / "status").read_text(), re.MULTILINE)[1])  # type: ignore[index]
+    except OSError:
+        return None
 
 
 def test_jobs_are_queued_as_who_asks(verb: Path):

@@ -49,7 +49,8 @@ SITES = Kind(
         Column("name", "text", "the site", key=True, aliases=("site",), shown=True),
         Column("role", "text", "nucleus, satellite or other", default="", shown=True),
     ),
-    "The role of a site applies to its queues without a role of their own. Sites with the role nucleus are the nuclei.",
+    "The role of a site applies to its queues without a role of their own. Sites with the role nucleus are the nuclei. "
+    "CRIC's JSON is read as it is; the data policy Nucleus makes a nucleus.",
 )  # fmt: skip
 
 TYPES = Kind(
@@ -79,6 +80,8 @@ STORAGES = Kind(
                default={}, shown=True),
         Column("blacklisted_read", "boolean", "nothing may be read from it", default=False),
     ),
+    "CRIC's endpoints and their states (blacklists), and Rucio's usage, are read as they are. States and usage only "
+    "complete known endpoints; an endpoint that they do not name is up, or has no space.",
 )  # fmt: skip
 
 RELATIONS = Kind(
@@ -105,7 +108,8 @@ LINKS = Kind(
         Column("value", "real", "the metric", default=0, shown=True),
         Column("time", "time", "when it was measured; null is now", aliases=("ts", "measured"), shown=True),
     ),
-    "A metric is valid for 60 minutes; without a time, it is always valid.",
+    "A metric is valid for 60 minutes; without a time, it is always valid. CRIC's site matrix and the network metrics, "
+    "as a list of links or by SOURCE:DESTINATION, are read as they are.",
     "fairq broker links import links.csv --replace     # only the metrics of this hour",
 )  # fmt: skip
 

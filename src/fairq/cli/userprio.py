@@ -116,6 +116,8 @@ def userprio(
     default, it shows users active in the last 24 hours. As in condor_userprio, every option also works with one dash
     and abbreviated: here -q is --quotas and -h is --hierarchical.
 
+    Below the table, stderr names each lease of a factor, ceiling or floor, and when it ends.
+
     Each edit changes one value; the history keeps the former value and the --reason. One call can have several edits:
     all are made, or, if one of them fails, none. Their order is: setprio, setfactor, setfloor, setceiling, the
     cancelling of leases, setaccum, setbegin, setlast, resetusage, delete, resetall, prune.
@@ -198,3 +200,5 @@ def userprio(
         ads = [ad for ad in report.logged if ad["Name"] in shown]
         options = replace(options, without=report.without, tells_all=report.tells_all)
         emit(views.table_view(ads, options, header=output.header, plain=plain, classic=classic), output)
+        for lease in views.leases(ads, time):
+            invocation.note(lease)

@@ -19,6 +19,7 @@ from fairq.cli.userprio_layout import (
     update_line,
 )
 from fairq.errors.base import UsageError
+from fairq.quantities import shown_time
 from fairq.records import Ad
 from fairq.steps.userprio.rows import (
     ALL,
@@ -61,6 +62,18 @@ def selected(ads: Sequence[Ad], names: Sequence[str], constraint: str | None) ->
 def missing(ads: Sequence[Ad], names: Sequence[str]) -> list[str]:
     """Return those of the *names* that no ad has."""
     return [name for name in names if not any(map(named([name]), (ad["Name"] for ad in ads)))]
+
+
+def leases(ads: Sequence[Ad], now: int) -> list[str]:
+    """Return a line for every lease of the *ads* that has not ended at *now*: condor_userprio's table has none."""
+    lines = []
+    for ad in ads:
+        for name, what in (("PriorityFactor", "priority factor"), ("Ceiling", "ceiling"), ("Floor", "floor")):
+            until = ad.get(f"{name}LeaseExpiration")
+            if until is not None and until > now:
+                former = ad[f"{name}PreLeaseValue"]
+                lines.append(f"{ad['Name']}: {what} {ad[name]:g} until {shown_time(until)}, then {former:g} again")
+    return lines
 
 
 def active(ads: Sequence[Ad], cutoff: int | None) -> list[Ad]:

@@ -8,10 +8,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from fairq.dumps.source import Held
 from fairq.errors.pool import UnreadableDumpError
-from fairq.inputs import LARGEST, STANDARD_INPUT, read_bytes, too_large
+from fairq.inputs import LARGEST, STANDARD_INPUT, standard_input, too_large
 
 
 def files_of(name: str) -> list[Held]:
@@ -23,7 +24,7 @@ def files_of(name: str) -> list[Held]:
         if name != STANDARD_INPUT and Path(name).is_dir():
             found = list(_of_directory(Path(name)))
         else:
-            found = list(_of_file(name, read_bytes(name) if name == STANDARD_INPUT else _content(Path(name))))
+            found = list(_of_file(name, _whole(standard_input()) if name == STANDARD_INPUT else _content(Path(name))))
     except (OSError, ValueError) as failure:
         raise _unreadable(name, failure) from None
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as failure:
@@ -36,9 +37,13 @@ def files_of(name: str) -> list[Held]:
 
 
 def _content(path: Path) -> bytes:
-    """Return a file whole; archives hold zero bytes, unlike text."""
     with path.open("rb") as stream:
-        content = stream.read(LARGEST + 1)
+        return _whole(stream)
+
+
+def _whole(stream: BinaryIO) -> bytes:
+    """Return all of a file; raises OSError for one that has no end, or is too large."""
+    content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise too_large()
     return content

@@ -53,6 +53,10 @@ def run(
     rules: RulesOption = None,
     summary: Annotated[bool, typer.Option("--summary", help="Show the number of queues per stage.")] = False,
     out: Out = None,
+    again: Annotated[
+        int | None,
+        typer.Option("--again", metavar="RUN", min=1, help="Write the actions of a stored run; broker nothing."),
+    ] = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -65,7 +69,7 @@ def run(
     --out writes a document for a script that applies the decisions in PanDA: assignments (of tasks that had no queues),
     rebrokerages (of tasks that had some) and closures (of failed and exhausted tasks), each with its call of PanDA's
     API. docs/json.md describes it. The file is written just before the decisions are stored. If the command fails, run
-    it again: with the same data and --now, it writes the same file.
+    it again: with the same data and --now, it writes the same file. --again writes the file of a stored run once more.
 
     A record has task, status, activity, queues, weight (of the best), reason and retry_time. JSON has cycle, time,
     rules, plugins, counts and tasks (with --summary: stages). In JSON, a task also has candidates. Each has queue,
@@ -76,6 +80,14 @@ def run(
     from fairq.steps.broker.rules import rules_in_force
     from fairq.steps.broker.run import run as step
 
+    write = writer_of(out)
+    if again is not None:
+        from fairq.steps.broker.actions_again import actions_again
+
+        if write is None or tasks or every or summary or rules is not None:
+            raise UsageError(message="--again needs --out, and no option that decides anew; give only these two")
+        write(actions_again(invocation.state_path, again))
+        return
     if tasks and every:
         raise UsageError(message="--all and single tasks exclude each other; give only one")
     time = invocation.now(now)
@@ -88,7 +100,7 @@ def run(
         dry_run=dry_run,
         kept=invocation.settings["broker.verdicts_kept"],
         watch=lambda total: progress("Brokering", total, invocation.quiet),
-        out=writer_of(out),
+        out=write,
     )
     emit(_summary(done, dry_run) if summary else _view(done, dry_run), output)
 

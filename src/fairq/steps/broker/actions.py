@@ -6,18 +6,27 @@ them may be repeated: an update names the former state, and a second call change
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from fairq.steps.broker.run import Decided, Run
     from fairq.steps.broker.timeouts import Cleaned
 
 Record = dict[str, Any]
 
-Former = Mapping[int, tuple[str, list[str]]]
-"""The state of each task before a run, and the queues that it was assigned to."""
+Former = Mapping[int, tuple[str, bool]]
+"""The state of each task before a run, and whether it was assigned to queues."""
+
+
+class Decision(NamedTuple):
+    """What a run decided about a task: its state, its queues, best first, and why it has none."""
+
+    task: int
+    status: str
+    queues: list[str]
+    reason: str
+
 
 ASSIGNMENTS, REBROKERAGES, CLOSURES = "assignments", "rebrokerages", "closures"
 LISTS = (ASSIGNMENTS, REBROKERAGES, CLOSURES)
@@ -26,17 +35,19 @@ LISTS = (ASSIGNMENTS, REBROKERAGES, CLOSURES)
 _TASK, _JOB = "/api/v1/task/", "/api/v1/job/"
 
 
-def actions_of_run(done: Run, former: Former, *, applied: bool) -> Record:
+def actions_of_run(
+    number: int, time: int, rules: str, decisions: Sequence[Decision], former: Former, *, applied: bool
+) -> Record:
     """Return what a run wants done: tasks to assign, to assign anew, and to end."""
     lists: dict[str, list[Record]] = {name: [] for name in LISTS}
-    for one in done.decided:
-        before, queues = former.get(one.task, ("", []))
+    for one in decisions:
+        before, had_queues = former.get(one.task, ("", False))
         if one.status == "assigned":
-            name = REBROKERAGES if queues else ASSIGNMENTS
+            name = REBROKERAGES if had_queues else ASSIGNMENTS
             lists[name].append(_assignment(one, before))
         elif one.status in ("failed", "exhausted"):
             lists[CLOSURES].append(_end_of_task(one, before))
-    head = {"source": "broker run", "cycle": done.number, "time": done.time, "rules": done.rules.name}
+    head = {"source": "broker run", "cycle": number, "time": time, "rules": rules}
     return {**head, "applied": applied, **lists}
 
 
@@ -50,19 +61,19 @@ def actions_of_timeouts(cleaned: Cleaned) -> Record:
     return {**head, "applied": cleaned.applied, **lists}
 
 
-def _assignment(one: Decided, before: str) -> Record:
+def _assignment(one: Decision, before: str) -> Record:
     # PanDA splits unified queues itself, and knows them only as a whole.
-    queues = list(dict.fromkeys(queue.partition("/")[0] for queue in one.document["queues"]))
+    queues = list(dict.fromkeys(queue.partition("/")[0] for queue in one.queues))
     call = _call(_TASK + "reassign", task_id=one.task, site=",".join(queues), mode="nokill")
     return _action("assign", one.task, None, queues, before, one.status, "", None, call, None)
 
 
-def _end_of_task(one: Decided, before: str) -> Record:
+def _end_of_task(one: Decision, before: str) -> Record:
     if one.status == "failed":
         call = _call(_TASK + "kill", task_id=one.task)
     else:
         call = _call(_TASK + "finish", task_id=one.task, soft=True)
-    return _action("end", one.task, None, [], before, one.status, one.document["reason"], None, call, None)
+    return _action("end", one.task, None, [], before, one.status, one.reason, None, call, None)
 
 
 def _end_of_job(found: Record, now: int) -> Record:

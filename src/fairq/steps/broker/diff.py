@@ -85,7 +85,7 @@ def diff(path: Path, before: int, after: int) -> Difference:
         runs = {run.number: run for run in broker_cycles.load_all(state)}
         for number in (before, after):
             if number not in runs:
-                raise NoSuchRunError(number=number, hint=_hint(runs))
+                raise NoSuchRunError(number=number, hint=hint_of(runs))
         then, now = _decided(state, before), _decided(state, after)
     tasks, unchanged = [], 0
     for task in sorted(then.keys() | now.keys()):
@@ -132,7 +132,8 @@ def _head(run: BrokerCycle) -> Record:
     return {"cycle": run.number, "time": run.time, "rules": run.rules}
 
 
-def _hint(runs: dict[int, BrokerCycle]) -> str:
+def hint_of(runs: dict[int, BrokerCycle]) -> str:
+    """Return which runs are stored, as the cure of an error."""
     if not runs:
         return "start one with 'fairq broker run'"
     return f"give one of {', '.join(map(str, sorted(runs)[-10:]))}"

@@ -26,7 +26,7 @@ from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
-from fairq.steps.broker.actions import Former, actions_of_run
+from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.tasks import Brokered, load_brokered
@@ -160,21 +160,28 @@ def run(
         with reading(path) as state:
             done, _ = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
             if out is not None:
-                out(actions_of_run(done, _former(state), applied=False))
+                out(_actions(done, _former(state, done), applied=False))
             return done
     with cycle_lock(path, BROKERAGE), writing(path) as state:
         done, columns = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
+        former = _former(state, done)
         if out is not None:
-            out(actions_of_run(done, _former(state), applied=True))
+            out(_actions(done, former, applied=True))
         if done.decided and columns is not None:
-            _store(state, done, columns, by_activity, actor)
+            _store(state, done, columns, by_activity, former, actor)
             broker_cycles.prune(state, done.number - kept + 1)
         return done
 
 
-def _former(state: State) -> Former:
-    rows = broker_data.load(state, TASKS, ["jediTaskID", "status", "assigned"])
-    return {task: (status, queues) for task, status, queues in rows}
+def _former(state: State, done: Run) -> Former:
+    decided = {one.task for one in done.decided}
+    rows = broker_data.load(state, TASKS, ["jediTaskID", "status", "assigned"]) if decided else []
+    return {task: (status, bool(queues)) for task, status, queues in rows if task in decided}
+
+
+def _actions(done: Run, former: Former, *, applied: bool) -> dict[str, Any]:
+    decisions = [Decision(one.task, one.status, one.document["queues"], one.document["reason"]) for one in done.decided]
+    return actions_of_run(done.number, done.time, done.rules.name, decisions, former, applied=applied)
 
 
 def due(state: State, now: float, numbers: Sequence[int], every: bool) -> list[int]:
@@ -283,13 +290,29 @@ def stage_order(plan: Plan) -> list[str]:
     return list(dict.fromkeys([FIRST_PASS, SECOND_PASS, *before, TEMPORARY_STAGE, *after]))
 
 
-def _store(state: State, done: Run, columns: Columns, by_activity: dict[Activity, Flow], actor: Actor) -> None:
+def _by_state(former: Former) -> dict[str, list[list[int]]]:
+    """Return the former states as a run's document has them: the tasks without queues and those with some, by state."""
+    found: dict[str, list[list[int]]] = {}
+    for task, (status, had_queues) in former.items():
+        found.setdefault(status, [[], []])[had_queues].append(task)
+    return found
+
+
+def _store(
+    state: State,
+    done: Run,
+    columns: Columns,
+    by_activity: dict[Activity, Flow],
+    former: Former,
+    actor: Actor,
+) -> None:
     document = {
         "counts": done.counts,
         "plugins": list(done.plugins),
         "queues": pack_names(columns.names),
         "reasons": {activity: reasons_of(flow.plan) for activity, flow in by_activity.items()},
         "stages": done.stage_tables(),
+        "former": _by_state(former),
     }
     broker_cycles.add(state, BrokerCycle(done.number, done.time, done.rules.name, document))
     broker_cycles.add_verdicts(

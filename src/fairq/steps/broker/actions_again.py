@@ -1,0 +1,51 @@
+"""What a stored brokerage run wanted done in PanDA, once more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.errors.broker import NoSuchRunError
+from fairq.state import broker_cycles
+from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
+from fairq.state.connection import reading
+from fairq.steps.broker.actions import Decision, Former, actions_of_run
+from fairq.steps.broker.diff import hint_of
+from fairq.steps.broker.run import nothing_left
+from fairq.steps.broker.verdict import unpack
+
+
+def actions_again(path: Path, number: int) -> dict[str, Any]:
+    """Return the document of actions that the run *number* gave, for the tasks whose decisions are kept.
+
+    Raises NoSuchRunError.
+    """
+    with reading(path) as state:
+        runs = {run.number: run for run in broker_cycles.load_all(state)}
+        verdicts = [one for one in broker_cycles.load_verdicts(state) if one.cycle == number]
+    if number not in runs:
+        raise NoSuchRunError(number=number, hint=hint_of(runs))
+    run = runs[number]
+    decisions = [_decision(run, one) for one in verdicts]
+    return actions_of_run(run.number, run.time, run.rules, decisions, _former(run), applied=True)
+
+
+def _decision(run: BrokerCycle, verdict: TaskVerdict) -> Decision:
+    kept = unpack(verdict.data)
+    queues = [name for name, _ in kept.candidates]
+    if queues:
+        return Decision(verdict.task, verdict.status, queues, "")
+    reasons = run.document["reasons"][kept.activity]
+    tags = Counter(reasons[number][1] for number in kept.decided.tolist() if number != UNDECIDED)
+    return Decision(verdict.task, verdict.status, [], kept.stopped_by or nothing_left(tags, kept.stages))
+
+
+def _former(run: BrokerCycle) -> Former:
+    return {
+        task: (status, bool(had_queues))
+        for status, lists in run.document.get("former", {}).items()
+        for had_queues, tasks in enumerate(lists)
+        for task in tasks
+    }
