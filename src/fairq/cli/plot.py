@@ -48,8 +48,12 @@ def plot(
     by: Annotated[
         str | None, typer.Option("--by", metavar="WHAT", help="submitter, group or pool [default: submitter].")
     ] = None,
-    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Begin of the time [such as 2026-10-01].")] = "-7d",
-    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="End of the time [default: now].")] = None,
+    since: Annotated[
+        str, typer.Option("--since", metavar="TIME", help="Begin of the time [such as 2026-10-01].")
+    ] = "-7d",
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="End of the time [default: now].")
+    ] = None,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Show N lines, the rest as others.")] = 6,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write a picture, .svg or .png, with Matplotlib.")
