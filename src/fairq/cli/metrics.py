@@ -54,15 +54,15 @@ def metrics(
     ] = None,
     users: Annotated[
         int | None,
-        typer.Option("--users", metavar="N", min=0, help="Tell N submitters apart [default: metrics.submitters]."),
+        typer.Option("--users", metavar="N", min=0, help="Submitters by name [default: metrics.submitters]."),
     ] = None,
     now: Now = None,
 ) -> None:
     """Print metrics of the pool in the text format of Prometheus.
 
-    With --out, they go to a file that the textfile collector of node_exporter reads. The file is replaced in one step,
-    readable for everybody. Weights are slot weights. Submitters beyond the first ones are summed up as "other"; their
-    priorities are left out. Groups are all there.
+    With --out, they are written to a file for the textfile collector of node_exporter. The file is replaced in one step
+    and everybody may read it. Weights are slot weights. The submitters with the most in use are shown by name. The
+    others are summed up as "other", without a priority. All groups are shown.
 
     fairq_cycle_last_timestamp_seconds is the time of the last cycle: alert if it is too long ago. Counters count from
     the beginning of the pool.
@@ -115,7 +115,7 @@ def _metrics(found: Standing, counted: Totals, most: int, rules: str) -> Iterato
 
     build = [((__version__, rules), 1.0)]
     yield Metric("fairq_info", "gauge", "Version of fairq and rules in force.", ("version", "rules"), build)
-    yield from gauge("slots", "Slots that were not carved out of others.", float(found.slots))
+    yield from gauge("slots", "Slots, without those carved out of partitionable slots.", float(found.slots))
     yield from gauge("slots_draining", "Slots that are draining.", float(found.drained))
     yield from gauge(
         "slots_claimed", "Slots in use, those that were carved out of others among them.", float(found.claims)
@@ -150,7 +150,7 @@ def _of_submitters(found: Standing, most: int) -> Iterator[Metric]:
         jobs += [((*labels, name), number) for labels, number in samples(lambda one, of=name: getattr(one, of))]  # type: ignore[misc]
     yield Metric("fairq_submitter_jobs", "gauge", "Jobs of a submitter.", ("submitter", "state"), jobs)
     summed: tuple[tuple[str, str, str, Callable[[Any], float | None]], ...] = (
-        ("in_use_slot_weight", "gauge", "Weight of the slots that a submitter has.", lambda one: one.in_use),
+        ("in_use_slot_weight", "gauge", "Weight of the slots in use by a submitter.", lambda one: one.in_use),
         (
             "entitled_slot_weight",
             "gauge",

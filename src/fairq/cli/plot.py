@@ -48,8 +48,12 @@ def plot(
     by: Annotated[
         str | None, typer.Option("--by", metavar="WHAT", help="submitter, group or pool [default: submitter].")
     ] = None,
-    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Begin here [default: a week ago].")] = "-7d",
-    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="End here [default: now].")] = None,
+    since: Annotated[
+        str, typer.Option("--since", metavar="TIME", help="Begin of the time [such as 2026-10-01].")
+    ] = "-7d",
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="End of the time [default: now].")
+    ] = None,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Show N lines, the rest as others.")] = 6,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write a picture, .svg or .png, with Matplotlib.")
@@ -59,12 +63,14 @@ def plot(
 ) -> None:
     """Draw use, shares, priorities or the queue.
 
-    usage is the slot weight in use; priority the effective priority, lower is better; queue the idle jobs, with --by
-    pool also the running ones. shares compares what was used with what those with demand were entitled to. Each letter
-    is the mean over a step of time; a blank is none, a dot unknown, since no cycle ran. All lines have one scale.
+    usage shows the slot weight in use. priority shows the effective priority; lower is better. queue shows idle jobs,
+    with --by pool also running jobs. shares compares the use with the entitlement while there was demand.
 
-    On a terminal and in a pipe the picture is made of block letters. --out writes an SVG or PNG file; that needs
-    Matplotlib, which fairq's extra "plot" installs. JSON and CSV have the numbers.
+    Each character is the mean over a step of time. A blank means 0; a dot means unknown, because no cycle ran. All
+    lines have the same scale.
+
+    The picture is made of block characters. --out writes an SVG or PNG file instead; that needs Matplotlib, which
+    fairq's extra "plot" installs. JSON and CSV have the numbers.
     """
     from fairq.steps.reports.series import BY, WHAT, series, shares
 

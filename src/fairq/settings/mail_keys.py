@@ -14,5 +14,5 @@ MAIL = (
         " nothing is mailed.",
         spaces=True,
     ),
-    own("mail", "administrator", "string", "root", "Address that fairq pool check --mail tells of trouble."),
+    own("mail", "administrator", "string", "root", "Address to which fairq pool check --mail sends faults."),
 )

@@ -10,7 +10,7 @@ METRICS = (
         "submitters",
         "integer",
         20,
-        "Number of submitters that fairq metrics tells apart, those with most in use first; the others are one.",
+        "Number of submitters that fairq metrics shows by name, most in use first. The others are one sum.",
         unit="submitters",
         minimum=0,
     ),

@@ -61,14 +61,15 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
     rule_point("negotiator", "floor_counts_usage", "boolean", True, False,
         "Count the slots that a submitter already uses towards its floor.",
         Difference(
-            "A floor is the least that a submitter has in use while it has jobs.", "condor_userprio manual, -setfloor",
+            "A floor is the minimum that a submitter has in use while it has jobs.",
+            "condor_userprio manual, -setfloor",
             "A submitter below its floor may get the whole floor on top of what it has.",
             "matchmaker.cpp, calculateSubmitterLimit")),
     rule_point("negotiator", "count_slots_outside", "boolean", True, False,
         "Charge for jobs on slots that negotiator_slot_constraint excludes.",
         Difference(
             "The list of resources has all of them, whatever their state.", _MANUAL + "Negotiation",
-            "Slots that the constraint keeps out are not fetched: their users count as using nothing.",
+            "Slots that the constraint excludes are not fetched: their users count as using nothing.",
             "matchmaker.cpp, obtainAdsFromCollector")),
     # jobs
     rule_point("negotiator", "skip_by", "choice", "cluster", "autocluster",
@@ -76,7 +77,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
         Difference(
             "After a job of a cluster that cannot be matched, no more of that cluster are offered in that pass; "
             "SIGNIFICANT_ATTRIBUTES changes what a cluster is.", _MANUAL + "Negotiation",
-            "Jobs of the same autocluster are passed over, of whatever cluster; others of the cluster are not.",
+            "Jobs of the same autocluster are skipped, whatever their cluster; other jobs of the cluster are not.",
             "matchmaker_negotiate.cpp, noMatchFound")),
     rule_point("negotiator", "report_job", "choice", "job", "request",
         "Job that a match names: job, the job that runs; request, the first job of its request.",
@@ -95,14 +96,14 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
     rule_point("negotiator", "partitionable_slots", "choice", "carve", "whole",
         "What a match takes of a partitionable slot: carve, what the job requests; whole, all of it until its end.",
         Difference(
-            "A slot that is not running a job is in the list of what may be matched.", _MANUAL + "Negotiation",
+            "A slot that is not running a job is in the list of slots that may be matched.", _MANUAL + "Negotiation",
             "A partitionable slot without a consumption policy is matched once in a cycle, as a whole.",
             "matchmaker.cpp, negotiate")),
     rule_point("negotiator", "match_claimed_idle", "boolean", False, True,
         "Consider a claimed slot without a running job for preemption.",
         Difference(
             "A machine that is claimed but runs no job is skipped.", _MANUAL + "Negotiation",
-            "It has a RemoteUser, and may be preempted as one that runs a job.",
+            "It has a RemoteUser and may be preempted like a machine that runs a job.",
             "matchmaker.cpp, matchmakingAlgorithm")),
     rule_point("negotiator", "static_ranks", "boolean", False, True,
         "With negotiator_ignore_job_ranks, sort the slots once for all jobs, by their own ads.",
@@ -112,8 +113,8 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
     rule_point("negotiator", "tie_break", "choice", "slot_name", "std_sort",
         "Order of slots that rank equally: slot_name, by name; std_sort, as std::sort of the C++ library leaves them.",
         Difference(
-            "The order of machines that rank equally is not said.", _MANUAL + "Negotiation",
-            "It is that in which the sort of the C++ library leaves them.", "matchmaker.cpp, MatchListType::sort")),
+            "The manual does not say in which order machines of equal rank come.", _MANUAL + "Negotiation",
+            "The order in which the sort of the C++ library leaves them.", "matchmaker.cpp, MatchListType::sort")),
     # preemption
     rule_point("negotiator", "preempt_prio_delta", "real", 0.0, None,
         "How much worse the effective priority of the preempted user must be. 0: any amount; "
@@ -126,14 +127,14 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
         "Preemption by priority stops at the submitter's slice. Preemption by the Rank of slots ignores slices, so "
         "that it is complete after one cycle. An unchanged pool then preempts nothing more.",
         Difference(
-            "Preemption in most every cycle, so that no job finishes, is to be avoided.",
+            "Preemption in almost every cycle, so that no job finishes, must be avoided.",
             _MANUAL + "Priorities in Negotiation and Preemption",
             "A turn's first match may exceed the slice by preemption, and so does one more in every cycle.",
             "matchmaker.cpp, SubmitterLimitPermits")),
     rule_point("negotiator", "limit_reasons_add_up", "boolean", False, True,
         "A rejection for a concurrency limit also names the limits of the jobs rejected just before.",
         Difference(
-            "The reason of a rejection is not said.", _MANUAL + "Negotiation",
+            "The manual does not say how a rejection is explained.", _MANUAL + "Negotiation",
             "The names of limits are collected and not forgotten between jobs.",
             "matchmaker.cpp, rejectForConcurrencyLimits")),
     rule_point("negotiator", "limits_of_slots_stay", "boolean", False, True,
@@ -156,7 +157,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
         Difference(
             "They are the integer number of slots in use, or of the quota; those of groups are defined for members of "
             "a group with a quota.", _MANUAL + "Priorities in Negotiation and Preemption",
-            "They are sums of slot weights, real numbers, and defined for <none> and groups without a quota, too.",
+            "They are sums of slot weights, real numbers, and also defined for <none> and for groups without a quota.",
             "matchmaker.cpp, getGroupInfoFromUserId, addRemoteUserPrios")),
     rule_point("negotiator", "negotiator_cross_slot_prios", "boolean", True, False,
         "Define Slot<N>_RemoteUserPrio for the other slots of a machine.",
@@ -184,7 +185,7 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
         "Truncate the limits of groups, and the weights of their idle jobs, to whole numbers.",
         Difference(
             "A quota may be a fraction of the pool.", _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
-            "A group's limit is passed on as an integer, and so cut.",
+            "A group's limit is passed on as an integer and so truncated.",
             "GroupEntry.cpp, hgq_negotiate_with_all_groups")),
     rule_point("negotiator", "live_group_caps", "boolean", True, False,
         "Count the matches of a round once in the limit of a subtree. false: twice.",

@@ -1,4 +1,4 @@
-"""Is all well with a pool: what a monitor asks, each answer with its cure."""
+"""The checks of ``fairq pool check``: whether a pool works, with a cure for each fault."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/li
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: its *name*, how it is (good, fault or not needed), what was found, and the cure of a fault."""
+    """One check: its *name*, *status* (good, fault or not needed), what was found, and the cure of a fault."""
 
     name: str
     status: str
@@ -51,7 +51,7 @@ def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int)
     settings: Settings | None = None
     try:
         settings = load()
-        found = [Finding("settings", GOOD, "they are read without an error")]
+        found = [Finding("settings", GOOD, "they can be read and are valid")]
     except FairqError as error:
         found = [Finding("settings", FAULT, str(error), "correct the file, then run 'fairq config check'")]
     found.append(_state(path))
@@ -144,7 +144,10 @@ def _disk(path: Path) -> Finding:
     detail = f"{free // 1024**2} MB free in {directory}; the state has {-(-size // 1024**2)} MB"
     if free < max(_LEAST_SPACE, 2 * size):
         return Finding(
-            "disk", FAULT, detail, "free space, or move the state: a change may need as much again as it has"
+            "disk",
+            FAULT,
+            detail,
+            "free space, or move the state: a change may need as much space again as the state has",
         )
     return Finding("disk", GOOD, detail)
 
@@ -185,7 +188,9 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
     if lost:
         names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
         detail = f"{len(lost)} of {len(live)} runs have no supervisor: {names}"
-        yield Finding("supervisor", FAULT, detail, "run 'fairq negotiate'; it takes them in and starts them again")
+        yield Finding(
+            "supervisor", FAULT, detail, "run 'fairq negotiate'; it collects these runs and starts the jobs again"
+        )
     else:
         yield Finding("supervisor", GOOD, f"{len(live)} runs have their supervisors")
 
@@ -208,7 +213,7 @@ def _cgroup(settings: Settings) -> Finding:
     place = base(setting)
     if place is not None:
         return Finding("cgroup", GOOD, f"groups of jobs are made in {place}")
-    detail = "no control group can be made: jobs are ended by their processes, and memory is measured now and then"
+    detail = "no control group can be made: jobs are ended process by process, and their memory is only sampled"
     if setting == "auto":
         return Finding("cgroup", GOOD, detail)
     cure = "give the group to the user who runs fairq (Delegate=yes in the systemd unit), or set launch.cgroup to auto"

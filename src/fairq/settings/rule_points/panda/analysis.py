@@ -43,7 +43,7 @@ ANALYSIS = (
         Difference(
             "Queues without the input are tried if all are skipped for persistent issues.",
             "Analysis Job Brokerage, step 5",
-            "Temporary problems of all queues may open the second pass too.",
+            "Temporary problems of all queues may also open the second pass.",
             "AtlasAnalJobBroker.doBrokerage, tmp_user_problem",
         )),
     point("second_pass_needs_source", False, True,
@@ -67,7 +67,7 @@ ANALYSIS = (
         Difference(
             "The task is throttled if the user exceeds the quota.",
             "Analysis Job Brokerage, step 1",
-            "A user near the quota is stopped, too.",
+            "A user near the quota is also stopped.",
             "AtlasAnalJobBroker.doBrokerage, quota",
         )),
     point("share_classes", False, True,
@@ -107,7 +107,7 @@ ANALYSIS = (
         Difference(
             "VP queues are skipped if the task sets avoidVP or they are overloaded.",
             "Analysis Job Brokerage, step 3, persistent issues",
-            "Merges, distributed input, united locality and the second pass avoid them too.",
+            "Merges, distributed input, united locality and the second pass avoid them as well.",
             "AtlasAnalJobBroker.doBrokerage, avoid VP queue check",
         )),
     point("local_quota", False, True,
@@ -123,7 +123,7 @@ ANALYSIS = (
         Difference(
             "walltime must be between mintime and maxtime.",
             "Analysis Job Brokerage, step 3",
-            "Scouts and tasks of unknown duration need a queue that gives them a day.",
+            "Scouts and tasks of unknown duration need a queue with a day of walltime.",
             "AtlasAnalJobBroker.doBrokerage, minimum walltime check",
         )),
     point("stated_walltime", True, False,
@@ -139,7 +139,7 @@ ANALYSIS = (
         Difference(
             "Candidates are sorted by weight.",
             "Analysis Job Brokerage, step 5",
-            "Queues that the task uses already go first.",
+            "Queues that the task already uses go first.",
             "AtlasAnalJobBroker.doBrokerage, final candidates",
         )),
     point("distributed_unlimited", False, True,

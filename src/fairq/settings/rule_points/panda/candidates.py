@@ -49,7 +49,7 @@ CANDIDATES = (
     point("included_sites_always", True, False,
         "Apply includedSite and excludedSite whenever they are given.",
         Difference(
-            "includedSite and excludedSite hold whenever they are given; includedSite is pre-assignment, as site is.",
+            "includedSite and excludedSite apply whenever they are given; includedSite is a pre-assignment, like site.",
             "Analysis Job Brokerage, step 2; Production Job Brokerage, step 1",
             "Analysis applies them only with the rule LS, production never.",
             "AtlasAnalJobBroker.doBrokerage, include/exclude check",
@@ -92,13 +92,13 @@ CANDIDATES = (
         Difference(
             "All queues are skipped if too many files are to be aggregated to the nucleus.",
             "Production Job Brokerage, step 2, NQUEUED_NUC_CAP_FOR_JOBS",
-            "Queues whose output is at the nucleus at once are not tested.",
+            "Queues whose output is written directly to the nucleus are not tested.",
             "AtlasProdJobBroker.doBrokerage, link check",
         )),
     point("transfers_spare_nucleus", False, True,
         "Exempt the nucleus, and transfers to nuclei that are down, from the transferring check.",
         Difference(
-            "Too many transferring jobs skip a queue, wherever it is.",
+            "A queue with too many transferring jobs is skipped, wherever it is.",
             "Production Job Brokerage, step 2",
             "Queues of the nucleus and those that share its storage are not tested; jobs for nuclei that are "
             "down do not count.",
@@ -107,7 +107,7 @@ CANDIDATES = (
     point("inactive_with_starting", False, True,
         "Also count starting jobs when a queue is checked for inactivity.",
         Difference(
-            "A queue is inactive if no job got started in 2 hours although activated jobs had been there.",
+            "A queue is inactive if it had activated jobs but started none of them for 2 hours.",
             "Production Job Brokerage, step 2",
             "Activated and starting jobs count.",
             "AtlasProdJobBroker.doBrokerage, inactive check",
@@ -115,15 +115,15 @@ CANDIDATES = (
     point("unnamed_have_no_share", True, False,
         "Let a fairsharepolicy that gives shares refuse all tasks that it does not name.",
         Difference(
-            "With type=evgensimul:100% others than those types have zero shares.",
+            "With type=evgensimul:100%, all other types have zero shares.",
             "Production Job Brokerage, step 2, Zero Share",
-            "Whoever no part of the policy is about is accepted.",
+            "Tasks that no part of the policy names are accepted.",
             "AtlasBrokerUtils.hasZeroShare",
         )),
     point("evgensimul", True, False,
         "Read the type evgensimul of a fairsharepolicy as evgen and simul.",
         Difference(
-            "The type evgensimul stands for evgen and simul jobs.",
+            "The type evgensimul means evgen and simul jobs.",
             "Production Job Brokerage, step 2, Zero Share",
             "No process group has this name.",
             "ProcessGroups; AtlasBrokerUtils.hasZeroShare",

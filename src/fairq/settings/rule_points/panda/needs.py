@@ -27,7 +27,7 @@ NEEDS = (
         Difference(
             "The lists of vendors and models that a queue publishes decide.",
             "Checks for CPU and/or GPU Hardware",
-            "Only what worker nodes report counts.",
+            "Only the reports of worker nodes count.",
             "AtlasBrokerUtils.JsonSoftwareCheck.check",
         )),
     point("infer_cpu", False, True,
@@ -49,7 +49,7 @@ NEEDS = (
     point("scratch_margin", 0.0, 300.0,
         "Space added to a task's workDiskCount.",
         Difference(
-            "workDiskCount counts as it is.",
+            "workDiskCount counts unchanged.",
             "Production Job Brokerage, step 2; Analysis Job Brokerage, step 3, disk usage",
             "300 MB are added.",
             "JediTaskSpec.getWorkDiskSize",
@@ -91,7 +91,7 @@ NEEDS = (
         Difference(
             "Only scouts and merges need 24 hours.",
             "Production Job Brokerage, step 2",
-            "Tasks of unknown duration need them, too.",
+            "Tasks of unknown duration need them as well.",
             "AtlasProdJobBroker.doBrokerage, walltime check",
         )),
     point("mintime_in_production", False, True,
@@ -137,7 +137,7 @@ NEEDS = (
     point("any_releases", True, False,
         "Skip the software check at queues with ANY among their releases.",
         Difference(
-            "The check is skipped where releases have ANY.",
+            "The check is skipped at queues with ANY among their releases.",
             "Production Job Brokerage, step 2; Analysis Job Brokerage, step 3",
             "Tasks with a CPU or GPU specification, and some containers, need published software there.",
             "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, SW/HW check",
@@ -161,7 +161,7 @@ NEEDS = (
     point("tags_name_containers", False, True,
         "Let a tag of a queue name a container also for tasks without onlyTagsForFC.",
         Difference(
-            "Without onlyTagsForFC the containers list decides, by three ways.",
+            "Without onlyTagsForFC the containers list decides, in three ways.",
             "Checks for Fat Containers",
             "A tag of the container is enough for every task.",
             "AtlasBrokerUtils.JsonSoftwareCheck.check",
@@ -193,7 +193,7 @@ NEEDS = (
     point("tape_second", False, True,
         "Use queues with input on tape only if none has it on disk.",
         Difference(
-            "Queues are skipped by what they miss.",
+            "Queues are skipped by their missing input.",
             "Production Job Brokerage, step 2, IO_INTENSITY_CUTOFF",
             "Queues that have input only on tape are skipped if others have it on disk.",
             "AtlasProdJobBroker.doBrokerage, IO check",
@@ -201,7 +201,7 @@ NEEDS = (
     point("io_check_lapses", False, True,
         "Skip the check of missing input if no queue passes it.",
         Difference(
-            "A queue that needs to transfer more is skipped.",
+            "A queue that must transfer more is skipped.",
             "Production Job Brokerage, step 2, IO_INTENSITY_CUTOFF",
             "If all queues would be skipped, none is.",
             "AtlasProdJobBroker.doBrokerage, IO check",

@@ -11,13 +11,13 @@ TIMEOUTS = (
     point("fast_rebrokerage_all", True, False,
         "In fast rebrokerage, send back the whole excess of a queue. false: one job less.",
         Difference(
-            "Jobs beyond the thresholds are sent back.", _PAGE, "One job of the excess stays.",
+            "Jobs beyond the thresholds are sent back.", _PAGE, "One job less than the excess is sent back.",
             "AtlasAnalWatchDog and Watcher, fast rebrokerage",
         )),
     point("pauses_stop_timeouts", True, False,
         "Stop every timeout at paused queues and queues with disableReassign.",
         Difference(
-            "All timeout rules are off at paused queues and where catchall has disableReassign.", _PAGE,
+            "All timeout rules are off at paused queues and at queues with disableReassign in catchall.", _PAGE,
             "A paused queue is exempt from one heartbeat row, disableReassign from the activated and starting rows.",
             "add_main.main, reassign and watcher sections",
         )),

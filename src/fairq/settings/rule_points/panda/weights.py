@@ -9,7 +9,7 @@ WEIGHTS = (
     point("throughput", "freshest", "unbroken",
         "Throughput of a link that counts: freshest, the most recent; unbroken, the last of 1w, 1d, 1h before a gap.",
         Difference(
-            "The most recent data count: the last hour, else the last day, else the last week.",
+            "The most recent data count: the last hour, otherwise the last day, otherwise the last week.",
             "Network Weight",
             "The series 1w, 1d, 1h is read up to its first gap, and the last value read counts.",
             "AtlasProdJobBroker.doBrokerage, network weight",
@@ -27,7 +27,7 @@ WEIGHTS = (
         Difference(
             "A production task without queues is pending for 1 hour, an analysis task for 20 minutes.",
             "Production Job Brokerage, step 4; Analysis Job Brokerage, step 5",
-            "One setting of 60 minutes holds for both.",
+            "One setting of 60 minutes applies to both.",
             "TypicalWatchDogBase.pre_action, waitForPending",
         )),
     point("running_jobs", "largest", "conditional",
@@ -53,13 +53,13 @@ WEIGHTS = (
         Difference(
             "Candidates are sorted by weight.",
             "Production Job Brokerage, step 4",
-            "Queues where nothing runs or waits go first, up to priority MAX_PRIO_TO_BOOTSTRAP.",
+            "Queues without running or waiting jobs go first, up to priority MAX_PRIO_TO_BOOTSTRAP.",
             "AtlasProdJobBroker.doBrokerage, bootstrap",
         )),
     point("near_weight_of_io", False, True,
         "For ioIntensity above 500, give queues near the nucleus 4 times the weight.",
         Difference(
-            "The weight is made of jobs, data and network.",
+            "The weight depends on jobs, data and network.",
             "Production Job Brokerage, step 3",
             "ioIntensity above 500 makes queues near the nucleus weigh 4 times more.",
             "AtlasProdJobBroker.doBrokerage, t1Weight",
@@ -67,7 +67,7 @@ WEIGHTS = (
     point("express_from_1000", True, False,
         "Treat priority 1000 as express, not only higher ones.",
         Difference(
-            "Priority 1000 and above asks for a good network weight.",
+            "Priority 1000 and above requires a good network weight.",
             "Production Job Brokerage, step 2, NW_THRESHOLD",
             "Only priorities above 1000 do.",
             "InputChunk.isExpress",
@@ -86,7 +86,7 @@ WEIGHTS = (
         Difference(
             "The page does not list this check.",
             "Production Job Brokerage, step 3, further filters",
-            "Too many queued jobs of the share and resource type skip a queue.",
+            "A queue with too many queued jobs of the share and resource type is skipped.",
             "AtlasProdJobBroker.doBrokerage, cap_rt",
         )),
     point("minimum_weight", False, True,
@@ -94,7 +94,7 @@ WEIGHTS = (
         Difference(
             "The page does not list this check.",
             "Production Job Brokerage, step 3; Analysis Job Brokerage, step 3",
-            "A configured minimum weight skips queues.",
+            "Queues below a configured minimum weight are skipped.",
             "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, below_min_weight",
         )),
     point("locks", False, True,
@@ -118,7 +118,7 @@ WEIGHTS = (
         Difference(
             "Queues associated with the nucleus are used if t1Weight is -1.",
             "Production Job Brokerage, step 2",
-            "Only the one with the most running jobs is used.",
+            "Only the queue with the most running jobs is used.",
             "AtlasProdJobBroker.doBrokerage, t1_weight",
         )),
     point("retry_by_priority", False, True,
