@@ -62,6 +62,8 @@ _NEVER = frozenset(
 )
 """Reasons that waiting does not mend."""
 
+_LOOKED_AHEAD = 3000
+"""Slots and idle jobs of the largest pools in which the start is forecast: the answer is to come in a second or so."""
 _TRIED = 10
 """Alternatives that are tried, each in a cycle."""
 
@@ -251,8 +253,8 @@ class _Study:
         if self._ahead:
             whole = too_large(diagnosis.context.job, pool.ads)
             others = alternatives(world.about(job), diagnosis, 0 if whole else min(_TRIED, WORK // (size + 1)))
-            more = {
-                "start": None if whole else self._start(diagnosis, job),
+            more = {} if size > _LOOKED_AHEAD else {"start": None if whole else self._start(diagnosis, job)}
+            more |= {
                 "too_large": [one._asdict() for one in whole],
                 "alternatives": advice_document(others),
                 "advice": [too_large_sentence(whole)] if whole else advice_lines(others),
