@@ -25,7 +25,7 @@ kinds = st.sampled_from(["cycle", "cycle", "end", "end", "reset", "set", "delete
 events = st.lists(st.tuples(kinds, st.integers(0, 40_000), st.integers(0, 30_000)), max_size=14)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(events, st.sampled_from(["documented", "htcondor"]))
 def test_the_ledger_adds_up_to_what_was_accumulated(events: list[tuple[str, int, int]], rules: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
