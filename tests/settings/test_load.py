@@ -257,7 +257,6 @@ REFUSED = {
         "[negotiator]\nrules = 'upstream'", SettingValueError, 'give "documented" or "htcondor"'),
     "a list of numbers": ("[schedd]\nsignificant_attributes = [1]", SettingValueError, "give a list of names"),
     "a domain of two words": ("[accounting]\nuid_domain = 'a b'", SettingValueError, "a text without white space"),
-    "a rank cannot be unset": ("[negotiator]\npreemption_rank = ''", SettingValueError, "give a ClassAd expression"),
     "a date": ("[accounting]\npriority_halflife = 2026-01-01", SettingValueError, "give a number"),
     "a delta below 0": ("[negotiator]\npreempt_prio_delta = -1", SettingValueError, 'at least 0, or "off"'),
     "a dynamic quota above 1": (
