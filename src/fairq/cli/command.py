@@ -348,6 +348,7 @@ def expand(function: Callable[..., None], *, watch: bool = False) -> Callable[..
         if seconds is not None:
             from fairq.cli.watch import watch as draw
 
+            invocation.watching = True
             draw(lambda: function(**values), seconds, context.command_path)
             return
         with invocation.note_new_state(), activity(context.command_path.removeprefix("fairq "), invocation.quiet):

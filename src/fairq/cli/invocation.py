@@ -40,6 +40,8 @@ class Invocation:
     config: str | None = None
     quiet: bool = False
     verbose: int = 0
+    watching: bool = False
+    """Whether ``--watch`` repeats the command."""
 
     @property
     def state_named_by(self) -> str | None:

@@ -151,6 +151,8 @@ def userprio(
         force=force,
         prune=prune,
     )  # fmt: skip
+    if invocation.watching and (edits.given or apply):
+        raise UsageError(message="--watch repeats the command; leave it out with an edit")
     if edits.given:
         run_edits(invocation, output, edits, invocation.actor(time, reason), yes=yes, dry_run=dry_run)
         return
