@@ -154,6 +154,7 @@ def test_it_offers_what_fits_the_place(complete: Complete) -> None:
         "fairq config unset groups.physics.hep": [
             "groups.physics.hep", "groups.physics.hep.quota", "groups.physics.hep.quota_dynamic",
             "groups.physics.hep.prio_factor", "groups.physics.hep.accept_surplus", "groups.physics.hep.autoregroup",
+            "groups.physics.hep.members", "groups.physics.hep.submit_for_others",
         ],
         "fairq why phy": ["physics", "physics.hep"],
         "fairq why 1.0 --slot slot2": ["slot2@node"],

@@ -27,6 +27,7 @@ LINES: dict[str, list[str]] = {
     "slots add": ["slots add other --count 3", "slots add --file {slots}"],
     "slots remove": ["slots remove spare", "slots remove --force node"],
     "slots drain": ["slots drain node", "slots drain --cancel spare"],
+    "undo": ["undo"],
     "negotiate": ["negotiate", "negotiate --json"],
     "userprio": [
         "userprio --setprio a@x 5",

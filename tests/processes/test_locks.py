@@ -110,7 +110,7 @@ class TestWaiting:
         assert f"process {holder.pid} ({sys.executable} -c " in told or told.endswith("another process\n")
         assert told.count("\n") == 1
         assert "\x1b" not in told
-        assert (waiting.communicate(timeout=60)[1], waiting.returncode) == ("", 0)
+        assert (waiting.communicate(timeout=60)[1], waiting.returncode) == ("fairq: new record b@x\n", 0)
         assert (quiet.communicate(timeout=60)[1], quiet.returncode) == ("", 0)
 
     def test_a_change_of_settings_says_so_too(self, state: Path) -> None:

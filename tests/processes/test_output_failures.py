@@ -45,7 +45,7 @@ LISTINGS = [("queue",), ("userprio", "--allusers", "--json"), ("export",), ("--h
 
 @pytest.fixture
 def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Five slots, four of which run a job of anna's, who has four more idle; files to import lie beside."""
+    """Five slots, four of which run a job; four more are idle; files to import lie beside."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "slots.json").write_text('[{"Name": "new", "Cpus": 1}]')
@@ -55,6 +55,7 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("submit", "--count", "8", "--", "/bin/sleep", "1"),
         ("negotiate",),
         ("slots", "add", "slot5@node"),
+        ("userprio", "--setfactor", "anna@example.org", "4"),
     ):
         assert run("--state", state, *words, "--now", NOW).code == 0
     return state

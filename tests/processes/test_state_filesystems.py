@@ -179,7 +179,7 @@ class TestReadOnlyFileSystem:
         )
 
     def test_a_state_cannot_be_created(self, tmp_path: Path) -> None:
-        state = tmp_path / "new" / "state.db"
+        state = tmp_path / "new.db"
         message = python(WRITE, state, 1, before=self.frozen(tmp_path / "state.db"))
         assert message.startswith(f"StateReadOnlyError the state file {state} cannot be changed: the file system")
         assert python(READ, state, before=self.frozen(tmp_path / "state.db")) == "None"

@@ -6,6 +6,7 @@ import os
 import pty
 import select
 import signal
+import subprocess
 import sys
 import termios
 import time
@@ -41,6 +42,7 @@ def on_terminal(words: list[str], keys: bytes) -> tuple[int, str, bool]:
 
 
 def test_a_watched_command_draws_in_place_until_q(state: Path) -> None:
+    subprocess.run([sys.executable, "-m", "fairq", "--state", state, "slots", "add", "node"], check=True)
     code, output, echo = on_terminal(["--state", str(state), "status", "--watch", "60"], b"q")
     assert (code, echo) == (0, True)
     assert output.startswith(OTHER_SCREEN)

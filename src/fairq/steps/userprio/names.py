@@ -33,6 +33,7 @@ def like(name: str, known: set[str]) -> str | None:
     """Return the one of the *known* names that *name* may be a slip of, None if none is near."""
     from difflib import get_close_matches
 
-    lowered = {one.lower(): one for one in sorted(known)}
-    close = get_close_matches(name.lower(), lowered, 1)
-    return lowered[close[0]] if close else None
+    # A domain that all share makes nobody alike.
+    people = {one.lower().partition("@")[0]: one for one in sorted(known, reverse=True)}
+    close = get_close_matches(name.lower().partition("@")[0], people, 1)
+    return people[close[0]] if close else None
