@@ -275,7 +275,7 @@ CASES: list[tuple[str, int, str]] = [
     ("broker run 1 --all", 2, "--all and single tasks exclude each other"),
     ("broker run --rules best", 2, "--rules 'best' is not known; give documented or panda"),
     ("broker config list NQUEUE_SAT", 82, "'NQUEUE_SAT' is not a setting of PanDA's brokerage; did you mean"),
-    ("broker config set MIN_WEIGHT 1", 82, "'jobbroker.MIN_WEIGHT' is not a setting of PanDA's brokerage; append _<label>"),
+    ("broker config set MIN_WEIGHT 1", 82, "'jobbroker.MIN_WEIGHT' is not a setting of PanDA's brokerage; append _"),
     ("broker config set NW_ACTIVE maybe", 83, "NW_ACTIVE = 'maybe' is not valid; give a number of at least 0"),
     ("broker config import config.csv", 80, "line 2 (setting 'jobbroker'): jobbroker.NW_ACTIVE must be a number"),
     ("broker tasks --constraint '1 +'", 21, "not a ClassAd expression"),
