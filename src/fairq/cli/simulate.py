@@ -78,8 +78,8 @@ def simulate(
     """Simulate a trace of jobs under one or more policies, and compare them.
 
     TRACE is a log in the Standard Workload Format, or CSV with the columns submit and run (seconds, or ISO times for
-    submit) and optionally user, group, cpus, memory, limit, priority and status. The jobs arrive as in the trace. At
-    every --every, the simulation runs the cycle of fairq negotiate. Nothing is stored.
+    submit) and optionally user, group, cpus, memory, limit, priority and status. The jobs arrive as in the trace. Each
+    --every seconds, the simulation runs the cycle of fairq negotiate. Nothing is stored.
 
     With --history, the jobs are those of the state that have ended, each as long as its last run. The slots are those
     of the state, unless --slots is given.
@@ -89,12 +89,13 @@ def simulate(
     the settings have accounting groups, a job counts for the group that the trace names, such as g4 for group 4 of an
     SWF log; otherwise its user alone counts. Without --policy, current is simulated.
 
-    The first table has a column for each policy, and its difference to the first one. Waiting times are from submission
-    to start, with mean, median and 95 % of all jobs, and the same of the mean waits of the users and groups. The mean
-    over jobs alone hides who waits. The bounded slowdown counts runs below 10 seconds as 10 seconds. Utilisation
-    is up to the last submission. Entitled is what factors and quotas give each user with waiting jobs in the long run,
-    at most what it asks for. Jain's index is over delivered by entitled: 1 means that all users got the same part. The
-    deficit is what users were entitled to and did not get. Lost work is that of preempted runs, which start again.
+    The first table has a column for each policy, and its difference to the first one. A waiting time is from submission
+    to start. The table has the mean, the median and the 95 % quantile over all jobs, and over the mean waits of users
+    and groups: the mean over jobs alone hides who waits. The bounded slowdown counts runs below 10 seconds as 10
+    seconds. Utilisation is up to the last submission. Entitled is the long-run part that factors and quotas give each
+    user with waiting jobs, at most the part that the user asks for. Jain's index is over delivered by entitled: 1 means
+    that all users got the same part. The deficit is the part to which users were entitled and that they did not get.
+    Lost work is the work of preempted runs, which start again.
 
     More tables show the users and groups with most work, and the windows of --window. --json has all figures, of each
     user in each window as well. The same trace and options always give the same figures; --shake moves the

@@ -21,6 +21,8 @@ def too_large_sentence(found: Sequence[TooLarge]) -> str:
     parts = []
     for one in found:
         unit, size = _UNITS[one.resource]
+        if one.largest == 1:
+            unit = unit.removesuffix("s")
         most = f"has more than {one.largest / size:.6g} {unit}" if one.largest else f"has {unit.rpartition('of ')[2]}"
         parts.append(f"No machine {most}; you ask for {one.asked / size:.6g}.")
     less = ", ".join(f"{_COMMANDS[one.resource]} = {one.largest:.15g}" for one in found if one.largest)
