@@ -1,4 +1,4 @@
-"""The functions that need special treatment, by lower-case name."""
+"""Sets of functions by the way they are evaluated and by their cost; names are in lower case."""
 
 from __future__ import annotations
 
