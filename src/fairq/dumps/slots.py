@@ -28,7 +28,7 @@ class SlotDump:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The job of a claimed slot, from the slot's ad; without a known schedd *schedd* is empty."""
+    """The job of a claimed slot, from the slot's ad; unknown: *schedd* is empty, numbers are 0, others None."""
 
     schedd: str
     cluster: int

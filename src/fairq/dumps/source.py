@@ -31,7 +31,7 @@ class Source:
     """A dump that is being read: its *name* for messages, and its text piece by piece."""
 
     def __init__(self, name: str, stream: BinaryIO, advance: Advance | None = None, *, lenient: bool = False) -> None:
-        """Read *stream*, plain or compressed by gzip, as UTF-8; *lenient*: replace invalid bytes, not refuse them."""
+        """Read *stream*, plain or compressed by gzip, as UTF-8; *lenient*: replace invalid bytes."""
         self.name = name
         self._raw = stream
         self._advance = advance if stream.seekable() else None  # a pipe has no position

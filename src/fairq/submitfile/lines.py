@@ -1,7 +1,7 @@
 """The logical lines of a submit description, with their physical lines, and the queue statements among them.
 
-A logical line takes continuation lines, comments between them, a ``name @=tag`` block, or the items that a queue
-statement lists over several lines, as in HTCondor's reader.
+As in HTCondor's reader, a logical line includes continuation lines and comments between them. It also includes a
+``name @=tag`` block, or the items that a queue statement lists over several lines.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """ClassAd expressions: parsed once, evaluated for one ad against many at once.
 
-Every expression means what it means to HTCondor's own ClassAd library. The library also evaluates whatever the
+Every expression has the same meaning as in HTCondor's own ClassAd library. The library also evaluates whatever the
 columns cannot. The package is pure: the caller gives the time, as in ``AdColumns(ads, now=...)``.
 
 Names are loaded on first use: a caller that only parses or evaluates one expression does not load NumPy.

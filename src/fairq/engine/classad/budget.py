@@ -104,7 +104,7 @@ class Overrun:
     Args:
         payer: the party for whom it was evaluated.
         culprit: the expression.
-        limit: what it used up.
+        limit: the limit that it used up.
         seconds: CPU seconds that it took.
         errors: the number of slots or other ads for which it counted as ERROR at once.
     """

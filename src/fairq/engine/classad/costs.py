@@ -24,8 +24,8 @@ BATCH: Final = 5_000_000
 """Nodes to evaluate between two readings of the meter: at most a third of a second."""
 
 _STEP: Final = 0.1  # of the match of a regular expression
-_CALL: Final = 8  # what a function does beside looking at its arguments, and what it may add to their size
-_DEEPEST: Final = 150  # attributes that lead one to the next; the library gives up at 400
+_CALL: Final = 8  # the cost of a function call besides its arguments, and the size that it may add to theirs
+_DEEPEST: Final = 150  # attributes in a chain of references; the library gives up at 400
 _KEPT: Final = 50_000
 
 
@@ -177,7 +177,7 @@ class Costs:
             return self._subscript(node, side, self.size, self._attribute_size)
         if not isinstance(node, Call):
             return math.inf
-        # none of them makes more than every part of one argument together with every part of each other
+        # at most, the function combines every part of one argument with every part of each other argument
         return math.prod(1 + self.size(part, side) for part in node.arguments)
 
     def _subscript(
