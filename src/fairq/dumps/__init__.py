@@ -1,4 +1,4 @@
-"""HTCondor's own dumps of a pool: what ``condor_status``, ``condor_q`` and the accountant print, in and out.
+"""Reading and writing dumps of a pool: the output of ``condor_status``, ``condor_q`` and the accountant.
 
-Pure text and records: files are read and written here, but nothing of the state is.
+The package works with text, records and files only; it does not read or write the state.
 """

@@ -1,9 +1,9 @@
-"""Accounting ads: the accountant's records by HTCondor's attribute names, in and out.
+"""Accounting ads: reading and writing the accountant's records under HTCondor's attribute names.
 
-What ``Priority`` is depends on who wrote the ad. The negotiator reports the effective priority: in the ads of the
-collector (``MyType`` Accounting) and of condor_userprio, all of which have ``IsAccountingGroup``, and in its one ad of
-numbered attributes. Elsewhere it is the real one. Where an ad has ``RealPriority``, as those of ``fairq userprio`` and
-``fairq export``, that is the real one.
+The meaning of ``Priority`` depends on the writer of the ad. The negotiator reports the effective priority: in the
+collector's ads (``MyType`` Accounting) and those of condor_userprio, which all have ``IsAccountingGroup``, and in its
+single ad of numbered attributes. In all other ads ``Priority`` is the real priority. ``RealPriority``, in the ads of
+``fairq userprio`` and ``fairq export``, is always the real priority.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LEASES = {"Ceiling": "ceiling_lease", "Floor": "floor_lease", "PriorityFactor":
 _LARGEST_LIMIT = 2**31 - 1
 _LOGGED_DECIMALS = 6
 _REPORTED = ("IsAccountingGroup", "NegotiatorName")
-"""Attributes that only the negotiator's reports have; their Priority is the effective one."""
+"""Attributes that only the negotiator's reports have; ``Priority`` is the effective priority there."""
 
 _QUOTAS = ("ConfigQuota", "EffectiveQuota", "SubtreeQuota", "GroupSortKey", "Requested")
 _IN_USE = ("ResourcesUsed", "WeightedResourcesUsed", "HierWeightedResourcesUsed")
@@ -48,19 +48,19 @@ _IN_USE = ("ResourcesUsed", "WeightedResourcesUsed", "HierWeightedResourcesUsed"
 
 @dataclass(slots=True)
 class AccountingDump:
-    """What a dump says of the accountant.
+    """The accountant's data in a dump.
 
     Args:
         records: one for each submitter and group.
         last_update: the time of the last priority update, None if the dump names none.
-        updated: the time of its own that a record has, by name.
-        effective: how many ads have the effective priority; the records have the real one.
-        real: how many ads have the real priority.
-        without_factor: records whose priority is still the effective one, since the ad has no factor.
-        tells_use: the ads say what is in use.
-        tells_usage: the records whose ads say what was used.
-        quotas: what the ads of groups say of their quotas, by group.
-        left_out: why ads were left out, and how many.
+        updated: the time of the last update of single records, by name.
+        effective: number of ads with the effective priority; the records have the real one.
+        real: number of ads with the real priority.
+        without_factor: names of records whose priority is still the effective one, because the ad has no factor.
+        tells_use: the ads give the resources in use.
+        tells_usage: names of the records whose ads give the accumulated usage.
+        quotas: the quota attributes in the ads of groups, by group.
+        left_out: number of ads left out, by reason.
     """
 
     records: list[AccountingRecord] = field(default_factory=list)
@@ -76,7 +76,7 @@ class AccountingDump:
 
 
 def read_accounting(source: Source) -> AccountingDump:
-    """Return the accounting records that *source* holds; what an ad leaves out is that of a newcomer.
+    """Return the accounting records that *source* holds; a missing attribute has the value for a new submitter.
 
     Ads of other kinds are left out.
 
@@ -103,7 +103,7 @@ def read_accounting(source: Source) -> AccountingDump:
 
 
 def _accounting_ads(source: Source, sorter: Sorter) -> Iterator[tuple[int, Ad]]:
-    """Yield the number and the content of every accounting ad; one with numbered attributes stands for many."""
+    """Yield the number and the content of every accounting ad; an ad with numbered attributes yields each record."""
     soundness = Soundness(source)
     for number, found in enumerate(read_ads(source), 1):
         ad = soundness.tidied(found, number)
@@ -116,7 +116,7 @@ def _accounting_ads(source: Source, sorter: Sorter) -> Iterator[tuple[int, Ad]]:
 
 
 class _Fields:
-    """The values of one ad, whatever the letter case of their names."""
+    """The values of one ad; attribute names ignore case."""
 
     def __init__(self, source: Source, ad: Ad, number: int) -> None:
         self._source = source
@@ -141,7 +141,7 @@ class _Fields:
         return named or any(name in self for name in _REPORTED)
 
     def quotas(self) -> Ad:
-        """Return what the ad of a group says of its quotas."""
+        """Return the quota attributes in the ad of a group."""
         found: Ad = {name: self.real(name, -math.inf) for name in _QUOTAS if name in self}
         policy = self._values.get("surpluspolicy")
         return found | ({"SurplusPolicy": policy} if isinstance(policy, str) else {})
@@ -181,7 +181,7 @@ def _record(fields: _Fields, dump: AccountingDump) -> AccountingRecord:
         setattr(record, field_name, fields.whole(attribute, 0))
     if "PriorityFactor" in fields:
         factor = fields.real("PriorityFactor")
-        # The accountant takes a factor below 1 for one that was never set.
+        # The accountant treats a factor below 1 as not set.
         record.priority_factor = factor if factor >= 1 else None
     _settle_priority(record, fields, dump)
     if "AccumulatedUsage" in fields and "WeightedAccumulatedUsage" not in fields:
@@ -205,7 +205,7 @@ def _record(fields: _Fields, dump: AccountingDump) -> AccountingRecord:
 
 
 def _settle_priority(record: AccountingRecord, fields: _Fields, dump: AccountingDump) -> None:
-    """Make the priority of *record* the real one, in the six decimals that the accountant's log keeps."""
+    """Set the priority of *record* to the real one, with the six decimals that the accountant's log keeps."""
     if "RealPriority" in fields:
         record.priority = fields.real("RealPriority")
     elif "Priority" in fields and fields.is_reported():
@@ -219,12 +219,12 @@ def _settle_priority(record: AccountingRecord, fields: _Fields, dump: Accounting
 
 
 def real_of(effective: float, factor: float) -> float:
-    """Return the real priority that times *factor* is the *effective* one."""
+    """Return the real priority: the *effective* priority divided by *factor*."""
     return round(effective / factor, _LOGGED_DECIMALS)
 
 
 def accounting_ad(record: AccountingRecord, last_update: int) -> Ad:
-    """Return *record* as the ad that `read_accounting` reads back; all is charged up to *last_update*."""
+    """Return *record* as an ad that `read_accounting` reads back; its usage is charged up to *last_update*."""
     ad: dict[str, Any] = {"Name": record.name, "IsAccountingGroup": record.is_group}
     ad["RealPriority"] = record.priority
     for names in (_REALS, _SIGNED_REALS, _WHOLE):

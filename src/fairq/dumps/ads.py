@@ -1,4 +1,4 @@
-"""The ads of a dump, whichever form it has, and what makes an ad sound."""
+"""The ads of a dump in either form, and the checks on an ad."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ UNDEFINED = "/Expr(undefined)/"
 
 _FIRST_LINE = re.compile(r"\s*(?:--|#|[^\s=\"{}<]+\s*=)")
 _NO_JOBS = re.compile(r"All queues are empty\s*")
-"""What condor_q -global prints even with -json where no schedd has a job."""
+"""The output of ``condor_q -global``, even with ``-json``, if no schedd has a job."""
 
 _LARGEST = 2**63 - 1
 
 
 def read_ads(source: Source) -> Iterator[Ad]:
-    """Yield the ads of *source*, telling by its content whether it is the ``-json`` or the ``-long`` form.
+    """Yield the ads of *source*, in the ``-json`` or the ``-long`` form; the content decides which.
 
-    Without any text there are no ads: HTCondor's tools print nothing then.
+    An empty text has no ads: HTCondor's tools print nothing if there are none.
 
     Raises UnreadableDumpError, InvalidDumpError or InvalidAdError at the first thing that is wrong.
     """
@@ -54,10 +54,10 @@ def _unknown_form(source: Source, start: str) -> InvalidDumpError:
 
 
 class Soundness:
-    """Tests that the values of ads can be stored and evaluated; every expression is parsed once."""
+    """Checks that the values of ads can be stored and evaluated; it parses every expression once."""
 
     def __init__(self, source: Source) -> None:
-        """Name *source* in errors."""
+        """Take the name *source* for error messages."""
         self._name = source.name
         self._expressions: dict[str, str] = {}
         self._spellings: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -65,9 +65,9 @@ class Soundness:
     def tidied(self, ad: Ad, number: int) -> Ad:
         """Return *ad*, the *number*-th of its dump, with null as undefined and one spelling per attribute.
 
-        Of two attributes that differ in letter case alone the later one counts, as in HTCondor. Names and
-        expressions that many ads repeat are one object in memory. Raises InvalidAdError for an expression
-        that does not parse, a number out of range or damaged text.
+        If two attributes differ in letter case only, the later one counts, as in HTCondor. Names and expressions
+        that many ads repeat are one object in memory. Raises InvalidAdError for an expression that does not parse, a
+        number out of range or damaged text.
         """
         names = tuple(ad)
         names = self._spellings.setdefault(names, names)
@@ -113,7 +113,7 @@ class Soundness:
                 self._check(name, part, number, levels - 1)
 
     def _check_text(self, name: str, value: str, number: int) -> None:
-        # A byte that is not UTF-8, as a file's name may hold, is sound: U+DC80 to U+DCFF, see `json_form.as_unicode`.
+        # A byte that is not UTF-8, as in a file's name, is valid: U+DC80 to U+DCFF, see `json_form.as_unicode`.
         if any("\ud800" <= character <= "\udfff" and not "\udc80" <= character <= "\udcff" for character in value):
             problem = f"the text of {name} is damaged (half a character)"
             raise self._error(number, problem, "write the dump again")
@@ -147,7 +147,7 @@ class Soundness:
 
 
 class Spellings:
-    """Under which spelling an ad has an attribute; remembered per list of names, since dumps repeat it."""
+    """The spellings of attributes in an ad; cached per list of names, because dumps repeat the list."""
 
     def __init__(self, *wanted: str) -> None:
         """Look for the attributes *wanted*, in lower case."""
@@ -165,7 +165,7 @@ class Spellings:
 
 
 def whole(value: Any, lowest: int, highest: int = _LARGEST) -> bool:
-    """Say whether *value* is a whole number (no truth value) from *lowest* to *highest*."""
+    """Return whether *value* is a whole number, not a boolean, from *lowest* to *highest*."""
     return type(value) is int and lowest <= value <= highest
 
 

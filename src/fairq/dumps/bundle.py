@@ -42,7 +42,7 @@ def _content(path: Path) -> bytes:
 
 
 def _whole(stream: BinaryIO) -> bytes:
-    """Return all of a file; raises OSError for one that has no end, or is too large."""
+    """Return the content of a file; raises OSError for one that is endless or too large."""
     content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise too_large()

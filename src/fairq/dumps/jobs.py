@@ -1,4 +1,4 @@
-"""The jobs of a dump as the queue holds them: ranges of procs that are alike, over shared ads."""
+"""The jobs of a dump in the form of the queue: ranges of identical procs over shared ads."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class JobDump:
     """The jobs of a dump.
 
     Args:
-        ranges: their ``ad_id`` is an index into *ads*.
-        ads: what the procs of each cluster share.
-        clusters: how many clusters there are.
-        left_out: why jobs were left out, and how many.
+        ranges: the ranges of procs; their ``ad_id`` is an index into *ads*.
+        ads: the attributes that the procs of each cluster share.
+        clusters: number of clusters.
+        left_out: number of jobs left out, by reason.
     """
 
     ranges: list[JobRange]
@@ -70,7 +70,7 @@ class _Columns(NamedTuple):
 
 @dataclass(slots=True)
 class _Stretch:
-    """Neighbouring ads of the dump, from the *number*-th on, whose procs are alike and consecutive."""
+    """Adjacent ads of the dump, from the *number*-th on, with identical and consecutive procs."""
 
     number: int
     first: int
@@ -80,11 +80,11 @@ class _Stretch:
 
 
 def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> JobDump:
-    """Return the jobs that *source* holds; *submitter_of* names who a job ad is charged to.
+    """Return the jobs that *source* holds; *submitter_of* returns the submitter to charge for a job ad.
 
-    A job without a date is queued *now*. Jobs that have ended and those that no negotiator matches (grid
-    without WantMatching, scheduler and local universe) are left out. Schedds are told apart, by the name in
-    GlobalJobId or ScheddName, only if the dump holds several.
+    A job without a date is queued *now*. Completed jobs are left out, and jobs that no negotiator matches (grid
+    without WantMatching, scheduler and local universe). Jobs keep the name of their schedd, from GlobalJobId or
+    ScheddName, only if the dump holds several schedds.
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
@@ -143,7 +143,7 @@ class _JobReader:
             schedd = self._schedd(ad, names)
             cluster = self._id("ClusterId", ad.pop(names.get("clusterid", ""), None), 1, number)
             proc = self._id("ProcId", ad.pop(names.get("procid", ""), None), 0, number)
-            # Without their numbers the jobs of a queue are mostly the same ad over and over.
+            # Without their numbers, most jobs of a queue have identical ads.
             if stretch is not None and ad == before:
                 these = list(map(type, ad.values()))
                 if these == kinds and _flat(these):
@@ -253,7 +253,7 @@ class _JobReader:
 
 
 def _divided(source: Source, cluster: int, stretches: list[_Stretch]) -> tuple[Ad, list[tuple[_Stretch, Ad | None]]]:
-    """Return what all *stretches* of a cluster share, and each with its own; those alike are joined."""
+    """Return the attributes that all *stretches* of a cluster share, and each with its own; equal ones are joined."""
     if len(stretches) == 1:
         return stretches[0].rest, [(stretches[0], None)]
     stretches.sort(key=lambda stretch: stretch.first)

@@ -1,4 +1,4 @@
-"""The ``-json`` form of a dump: one array of ads, or several one after another; an ad alone, as of ``-jsonl``, too."""
+"""The ``-json`` form of a dump: one or more arrays of ads, or single ads as from ``-jsonl``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
 
 _LONGEST_TOKEN = 16
-"""Characters within which a keyword or an escape, cut at the end of a piece, shows as an error."""
+"""Longest keyword or escape, in characters: an error this close to the end of a piece may be a cut token."""
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-"""What stands for a byte that is not UTF-8 (U+DC80 to U+DCFF), or is half a character."""
+"""A surrogate: Python's mark for a byte that is not UTF-8 (U+DC80 to U+DCFF), or half a character."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -24,7 +24,7 @@ class JsonAds:
     """The ads of a JSON array, decoded one by one as the text comes in."""
 
     def __init__(self, source: Source, text: str) -> None:
-        """Read on from *text*, the beginning of the dump already taken from *source*."""
+        """Read *text*, the beginning of the dump that was already read, and then the rest of *source*."""
         self._source = source
         self._text = text
         self._at = 0
@@ -33,7 +33,7 @@ class JsonAds:
         self._decode = json.JSONDecoder(parse_constant=self._refuse_constant).raw_decode
 
     def __iter__(self) -> Iterator[Ad]:
-        """Yield every ad in turn; raises InvalidDumpError at the first thing that is none."""
+        """Yield every ad in turn; raises InvalidDumpError at the first item that is not an ad."""
         while True:
             match self._peek():
                 case "":
@@ -74,7 +74,7 @@ class JsonAds:
             return ad
 
     def _peek(self) -> str:
-        """Return the next character that is no white space, the empty text at the end."""
+        """Return the next character other than white space; the empty text at the end."""
         while True:
             self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # matches always
             if self._at < len(self._text):
@@ -138,8 +138,8 @@ def write(ads: Iterable[Ad], stream: IO[str]) -> None:
 def as_unicode(text: str) -> str:
     """Return the JSON *text* so that every encoding can write it.
 
-    A byte that is not UTF-8, as in a file's name, is a lone surrogate in Python (PEP 383) and here the escape of
-    that: 0xff is written ``\\udcff``. Reading brings it back.
+    Python holds a byte that is not UTF-8, as in a file's name, as a lone surrogate (PEP 383). It is written as the
+    escape of the surrogate: 0xff becomes ``\\udcff``. Reading restores the byte.
     """
     if text.isascii():
         return text

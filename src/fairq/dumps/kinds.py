@@ -1,4 +1,4 @@
-"""What an ad of a dump is about: by its MyType, and where it has none, by the attributes that only one kind has."""
+"""The kind of an ad of a dump: its MyType, or without one, the kind that alone has certain attributes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JOB = "Job"
 ACCOUNTING = "Accounting"
 
 _SAME = {"slot": SLOT}
-"""Other names of a kind, in lower case."""
+"""Kinds by their other names, in lower case."""
 
 _SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     (JOB, frozenset({"clusterid", "procid"})),
@@ -23,7 +23,7 @@ _SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     ("Scheduler", frozenset({"totalidlejobs", "totalrunningjobs"})),
     ("Negotiator", frozenset({"lastnegotiationcycletime0"})),
 )
-"""Attributes, in lower case, that tell the kind of an ad without MyType."""
+"""Attributes, in lower case, that identify the kind of an ad without MyType."""
 
 _CURES = {
     SLOT: "give what 'condor_status -sort no -json' prints",
@@ -36,7 +36,7 @@ _WORDS = {SLOT: "slot", JOB: "job", ACCOUNTING: "accounting"}
 def _kind_by_names(names: frozenset[str]) -> str | None:
     if ("name1" in names or "numsubmittors" in names) and "name" not in names:
         return ACCOUNTING
-    # A slot has attributes of its job and may have any of a site's own.
+    # A slot ad has attributes of its job, and may have any attribute that the site defines.
     if "slotid" in names or {"state", "activity"} <= names:
         return SLOT
     return next((kind for kind, signs in _SIGNS if signs <= names), None)
@@ -46,7 +46,7 @@ class Sorter:
     """Takes the ads of one kind out of a dump and counts the others."""
 
     def __init__(self, source: Source, wanted: str) -> None:
-        """Look in *source* for ads of the kind *wanted*; an ad whose kind nothing tells counts as one."""
+        """Select from *source* the ads of the kind *wanted*; an ad of unknown kind counts as wanted."""
         self._name = source.name
         self._wanted = wanted
         self._found = 0
@@ -56,11 +56,11 @@ class Sorter:
 
     @property
     def left_out(self) -> Counter[str]:
-        """How many ads were of another kind, by what a message says of them."""
+        """Number of ads of another kind, by their description in a message."""
         return Counter({f"ad of type {kind}": count for kind, count in self._others.items()})
 
     def wants(self, ad: Ad) -> bool:
-        """Say whether *ad* is of the kind looked for."""
+        """Return whether *ad* is of the kind wanted, and count it."""
         kind = self._kind(ad)
         if kind is None or kind.lower() == self._wanted.lower():
             self._found += 1
@@ -69,7 +69,7 @@ class Sorter:
         return False
 
     def _kind(self, ad: Ad) -> str | None:
-        """Return the MyType of *ad*, or what its attributes tell; None if nothing does."""
+        """Return the MyType of *ad*, else the kind that its attributes identify; None if they identify none."""
         kind = ad.get(self._spellings.of(ad).get("mytype", ""))
         if isinstance(kind, str) and kind:
             return _SAME.get(kind.lower(), kind)
@@ -79,7 +79,7 @@ class Sorter:
         return self._kinds[names]
 
     def check(self) -> None:
-        """Raise WrongDumpError if there are ads, but none of the kind looked for."""
+        """Raise WrongDumpError if there are ads, but none of the kind wanted."""
         if self._found or not self._others:
             return
         (kind, count) = self._others.most_common(1)[0]

@@ -1,4 +1,4 @@
-"""The ``-long`` form of a dump: one ``Name = value`` a line, ads apart by blank lines.
+"""The ``-long`` form of a dump: one ``Name = value`` per line, with blank lines between ads.
 
 Text inside quotes follows the old ClassAd rule: a backslash stands for itself unless a quote follows.
 """
@@ -25,10 +25,10 @@ _MOST_KEPT = 100_000
 
 
 class LongAds:
-    """The ads of a long dump, one by one as the text comes in."""
+    """The ads of a dump in the ``-long`` form, one by one as the text is read."""
 
     def __init__(self, source: Source, text: str) -> None:
-        """Read on from *text*, the beginning of the dump already taken from *source*."""
+        """Read *text*, the beginning of the dump that was already read, and then the rest of *source*."""
         self._source = source
         self._text = text
         self._number = 1
@@ -98,9 +98,9 @@ class LongAds:
 
 
 def _literal(text: str) -> Any:
-    """Return the value that *text* stands for; what is not literal becomes ``/Expr(...)/``.
+    """Return the value of *text*; a text other than a literal becomes ``/Expr(...)/``.
 
-    Raises ValueError for what cannot be a value.
+    Raises ValueError for a text that cannot be a value.
     """
     if text.startswith('"') and text.endswith('"') and len(text) > 1:
         plain = text[1:-1].replace('\\"', "\0")
@@ -112,7 +112,7 @@ def _literal(text: str) -> Any:
         if "." in text or "e" in text.lower():
             return float(text)
         if text.lstrip("-").startswith("0") and text.strip("-0"):
-            raise ValueError(text)  # neither HTCondor's library nor a reader knows whether it is octal
+            raise ValueError(text)  # ambiguous: it may be octal or decimal, for HTCondor's library and for people
         return int(text)
     if not text:
         raise ValueError(text)
@@ -120,12 +120,12 @@ def _literal(text: str) -> Any:
 
 
 def _structure(text: str) -> Any:
-    """Return the list or record *text*, whose parts may be expressions, as ``-json`` would hold it."""
+    """Return the list or nested ad *text*, whose parts may be expressions, in the ``-json`` form."""
     from fairq.engine.classad import parse
     from fairq.engine.classad.library import library
 
     classad2 = library()
-    parse(text)  # what the library would not survive is refused
+    parse(text)  # refuse text that crashes the library
     try:
         ad = classad2.ClassAd({"Value": classad2.ExprTree(_doubled_backslashes(text))})
     except classad2.ClassAdException:
@@ -140,7 +140,7 @@ def _doubled_backslashes(text: str) -> str:
 def write(ads: Iterable[Ad], stream: IO[str], describe: Callable[[Ad], str]) -> None:
     """Write *ads* as ``-long`` prints them; *describe* names an ad for messages.
 
-    Where there are none a comment says so: an empty file would be taken for a dump that failed.
+    If there are no ads, a comment says so: an empty file would look like a failed dump.
 
     Raises UnwritableExportError for a text with a line break or a byte that is not UTF-8: this form cannot hold them.
     """
@@ -186,12 +186,12 @@ def _by_library(value: Any) -> str:
 
     whole = json.dumps(value, ensure_ascii=False)
     if SURROGATE.search(whole):
-        return whole  # the library would not survive it; whoever writes this refuses it
+        return whole  # it would crash the library; `write` refuses it
     classad2 = library()
-    # The library tells an expression from a text by the escaped slashes.
+    # The library recognises an expression by its escaped slashes.
     text = json.dumps({"Value": value}).replace("/", "\\/")
     try:
         ad = classad2.parseOne(text, classad2.ParserType.JSON)
     except ValueError:
-        return "\0"  # whoever writes this refuses it
+        return "\0"  # `write` refuses it
     return str(ad.printOld()).removesuffix("\n").partition(" = ")[2]

@@ -1,6 +1,6 @@
-"""The negotiator's report in one ad, as ``condor_userprio -long -allusers`` prints it: attributes end in a number.
+"""The negotiator's report in one ad, as ``condor_userprio -long -allusers`` prints it: attribute names end in a number.
 
-``Name3``, ``Priority3`` and all others with a 3 are of the third record. Attributes without a number hold for all.
+``Name3``, ``Priority3`` and all others with a 3 belong to the third record; those without a number to all records.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FOR_ALL = {"lastupdate", "negotiatorname"}
 
 
 def is_numbered(ad: Ad) -> bool:
-    """Say whether *ad* is such a report."""
+    """Return whether *ad* is a report with numbered attributes."""
     names = {name.lower() for name in ad}
     return "name" not in names and ("name1" in names or "numsubmittors" in names)
 

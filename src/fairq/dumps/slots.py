@@ -1,4 +1,4 @@
-"""The slots of a dump, and which jobs they say they run."""
+"""The slots of a dump, and the jobs that they run according to their ads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
 
 @dataclass(slots=True)
 class SlotDump:
-    """The slots of a dump, in its order, why ads were left out, with how many, and the newest CondorVersion."""
+    """The slots of a dump in its order, the number of ads left out by reason, and the newest CondorVersion."""
 
     slots: list[SlotRecord]
     left_out: Counter[str] = field(default_factory=Counter)
@@ -28,7 +28,7 @@ class SlotDump:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What the ad of a claimed slot says of its job; *schedd* is empty if it does not say, and so is the rest None."""
+    """The job of a claimed slot, from the slot's ad; unknown: *schedd* is empty, numbers are 0, others None."""
 
     schedd: str
     cluster: int
@@ -41,9 +41,9 @@ class Use:
 
 
 def read_slots(source: Source) -> SlotDump:
-    """Return the slots that *source* holds, with ids from 1 in the order of the dump.
+    """Return the slots that *source* holds, with ids from 1 in the dump's order.
 
-    Ads of other daemons are left out. A slot whose ``Draining`` is true is marked as draining instead.
+    Ads of other daemons are left out. A slot with ``Draining`` true becomes a draining slot.
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
@@ -99,7 +99,7 @@ _USE = Spellings("state", "jobid", "globaljobid", *_STARTS, "currentrank", *_LIM
 
 
 def use_of(ad: Ad) -> Use | None:
-    """Return what the slot *ad* says of the job that it runs, None if it runs none or does not name it."""
+    """Return the job that the slot *ad* runs; None if it runs none or does not name it."""
     names = _USE.of(ad)
     if _text(ad, names, "state").lower() not in _IN_USE:
         return None

@@ -15,26 +15,26 @@ from fairq.errors.pool import InvalidDumpError, UnreadableDumpError
 from fairq.inputs import LARGEST, STANDARD_INPUT, standard_input, too_large
 
 CHUNK = 1 << 22
-"""Characters read at a time: dumps of large pools are never held in memory as a whole."""
+"""Characters to read at a time: the dump of a large pool is never in memory as a whole."""
 
 LARGEST_AD = 1 << 25
-"""Characters of the largest ad, or line, that is read."""
+"""Most characters in an ad or a line."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 Advance = Callable[[int], None]
-"""Told how much more of a long work is done."""
+"""Receives the amount of work done since the last call."""
 
 
 class Source:
-    """A dump being read: its *name* for messages, and its text piece by piece."""
+    """A dump that is being read: its *name* for messages, and its text piece by piece."""
 
     def __init__(self, name: str, stream: BinaryIO, advance: Advance | None = None, *, lenient: bool = False) -> None:
-        """Read *stream*, which may be gzip's, as UTF-8; *lenient*: other bytes are replaced, not refused."""
+        """Read *stream*, plain or compressed by gzip, as UTF-8; *lenient*: replace invalid bytes."""
         self.name = name
         self._raw = stream
-        self._advance = advance if stream.seekable() else None  # how far a pipe is read cannot be told
+        self._advance = advance if stream.seekable() else None  # a pipe has no position
         self._seen = 0
         peekable = io.BufferedReader(cast(io.RawIOBase, stream))
         compressed = peekable.peek(2)[:2] == _GZIP_MAGIC
@@ -43,9 +43,9 @@ class Source:
         self._text = io.TextIOWrapper(plain, encoding="utf-8-sig", errors=errors, newline="\n")
 
     def read(self) -> str:
-        """Return the next piece of the text, the empty text at the end.
+        """Return the next piece of the text; the empty text at the end.
 
-        Raises UnreadableDumpError if the system or gzip fails, InvalidDumpError if it is not text.
+        Raises UnreadableDumpError if the system or gzip fails, InvalidDumpError if the content is not text.
         """
         try:
             piece = self._text.read(CHUNK)
@@ -66,7 +66,10 @@ class Source:
         return piece
 
     def whole(self, most: int = LARGEST) -> str:
-        """Return the text that is left; raises what `read` raises, and UnreadableDumpError for more than *most*."""
+        """Return the rest of the text.
+
+        Raises the errors of `read`, and UnreadableDumpError for more than *most* characters.
+        """
         pieces: list[str] = []
         size = 0
         while piece := self.read():
@@ -96,11 +99,11 @@ class Held:
 
 @contextmanager
 def opened(name: str | Held, advance: Advance | None = None, *, lenient: bool = False) -> Iterator[Source]:
-    """Open the dump *name*, a path, ``-`` for the standard input, or one in memory; gzip is told by its content.
+    """Open the dump *name*: a path, ``-`` for the standard input, or one in memory; gzip is recognised by content.
 
-    *advance* is told how many more bytes of a file are read. *lenient*: see `Source`.
+    *advance* receives the number of bytes of the file read since its last call. *lenient*: see `Source`.
 
-    Raises UnreadableDumpError for what is missing, a directory or forbidden.
+    Raises UnreadableDumpError if the file is missing, a directory or not readable.
     """
     if isinstance(name, Held):
         yield Source(name.name, io.BytesIO(name.content), advance, lenient=lenient)

@@ -9,17 +9,17 @@ from fairq.errors.pool import InvalidDumpError
 
 FIELDS = 18
 _EPOCH = 946_684_800
-"""When a log begins that does not say it: 2000-01-01 UTC."""
+"""The beginning of a log that does not state one: 2000-01-01 UTC."""
 
 _HEADER = re.compile(r";\s*(\w+):\s*(-?\d+)\s*$")
 _PARTIAL = {2, 3, 4}
-"""Status of one stretch of a job that was checkpointed; its line with status 0 or 1 sums them up."""
+"""Status of one part of a checkpointed job; the job's line with status 0 or 1 covers all parts."""
 
 _CANCELLED = 5
 
 
 def looks_like_swf(line: str) -> bool:
-    """Say whether the first line of a file can be that of a log in this format."""
+    """Return whether *line* can be the first line of a log in this format."""
     return line.startswith(";") or len(line.split()) >= FIELDS
 
 
@@ -85,7 +85,7 @@ def _job(trace: Trace, fields: list[str], name: str, line: int) -> TraceJob | No
 
 
 def _why_not(status: float, run: float, cpus: int) -> str | None:
-    """Why a line is no job to simulate, None if it is one."""
+    """Return the reason why a line is no job to simulate; None if it is one."""
     if status in _PARTIAL:
         return "a part of a job that another line sums up"
     if run < 0:

@@ -13,14 +13,14 @@ from fairq.dumps.source import Source
 from fairq.errors.pool import InvalidDumpError
 
 Numbered = Iterator[tuple[str, Any]]
-"""Records with where each stands: ``record 3``, ``line 7``; what is no object is no record."""
+"""Records with the place of each: ``record 3``, ``line 7``; an entry that is not an object is not a record."""
 
 NAME = ""
-"""The field of a record for the name that it has in an object of objects."""
+"""The field of a record that holds its name in an object of objects."""
 
 
 class Repeated(dict[str, Any]):
-    """A JSON object that has names more than once: it holds the first of each, *again* the others."""
+    """A JSON object with repeated names: it holds the first member of each name, *again* the others."""
 
     def __init__(self, first: Mapping[str, Any], again: list[tuple[str, Any]]) -> None:
         super().__init__(first)
@@ -29,7 +29,7 @@ class Repeated(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A file as read: the *document* of JSON, or the text of *csv*; *source* is its name for messages."""
+    """The content of a file: the *document* of JSON, or the text of *csv*; *source* is its name for messages."""
 
     source: str
     document: Any = None
@@ -37,9 +37,9 @@ class Table:
 
 
 def parse_table(source: Source) -> Table:
-    """Return what *source* holds; its first letter tells JSON from CSV.
+    """Return the content of *source*; its first character decides between JSON and CSV.
 
-    Raises InvalidDumpError if it is neither, UnreadableDumpError.
+    Raises InvalidDumpError if it is neither, UnreadableDumpError if it cannot be read.
     """
     try:
         text = source.whole()
@@ -105,7 +105,7 @@ def _not_a_number(word: str) -> Any:
 
 
 def csv_reader(text: str) -> Any:
-    """Return a reader of the rows of CSV; headings with tabs between them tell TSV, as ``mysql --batch`` prints it."""
+    """Return a reader of the rows of CSV, or of TSV as ``mysql --batch`` prints it, if tabs separate the headings."""
     first = text.lstrip().partition("\n")[0]
     return csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in first else ",", strict=True)
 

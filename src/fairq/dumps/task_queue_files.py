@@ -1,4 +1,4 @@
-"""A dump of DIRAC's task queues in several files: the results of queries, as CSV, and what the configuration has."""
+"""A dump of DIRAC's task queues in several files: the results of queries, as CSV, and parts of the configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MEMBERS = {
     "task": "task_queues", "taskqueues": "task_queues", "queues": "task_queues", "jobs": "jobs", "groups": "groups",
     "history": "history", "share": "share_corrections",
 }  # fmt: skip
-"""The first word of a file's name, and the member of a dump that the file is."""
+"""The member of a dump that a file holds, by the first word of the file's name."""
 
 _HISTORY = ("group", "timespan", "entity", "average")
 _JOBS = ("jobid", "tqid", "userpriority", "realpriority")
@@ -29,7 +29,7 @@ _JOBS = ("jobid", "tqid", "userpriority", "realpriority")
 def read_dump(name: str) -> TaskQueueDump:
     """Return the dump *name*: one file (``-``: the standard input), or a directory or archive of files.
 
-    Raises what `read_task_queues` raises.
+    Raises the errors of `read_task_queues`.
     """
     if not _is_bundle(name):
         with opened(name) as source:
@@ -82,6 +82,6 @@ def _rows(table: Table, columns: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _known(row: dict[str, str], columns: Iterable[str]) -> dict[str, str]:
-    """Return the cells of known columns that are not empty, by the columns' own spelling."""
+    """Return the nonempty cells of known columns, by the spelling in *columns*."""
     spellings = {column.lower(): column for column in columns}
     return {spellings[name.lower()]: value for name, value in row.items() if name.lower() in spellings and value}

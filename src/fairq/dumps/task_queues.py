@@ -1,21 +1,21 @@
-"""Reading a dump of DIRAC's task queues: JSON, or CSV of the queues alone.
+"""Reading a dump of DIRAC's task queues: JSON, or CSV with the queues only.
 
-JSON is one object with these members, all but ``task_queues`` optional, or just the array of queues:
+JSON is one object with these members, or the array of queues. Only ``task_queues`` is required:
 
-- ``time``: seconds since 1970, of when it was made.
-- ``groups``: by name an object with the options of DIRAC's registry: ``JobShare``, ``Properties``,
+- ``time``: the time of the dump, in seconds since 1970.
+- ``groups``: by name, an object with the options of DIRAC's registry: ``JobShare``, ``Properties``,
   ``AllowBackgroundTQs``, ``VO``.
-- ``task_queues``: objects with ``TQId``, ``Owner``, ``OwnerGroup``, ``CPUTime``; what they ask for in ``Sites``,
+- ``task_queues``: objects with ``TQId``, ``Owner``, ``OwnerGroup``, ``CPUTime``; their requirements in ``Sites``,
   ``BannedSites``, ``GridCEs``, ``Platforms``, ``JobTypes``, ``Tags`` (arrays, or texts with commas), ``MinRAM``,
-  ``MaxRAM``; ``Priority`` as stored; and, unless ``jobs`` has them, ``Jobs`` (how many) and ``AveragePriority``
-  (of their real priorities; 1 if not given).
+  ``MaxRAM``; the stored ``Priority``; and, unless ``jobs`` lists the jobs, ``Jobs`` (their number) and
+  ``AveragePriority`` (of their real priorities; default 1).
 - ``jobs``: objects with ``JobId``, ``TQId``, and ``UserPriority`` or ``RealPriority``.
-- ``history``: by group ("" for use by groups) and time span in seconds the average number of jobs of each group
-  or user; the text ERROR in place of them stands for a report that failed.
-- ``share_corrections``: the block ShareCorrections that was in force.
+- ``history``: by group ("" for the use of whole groups) and time span in seconds, the average number of jobs of each
+  group or user; the text ERROR in its place stands for a failed report.
+- ``share_corrections``: the block ShareCorrections in force.
 
-CSV has the same names as its columns. The names of ``fairq taskqueues list`` (``task_queue``, ``owner_group``) are
-read, too, and ``TaskQueue``, which it printed once.
+CSV has the same names as its columns. It may also have the names of ``fairq taskqueues list`` (``task_queue``,
+``owner_group``), and ``TaskQueue``, which older versions of that command printed.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _LISTED = {
     "tags": "Tags", "min_ram": "MinRAM", "max_ram": "MaxRAM", "priority": "Priority", "jobs": "Jobs",
     "average_priority": "AveragePriority",
 }  # fmt: skip
-"""The names of ``fairq taskqueues list``, and DIRAC's."""
+"""DIRAC's names, by the names of ``fairq taskqueues list``."""
 
 COLUMNS = tuple(sorted(_QUEUE))
-"""What a task queue may have, by DIRAC's names."""
+"""The fields of a task queue, by DIRAC's names."""
 
 _FAILED = "ERROR"
 _LARGEST = 2**53
@@ -64,9 +64,9 @@ class DumpedJob:
 
 @dataclass(slots=True)
 class DumpedQueue:
-    """A task queue: *fields* by DIRAC's names, the *priority* that is stored, and its jobs.
+    """A task queue: *fields* by DIRAC's names, the stored *priority*, and its jobs.
 
-    Without *members*, *count* and *average* (of real priorities) are all that is known of the jobs.
+    Without *members*, only *count* and *average* (of the real priorities) of the jobs are known.
     """
 
     number: int
@@ -79,9 +79,9 @@ class DumpedQueue:
 
 @dataclass(slots=True)
 class TaskQueueDump:
-    """What a dump holds; *groups*, *history* and *corrections* are None if it does not speak of them.
+    """The content of a dump; *groups*, *history* and *corrections* are None if the dump does not have them.
 
-    *history* is by group and span; None in the place of the use is a report that failed.
+    *history* is by group and span; None in place of the use stands for a failed report.
     """
 
     queues: list[DumpedQueue]
@@ -92,17 +92,17 @@ class TaskQueueDump:
 
 
 def read_task_queues(source: Source) -> TaskQueueDump:
-    """Return what the dump *source* says.
+    """Return the content of the dump *source*.
 
     Raises:
-        TaskQueueDumpError: naming the place of the first thing that is wrong.
-        UnreadableDumpError, InvalidDumpError: it cannot be read, or is no text.
+        TaskQueueDumpError: for the first error in the content, with its place.
+        UnreadableDumpError, InvalidDumpError: the dump cannot be read, or is not text.
     """
     return _Reader(source.name).read(source.whole())
 
 
 def read_document(name: str, document: dict[str, Any]) -> TaskQueueDump:
-    """Return what the *document* of the dump *name* says; raises TaskQueueDumpError."""
+    """Return the content of the *document* of the dump *name*; raises TaskQueueDumpError."""
     return _Reader(name).of_document(document)
 
 
@@ -130,7 +130,7 @@ class _Reader:
         return self.of_document(found)
 
     def of_document(self, found: dict[str, Any]) -> TaskQueueDump:
-        """Return what a whole document says."""
+        """Return the content of a whole document."""
         for member in found:
             if member not in _MEMBERS:
                 raise self._wrong(f"member {member!r}", "it is unknown", f"give {', '.join(_MEMBERS)}")

@@ -1,4 +1,4 @@
-"""A trace: the jobs that a pool was once given, with their run times."""
+"""A trace: the jobs that were submitted to a pool in the past, with their run times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class TraceJob(NamedTuple):
     """One job of a trace.
 
     *submit* is in seconds since 1970, *run* in seconds, *memory* in MB for the whole job. *limit* is the declared limit
-    of the run time in seconds. *user* and *group* are names; an empty group is none.
+    of the run time in seconds. *user* and *group* are names; an empty *group* means no group.
     """
 
     submit: int
@@ -29,7 +29,7 @@ class Trace:
     """The jobs of a trace in the order of submission.
 
     *start* is the beginning of the log, in seconds since 1970. *skipped* counts the jobs left out, by reason. *slots*
-    is the size of the machine as the log has it, None if it says nothing.
+    is the size of the machine according to the log, None if the log does not state it.
     """
 
     jobs: list[TraceJob] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Trace:
     slots: int | None = None
 
     def between(self, first: int | None, last: int | None) -> Trace:
-        """Return the jobs submitted from *first* on and before *last*."""
+        """Return the jobs submitted at or after *first* and before *last*."""
         jobs = [
             job for job in self.jobs if (first is None or job.submit >= first) and (last is None or job.submit < last)
         ]

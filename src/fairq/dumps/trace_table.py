@@ -1,4 +1,4 @@
-"""Traces as CSV: one job a line, under a line of names."""
+"""Traces as CSV: a line of names, then one job per line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fairq.quantities import size
 COLUMNS = ("submit", "run", "user", "group", "cpus", "memory", "limit", "priority", "status")
 _EPOCH = 946_684_800
 _LARGEST = 1 << 31
-"""Characters of the largest trace."""
+"""Most characters in a trace."""
 
 _ABSOLUTE = 100_000_000
-"""From this number on a submit time is in seconds since 1970, below it since the beginning of the trace."""
+"""A submit time from this number up is in seconds since 1970; a smaller one, since the beginning of the trace."""
 
 
 def read_trace(name: str) -> Trace:
-    """Read the trace *name*, a log in the Standard Workload Format or CSV, by what its first line is.
+    """Read the trace *name*: a log in the Standard Workload Format, or CSV; the first line decides.
 
     Raises UnreadableDumpError, InvalidDumpError.
     """
@@ -33,7 +33,7 @@ def read_trace(name: str) -> Trace:
 
 
 def read_csv(name: str, text: str) -> Trace:
-    """Read the CSV *text* of the file *name*; the columns submit and run are required, others of `COLUMNS` are not."""
+    """Read the CSV *text* of the file *name*; of `COLUMNS`, only submit and run are required."""
     rows = csv.reader(text.splitlines())
     heading = [cell.strip().lower() for cell in next(rows, [])]
     _check_heading(name, heading)

@@ -1,4 +1,4 @@
-"""The settings: one typed table of keys, TOML files in layers, HTCondor's configuration read in."""
+"""The settings: one typed table of keys, TOML files in layers, and the import of HTCondor's configuration."""
 
 from fairq.settings.groups import GroupSettings
 from fairq.settings.model import Settings, load

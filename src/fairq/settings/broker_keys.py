@@ -1,4 +1,4 @@
-"""The settings of PanDA's brokerage; its rule points stand in `rule_points.panda`."""
+"""The settings of PanDA's brokerage; its rule points are in `rule_points.panda`."""
 
 from __future__ import annotations
 

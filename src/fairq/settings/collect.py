@@ -1,4 +1,4 @@
-"""Gathering the layers: every value is checked where it stands, the last one stays."""
+"""Gathering the layers: every value is checked in its layer, and the last value wins."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ Report = Callable[[FairqError], None]
 
 LONGEST_SHOWN = 80
 DEEPEST = 50
-"""Levels of tables and lists that a settings file may have."""
+"""Most levels of tables and lists in a settings file."""
 
 _DEEP_KEY = re.compile(rf"(?:^|[{{,])[ \t]*\[{{0,2}}[ \t]*(?:{KEY_PATTERN}[ \t]*\.[ \t]*){{{DEEPEST}}}", re.MULTILINE)
 
 _NOBODYS = "<none>"
-"""The group of everybody who is in no other; the engine's word for it."""
+"""The engine's name for the group of all submitters without a group."""
 
 
 @dataclass(slots=True)
 class Entry:
-    """One setting with its value and where that came from; *path* leads to it in a document."""
+    """One setting with its value and the origin of the value; *path* leads to it in a document."""
 
     path: names.Path
     key: Key
@@ -48,22 +48,22 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The full name, as ``negotiator.rules`` or ``groups.physics.hep.quota``."""
+        """The full name, for example ``negotiator.rules`` or ``groups.physics.hep.quota``."""
         return ".".join(self.path)
 
 
 class Declaration(NamedTuple):
-    """A group's table: the *name* as first spelled, and where it stands."""
+    """A group's table: the *name* in its first spelling, and its place."""
 
     name: str
     origin: Origin
 
 
 class Collection:
-    """What the layers said so far.
+    """The settings gathered from the layers read so far.
 
     Args:
-        report: is called with each error. If it returns, reading goes on without the value in question.
+        report: called with each error. If it returns, reading continues without the invalid value.
     """
 
     def __init__(self, report: Report) -> None:
@@ -72,7 +72,7 @@ class Collection:
         self._report = report
 
     def add_file(self, file: Path, required: bool) -> None:
-        """Read *file* as a layer; one that is not there counts as empty unless *required*."""
+        """Read *file* as a layer; a missing file counts as empty unless *required*."""
         try:
             document = read_document(file)
         except FileNotFoundError:
@@ -107,7 +107,7 @@ class Collection:
                         self._set((section, name), key, value, at)
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
-        """Add the variables ``FAIRQ_<SECTION>_<KEY>``; an empty one counts as not there."""
+        """Add the variables ``FAIRQ_<SECTION>_<KEY>``; an empty one counts as not set."""
         known = {key.variable: key for key in SINGLE.values()}
         pattern = re.compile(f"FAIRQ_({'|'.join(SECTIONS)})_(.+)", re.IGNORECASE)
         for variable in sorted(environ):
@@ -127,7 +127,7 @@ class Collection:
                 self._set((section, name), key, environ[variable], Origin(f"${variable}"), from_text)
 
     def check_parents(self) -> None:
-        """Report groups whose parent is nowhere declared (HTCondor ignores such groups)."""
+        """Report groups with an undeclared parent, which HTCondor ignores."""
         for declared in self.groups.values():
             parent = declared.name.rpartition(".")[0]
             if parent and parent.lower() not in self.groups:
@@ -199,7 +199,7 @@ class Collection:
 
 
 def bad_value(name: str, key: Key, value: Any, where: object) -> SettingValueError:
-    """Return the error for *value*, which *key* cannot have."""
+    """Return the error for *value*, which is invalid for *key*."""
     default = to_text(key, key.default) or "unset"
     return SettingValueError(
         where=where, key=name, value=_short(repr(value)), expected=key.expected, default=_short(default)
@@ -213,7 +213,7 @@ def _short(text: str) -> str:
 def read_document(file: Path) -> dict[str, Any]:
     """Parse the TOML file *file*.
 
-    Raises FileNotFoundError, SettingsFileError if it cannot be read, SettingsSyntaxError if it is no TOML.
+    Raises FileNotFoundError, SettingsFileError if it cannot be read, SettingsSyntaxError if it is not TOML.
     """
     return parse_document(read_text(file), file)
 
@@ -231,7 +231,10 @@ def read_text(file: Path) -> str:
 
 
 def parse_document(text: str, file: Path) -> dict[str, Any]:
-    """Parse the text of a TOML file; raises SettingsSyntaxError naming *file*, line and column, SettingsFileError."""
+    """Parse the text of a TOML file.
+
+    Raises SettingsSyntaxError, which names *file*, line and column, or SettingsFileError.
+    """
     import tomllib
 
     too_deep = SettingsFileError(file=file, problem=f"its tables are nested too deeply; use at most {DEEPEST} levels")

@@ -1,4 +1,4 @@
-"""Changing one value in a TOML document and leaving the rest of its text as people wrote it."""
+"""Changing one value in a TOML document; the rest of its text stays unchanged."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Path = tuple[str, ...]
 def set_value(text: str, path: Path, value: Any) -> tuple[str, bool]:
     """Return the valid document *text* with *value* at *path*, and whether comments and order were kept.
 
-    Group and limit names are found in any case. Where the value cannot be put in place, as inside an inline
-    table, the document is written anew.
+    The case of group and limit names does not matter. If the value cannot be edited in place, for example inside an
+    inline table, the document is rewritten.
     """
     import tomllib
 
@@ -35,8 +35,8 @@ def set_value(text: str, path: Path, value: Any) -> tuple[str, bool]:
 def remove(text: str, path: Path) -> tuple[str, bool] | None:
     """Return the valid document *text* without the value or table at *path*, and whether comments were kept.
 
-    None if it is not there. A table that loses its last value stays, for an empty one may declare a group; one that
-    loses its last table goes.
+    Returns None if *path* does not exist. A table that loses its last value stays, because an empty table may declare
+    a group; a table that loses its last table is removed.
     """
     import tomllib
 
@@ -62,7 +62,7 @@ def remove(text: str, path: Path) -> tuple[str, bool] | None:
 
 
 def _without(text: str, path: Path) -> str:
-    """Return *text* without the statements at and below *path*, what is between them, and blank lines before."""
+    """Return *text* without the statements at and below *path*, lines between them, and blank lines before tables."""
     lines = text.split("\n")
     end: int | None = None
     for statement in reversed(statements(text)):
@@ -79,7 +79,7 @@ def _without(text: str, path: Path) -> str:
 
 
 def _as_spelled(document: dict[str, Any], path: Path) -> Path:
-    """Return *path* in the spelling of *document*, where names may be split at their dots."""
+    """Return *path* in the spelling of *document*, which may split names at their dots."""
     wanted = ".".join(path).lower()
     pending: list[tuple[Path, Any]] = [((), document)]
     deepest: Path = ()
@@ -127,11 +127,11 @@ def _edited(text: str, path: Path, value: Any) -> str:
 
 
 def _replaced(lines: list[str], value: Any) -> str:
-    """Return a line in place of the statement in *lines*: same key, new value, same comment behind it."""
+    """Return a line to replace the statement in *lines*: the same key and comment, the new value."""
     import tomllib
 
     head = re.match(rf"\s*{KEY_PATTERN}(?:\s*\.\s*{KEY_PATTERN})*\s*=\s*", lines[0])
-    assert head is not None  # the statement was found by its key
+    assert head is not None  # always matches: the statement was found by its key
     comment = ""
     if len(lines) == 1:
         whole = tomllib.loads(lines[0])

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """What is configured for one accounting group; None is not configured.
+    """The settings of one accounting group; None means not configured.
 
     Args:
-        name: in the spelling of the settings; groups are compared without regard to case.
+        name: the name in the spelling of the settings; names of groups ignore case.
         quota: static quota in slot weight; wins over *quota_dynamic*.
         quota_dynamic: fraction of the parent's quota, 0 to 1.
-        prio_factor: the factor that members without one start with.
-        accept_surplus, autoregroup: None means what holds for all groups.
-        members: who may submit to it and its subgroups (users, and Unix groups as ``%GROUP``); empty is what holds for
-            the group above, at the top everybody.
-        submit_for_others: who may submit to it in the name of others.
+        prio_factor: the initial priority factor of members without one.
+        accept_surplus, autoregroup: None means the setting for all groups.
+        members: users, and Unix groups as ``%GROUP``, who may submit to it and its subgroups; empty means the members
+            of the parent group, or everybody for a group at the top.
+        submit_for_others: users who may submit to it in the name of others.
     """
 
     name: str
@@ -31,5 +31,5 @@ class GroupSettings:
 
     @property
     def parent(self) -> str | None:
-        """The name of the group above, None for one at the top."""
+        """The name of the parent group; None for a group at the top."""
         return self.name.rpartition(".")[0] or None

@@ -1,4 +1,4 @@
-"""The settings of what is kept of the past."""
+"""The settings of the history."""
 
 from __future__ import annotations
 

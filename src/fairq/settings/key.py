@@ -1,4 +1,4 @@
-"""What one setting is: its type, range, defaults and the HTCondor macro it stands for."""
+"""The definition of one setting: its type, range, defaults and HTCondor macro."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from typing import Any, Literal, NamedTuple
 Type = Literal["integer", "real", "boolean", "string", "expression", "list", "choice", "option"]
 
 DOCUMENTED = "documented"
-"""The rules that follow what a scheme's texts promise, whichever scheme it is."""
+"""The rules that follow the documentation of a scheme; every scheme has them."""
 
 _LARGEST_WRITTEN_OUT = 1e15
 
 
 class Scheme(NamedTuple):
-    """A system whose texts and program differ at some points: the *rules* setting chooses, *real* is its program."""
+    """A system whose documentation and program differ at some points.
+
+    The setting *rules* chooses between them; *real* is the value for the program.
+    """
 
     rules: str
     real: str
 
     @property
     def choices(self) -> tuple[str, str]:
-        """What the rules setting may say."""
+        """The values of the rules setting."""
         return (DOCUMENTED, self.real)
 
 
@@ -34,13 +37,13 @@ SCHEMES: dict[str, Scheme] = {"shares": DIRAC, "broker": PANDA}
 
 
 class Difference(NamedTuple):
-    """Where a text and a program part, as `docs/differences.md` and the manual show it.
+    """A difference between a text and a program, as shown in `docs/differences.md` and the manual.
 
     Args:
         text: what the text says, in our own words.
-        source: the text and the place in it, as "HTCondor 8 manual, Group Accounting".
+        source: the text and the place in it, for example "HTCondor 8 manual, Group Accounting".
         program: what the program does instead, in our own words.
-        function: where the program does it, as "matchmaker_negotiate.cpp, getGroupInfoFromUserId".
+        function: the place in the program, for example "matchmaker_negotiate.cpp, getGroupInfoFromUserId".
     """
 
     text: str
@@ -50,27 +53,27 @@ class Difference(NamedTuple):
 
 
 class Key(NamedTuple):
-    """One setting, as the manual, the checks and the commands all need it.
+    """One setting, for the manual, the checks and the commands.
 
     Args:
         section: the table of the TOML file; ``groups`` and ``limits`` hold names of their own.
         name: the macro's name in lower case, or fairq's own.
-        type: what kind of value; ``list`` is a list of strings, ``expression`` a ClassAd expression, ``option``
-            any single value, which whoever reads it checks.
+        type: the kind of value; ``list`` is a list of strings, ``expression`` a ClassAd expression, ``option``
+            any single value, which its reader checks.
         default: the value if nothing is set, under the rules ``documented``; None is *unset*.
         help: one line for people.
-        unit: what a number counts, empty if nothing.
+        unit: the unit of a number; empty if it has none.
         minimum, maximum: the range of a number, both ends included; None is unbounded.
         choices: the values of a choice.
         macros: HTCondor's names for it, the current one first; empty for fairq's own settings.
         real: the default under the rules of the real program; only a *point* has one.
-        point: whether the rules decide the default: here the scheme's texts and its program differ.
+        point: whether the rules decide the default, because the scheme's texts and its program differ.
         unset: the word that means None for a value which cannot be the empty text.
         optional: whether the empty text unsets it although it has a default.
         spaces: whether a string may hold white space.
         without_effect: why the setting changes nothing in this version; empty if it does.
-        difference: of a point, what text and program say; None of any other setting.
-        since: the version of the program that a point came with; before, the program did as documented.
+        difference: for a point, the statements of text and program; None for any other setting.
+        since: the version of the program that introduced a point; older versions did as documented.
     """
 
     section: str
@@ -94,7 +97,7 @@ class Key(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """Section and name, as ``negotiator.rules``."""
+        """Section and name, for example ``negotiator.rules``."""
         return f"{self.section}.{self.name}"
 
     @property
@@ -104,7 +107,7 @@ class Key(NamedTuple):
 
     @property
     def is_pattern(self) -> bool:
-        """Whether it describes the entries of a table with names of its own, and so is no single setting."""
+        """Whether it describes the entries of a table with free names, not a single setting."""
         return self.section in ("groups", "limits") or "." in self.section
 
     def default_under(self, rules: str, version: tuple[int, ...] | None = None) -> Any:
@@ -128,12 +131,12 @@ class Key(NamedTuple):
 
     @property
     def is_fraction(self) -> bool:
-        """Whether it is a part of a whole, which may be written as a percentage."""
+        """Whether it is a fraction from 0 to 1, which may be written as a percentage."""
         return self.type == "real" and not self.unit and self.minimum == 0 and self.maximum == 1
 
     @property
     def expected(self) -> str:
-        """What to write, in words, for messages and the manual."""
+        """The valid values, in words, for messages and the manual."""
         nouns = {
             "integer": "a whole number",
             "real": "a number",
@@ -185,8 +188,8 @@ def rule_point(
 ) -> Key:
     """Return the key of a rule point: *documented* is its value under the rules of the texts, *program* otherwise.
 
-    The name is that of the field of the engine's rules. A choice without *choices* has those two values; *text* says
-    in one line what the setting decides, *difference* why there are two answers.
+    The name is that of the field of the engine's rules. A choice without *choices* has those two values. *text*
+    describes in one line what the setting decides; *difference* explains the two answers.
     """
     if kind == "choice":
         details.setdefault("choices", (documented, program))

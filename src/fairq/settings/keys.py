@@ -1,8 +1,8 @@
 """The table of all settings, in the order of the manual.
 
 Names, defaults and ranges are those of HTCondor's configuration (its manual, "Configuration Macros", and the
-parameter table of 25.14); settings without a macro are fairq's own. A *point* is where a scheme's texts and
-its program differ: the scheme's rules decide its default, the key itself wins.
+parameter table of 25.14); settings without a macro are fairq's own. At a *point*, a scheme's texts and its
+program differ: the scheme's rules decide its default, and a value set for the point itself wins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The settings of what starts jobs."""
+"""The settings for starting jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files hold the settings, and which one is written to."""
+"""The files that hold the settings, and the file that changes are written to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CONFIG_VARIABLE = "FAIRQ_CONFIG"
 
 
 class Layer(NamedTuple):
-    """One file that is looked for; a *required* one must exist. *role* says in words why it is read."""
+    """One file to look for; a *required* one must exist. *role* is the reason, in words, to read it."""
 
     role: str
     path: Path
@@ -19,12 +19,12 @@ class Layer(NamedTuple):
 
 
 def layers(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> list[Layer]:
-    """Return the files to read, later ones win.
+    """Return the files to read; later files win.
 
     Args:
         config: the file of ``--config``.
-        state: the state file if the user chose it, else None; its settings lie beside it.
-        environ: the environment; ``FAIRQ_CONFIG`` counts if there is no *config*.
+        state: the state file if the user chose it, else None; its settings file is beside it.
+        environ: the environment; ``FAIRQ_CONFIG`` counts if *config* is None.
     """
     if config is not None:
         return [Layer("--config", config, required=True)]
@@ -39,7 +39,7 @@ def layers(config: Path | None, state: Path | None, environ: Mapping[str, str]) 
 
 
 def destination(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> Path:
-    """Return the file that changes go to: the chosen one, else the chosen state's, else the user's."""
+    """Return the file to write changes to: the chosen one, else that of the chosen state, else the user's."""
     if config is not None:
         return config
     if environ.get(CONFIG_VARIABLE):
@@ -53,7 +53,7 @@ def beside(state: Path) -> Path:
 
 
 def _is_reachable(file: Path) -> bool:
-    """Return whether *file* can be there; if not, neither can the state beside it, which says why when it is opened."""
+    """Return whether *file* can exist. If not, the state beside it cannot either, and opening the state reports why."""
     try:
         file.lstat()
     except FileNotFoundError:

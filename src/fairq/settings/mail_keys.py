@@ -1,4 +1,4 @@
-"""The settings of mail: about jobs to their users, and about trouble to administrators."""
+"""The settings of mail: to users about their jobs, and to administrators about problems."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from fairq.versions import Version, version_of
 CONDOR_VERSION = "negotiator.condor_version"
 UPLOADS = "schedd.max_concurrent_uploads"
 _BY_RULES = "rules "
-"""How the origin of a value begins that the rules decide; their name follows."""
+"""The beginning of the origin of a value that the rules decide; the name of the rules follows."""
 
 
 class Settings:
@@ -29,13 +29,13 @@ class Settings:
     def __init__(self, entries: Mapping[str, Entry], groups: Mapping[str, GroupSettings]) -> None:
         self._entries = entries
         self.groups = groups
-        """The configured accounting groups by name, sorted without regard to case: parents come first."""
+        """The configured accounting groups by name, sorted ignoring case: parents come first."""
 
     def __getitem__(self, name: str) -> Any:
         return self._entries[name].value
 
     def __iter__(self) -> Iterator[Entry]:
-        """Go through all settings in the order of the key table, then groups and limits."""
+        """Iterate over all settings in the order of the key table, then groups and limits."""
         return iter(self._entries.values())
 
     def origin(self, name: str) -> Origin:
@@ -43,9 +43,9 @@ class Settings:
         return self._entries[name].origin
 
     def under(self, rules: str, *, scheme: Scheme = HTCONDOR, only: Iterable[str] | None = None) -> Settings:
-        """Return these settings as they would be under other *rules* of a *scheme*; what is set stays.
+        """Return these settings under other *rules* of a *scheme*; values that were set stay.
 
-        With *only* just these rule points (full names) are as under those rules.
+        With *only*, just these rule points (full names) change.
         """
         entries = dict(self._entries)
         points = [entry for entry in self if entry.key.point and entry.key.scheme is scheme and not _is_own(entry)]
@@ -59,7 +59,7 @@ class Settings:
         return Settings(entries, self.groups)
 
     def at_version(self, version: Version | None) -> Settings:
-        """Return these settings for an HTCondor of that *version* (None: the newest); what is set stays."""
+        """Return these settings for HTCondor *version* (None: the newest); values that were set stay."""
         entries = dict(self._entries)
         for entry in self:
             if entry.key.since and not _is_own(entry):
@@ -68,17 +68,17 @@ class Settings:
         return Settings(entries, self.groups)
 
     def is_set(self, name: str) -> bool:
-        """Say whether somebody set *name*, to whatever value; otherwise it has its default."""
+        """Return whether *name* was set, even to its default value."""
         return self._entries[name].origin is not DEFAULT
 
     def refusal(self, name: str) -> SettingValueError:
-        """Return the error for a value of *name* that turns out wrong in use, as an expression may."""
+        """Return the error for a value of *name* that proves invalid in use, for example an expression."""
         entry = self._entries[name]
         return bad_value(entry.name, entry.key, entry.value, entry.origin)
 
     @property
     def limits(self) -> dict[str, float]:
-        """Maximum by lower-case limit name; ``default`` is always there, ``default_<prefix>`` may be."""
+        """Maximum by lower-case limit name; ``default`` always exists, ``default_<prefix>`` may exist."""
         return {entry.path[1]: entry.value for entry in self if entry.path[0] == "limits"}
 
     def block(self, name: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Settings:
 
     @property
     def share_groups(self) -> dict[str, dict[str, Any]]:
-        """What ``[shares.groups]`` says, by group and key."""
+        """The values in ``[shares.groups]``, by group and key."""
         found: dict[str, dict[str, Any]] = {}
         for entry in self:
             if entry.path[:2] == ("shares", "groups"):
@@ -96,16 +96,16 @@ class Settings:
 
 
 def _is_own(entry: Entry) -> bool:
-    """Say whether somebody set a rule point itself."""
+    """Return whether a rule point itself was set."""
     return not str(entry.origin.words).startswith(_BY_RULES) or entry.origin.file is not None
 
 
 def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> Settings:
     """Return the settings in force.
 
-    Later wins: default, the rules' default, the site's file, the user's, the state's own; or *config* (else
-    ``FAIRQ_CONFIG``) instead of these files; last the variables ``FAIRQ_<SECTION>_<KEY>``. Expressions are
-    not parsed here.
+    The sources in order, later ones win: the default, the rules' default, the site's file, the user's, the state's,
+    the variables ``FAIRQ_<SECTION>_<KEY>``. *config* (else ``FAIRQ_CONFIG``) replaces the three files. Expressions
+    are not parsed here.
 
     Args:
         config: the file of ``--config``.
@@ -114,13 +114,13 @@ def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) ->
 
     Raises:
         SettingsFileError, SettingsSyntaxError, UnknownSettingError, SettingValueError, SettingsGroupError:
-            the first thing that is wrong.
+            for the first error.
     """
     return gather(layers(config, state, environ), environ, _raise)
 
 
 def gather(files: Iterable[Layer], environ: Mapping[str, str], report: Report) -> Settings:
-    """Read *files* and the variables in *environ*; what is wrong goes to *report* (see `Collection`)."""
+    """Read *files* and the variables in *environ*; errors go to *report* (see `Collection`)."""
     collection = Collection(report)
     for layer in files:
         collection.add_file(layer.path, layer.required)
@@ -130,7 +130,7 @@ def gather(files: Iterable[Layer], environ: Mapping[str, str], report: Report) -
 
 
 def settle(collection: Collection) -> Settings:
-    """Fill in the defaults, by the rules chosen, and build the groups."""
+    """Add the defaults under the chosen rules, and build the groups."""
     given = collection.entries
     entries: dict[str, Entry] = {}
     path: tuple[str, ...]

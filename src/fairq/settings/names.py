@@ -1,4 +1,4 @@
-"""Finding settings by what people write, and telling them the nearest right name."""
+"""Finding settings by the names that people write, and suggesting the nearest valid name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ Path = tuple[str, ...]
 def resolve(text: str, where: str) -> tuple[Key, Path]:
     """Return the key that *text* names, and its path.
 
-    Accepted: ``negotiator.rules``, the bare name where it is the only one, a macro's name in any case,
-    ``groups.NAME.quota``, ``limits.NAME``, and what is below ``shares``. Raises UnknownSettingError, which begins
-    with *where*.
+    Accepted: ``negotiator.rules``, a bare name if it is unique, a macro's name in any case, ``groups.NAME.quota``,
+    ``limits.NAME``, and names below ``shares``. Raises UnknownSettingError, whose message begins with *where*.
     """
     if not text.isprintable():
         raise UnknownSettingError(where=where, key=text, hint="'fairq config show' lists them")
@@ -41,7 +40,7 @@ def resolve(text: str, where: str) -> tuple[Key, Path]:
 
 
 def unknown(text: str, where: str) -> UnknownSettingError:
-    """Return the error for *text*, a name that no setting has, with the nearest one that exists."""
+    """Return the error for *text*, which names no setting, with the nearest existing name."""
     import difflib
 
     section, _, name = text.rpartition(".")

@@ -1,4 +1,4 @@
-"""Where the value of a setting came from."""
+"""The origin of the value of a setting."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Origin(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether somebody set the value, in a file or a variable."""
+        """Whether the value was set in a file or a variable."""
         return self.file is not None or self.words.startswith("$")
 
     def __str__(self) -> str:
-        """Say it for people; a file with the line, which is looked up only now."""
+        """Describe the origin for people; the line in a file is looked up only now."""
         if self.file is None:
             return self.words
         from fairq.settings.statements import line_of

@@ -1,4 +1,4 @@
-"""The tables below ``[shares]``: groups, and DIRAC's blocks of options with names of their own."""
+"""The tables below ``[shares]``: groups, and DIRAC's blocks, whose options have free names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Path = tuple[str, ...]
 
 
 class Leaf(NamedTuple):
-    """One setting below ``[shares]``; without a *key* it is none, and *hint* says what would be one."""
+    """One setting below ``[shares]``; with a *key* of None it is invalid, and *hint* describes a valid one."""
 
     path: Path
     key: Key | None
@@ -45,7 +45,7 @@ def key_of(path: Path) -> tuple[Key | None, str]:
         return (SHARE_GROUP_KEYS.get(rest[-1].lower()), hint) if len(rest) > 1 else (None, hint)
     keys = BLOCK_KEYS[table]
     if table == "ShareCorrections":
-        # A corrector that a plugin brings along has options of its own.
+        # A corrector from a plugin has options of its own.
         found = next((key for key in keys if key.name.rpartition(".")[2] == rest[-1]), keys[-1])
         return found._replace(help="An option of a share corrector.") if len(rest) > 1 else found, ""
     inner = rest[2:] if len(rest) > 2 and rest[1] == "CEs" and table == "RunningLimit" else rest
@@ -56,9 +56,9 @@ def key_of(path: Path) -> tuple[Key | None, str]:
 
 
 def resolve(text: str) -> Path | None:
-    """Return the path that *text* names, ``shares.groups.NAME.job_share`` or a block's; None if it is neither.
+    """Return the path that *text* names: ``shares.groups.NAME.job_share``, or an option in a block; None for any other.
 
-    Dots inside quotes do not count.
+    Dots inside quotes do not separate names.
     """
     words = [one or other for one, other in re.findall(r'"([^"]*)"|([^."]+)', text)]
     if len(words) < 3 or words[0].lower() != "shares":

@@ -1,6 +1,6 @@
 """The settings of DIRAC's task queues and shares.
 
-Single options and blocks carry DIRAC's own names; the rule points stand in `rule_points.dirac`.
+Single options and blocks have DIRAC's own names; the rule points are in `rule_points.dirac`.
 """
 
 from __future__ import annotations
@@ -111,4 +111,4 @@ BLOCK_KEYS: dict[str, tuple[Key, ...]] = {
     section.partition(".")[2]: tuple(key for key in _BLOCKS if key.section == section)
     for section in (CORRECTIONS, LIMITS, DELAYS)
 }
-"""The blocks with names of their own, by DIRAC's name for each."""
+"""The blocks whose options have free names, by DIRAC's name for each block."""

@@ -1,4 +1,4 @@
-"""Where each key of a TOML document stands in its text."""
+"""The place of each key of a TOML document in its text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def statements(text: str) -> list[Statement]:
 
 
 def _path_of(chunk: str) -> tuple[str, ...] | None:
-    """Return the keys that one statement leads to, None if it is not complete yet."""
+    """Return the path of one statement; None if the statement is not complete yet."""
     import tomllib
 
     try:
@@ -64,13 +64,13 @@ def _path_of(chunk: str) -> tuple[str, ...] | None:
 
 
 def _dots(chunk: str) -> int:
-    """Return of how many parts the key before the ``=`` consists."""
+    """Return the number of parts of the key before the ``=``."""
     found = re.match(rf"\s*{KEY_PATTERN}(?:\s*\.\s*{KEY_PATTERN})*", chunk)
     return len(re.findall(KEY_PATTERN, found.group())) if found else 1
 
 
 def line_of(file: Path, path: tuple[str, ...]) -> int | None:
-    """Return the line, from 1, where *file* sets *path* (a table: begins it); None if it does not."""
+    """Return the line, from 1, at which *file* sets *path*, or begins it if it is a table; None if there is none."""
     try:
         found = statements(read_text_once(file))
     except (OSError, ValueError):

@@ -14,17 +14,17 @@ LARGEST_INTEGER = 2**63 - 1
 
 
 class BadValueError(ValueError):
-    """The value is none the key can have; who knows where it stands turns this into a SettingValueError."""
+    """The value is invalid for the key; the caller, which knows its place, raises a SettingValueError instead."""
 
 
 class BadNumberError(BadValueError):
-    """The text is no number; it may be one with a unit."""
+    """The text is not a plain number; it may be one with a unit."""
 
 
 def from_toml(key: Key, value: Any) -> Any:
-    """Return the TOML *value* as the setting *key* holds it; raises BadValueError.
+    """Return the TOML *value* in the form of the setting *key*; raises BadValueError.
 
-    The empty text unsets what may be unset. An expression may be written as a bare number or boolean.
+    The empty text unsets a setting that may be unset. An expression may be written as a bare number or boolean.
     """
     if key.unset and (value is False or (isinstance(value, str) and value.lower() == key.unset)):
         return None
@@ -36,7 +36,7 @@ def from_toml(key: Key, value: Any) -> Any:
 
 
 def _amount(key: Key, text: str) -> int | float | str | None:
-    """Return the number that *text* with a unit (``12h``, ``2GB``, ``50%``) is for *key*, None if it is none."""
+    """Return the number for *key* from *text* with a unit (``12h``, ``2GB``, ``50%``); None if it is not one."""
     if key.type not in ("integer", "real") and key.unit != "seconds":
         return None
     amount: float | None = None
@@ -53,9 +53,9 @@ def _amount(key: Key, text: str) -> int | float | str | None:
 
 
 def from_text(key: Key, text: str) -> Any:
-    """Return what someone typed for *key* (on the command line, in a variable); raises BadValueError."""
+    """Return the value for *key* from *text* on the command line or in a variable; raises BadValueError."""
     text = text.strip()
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):  # not UTF-8, which TOML is
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):  # not UTF-8, which TOML requires
         raise BadValueError
     if key.unset and text.lower() == key.unset:
         return None
@@ -74,7 +74,7 @@ def from_text(key: Key, text: str) -> Any:
 
 
 def _as_number(text: str) -> Any:
-    """Return the number that *text* is, else *text*."""
+    """Return *text* as a number if it is one, else *text*."""
     for read in (read_integer, read_real):
         try:
             return read(text)
@@ -91,7 +91,7 @@ def read_integer(text: str) -> int:
 
 
 def read_real(text: str) -> float:
-    """Return a finite number written as C reads it, without words as ``nan``; raises BadValueError."""
+    """Return a finite number in C's notation, without words such as ``nan``; raises BadValueError."""
     if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII):
         raise BadNumberError
     if not math.isfinite(value := float(text)):
@@ -100,12 +100,12 @@ def read_real(text: str) -> float:
 
 
 def may_be_unset(key: Key) -> bool:
-    """Return whether the empty text is a value of *key*, namely none."""
+    """Return whether the empty text unsets *key*."""
     return key.type in ("expression", "string") and (key.optional or key.default is None)
 
 
 def to_toml(key: Key, value: Any) -> Any:
-    """Return *value* of *key* as TOML can hold it; the inverse of `from_toml`."""
+    """Return *value* of *key* in a form for TOML; the inverse of `from_toml`."""
     if value is None:
         return key.unset
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -114,7 +114,7 @@ def to_toml(key: Key, value: Any) -> Any:
 
 
 def to_text(key: Key, value: Any) -> str:
-    """Return *value* of *key* for people, as `from_text` reads it; empty if it is unset."""
+    """Return *value* of *key* for people, in a form that `from_text` reads; empty if it is unset."""
     if value is None:
         return key.unset
     if isinstance(value, bool):

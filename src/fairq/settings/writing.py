@@ -1,4 +1,4 @@
-"""Putting a settings file in place of its former self, wholly or not at all."""
+"""Replacing a settings file atomically."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fairq.waiting import WAIT, Patience, take
 
 @contextmanager
 def alone(file: Path, wait: float = WAIT) -> Iterator[None]:
-    """Hold back others who would change *file* meanwhile: read it, change it and `replace` it inside.
+    """Lock *file* against changes by other processes; read it, change it and `replace` it inside the block.
 
-    The lock is on the file's folder, because `replace` puts another file in the place of this one; where a
-    folder cannot be locked, nobody is held back.
+    The lock is on the file's folder, because `replace` replaces the file itself. If the folder cannot be locked,
+    there is no lock.
 
     Raises:
         StateLockedError: another process kept the lock for *wait* seconds.
@@ -27,7 +27,7 @@ def alone(file: Path, wait: float = WAIT) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        yield  # `replace` tells what is wrong with the place
+        yield  # `replace` reports the problem with the folder
         return
     try:
         try:
@@ -42,10 +42,10 @@ def alone(file: Path, wait: float = WAIT) -> Iterator[None]:
 
 
 def replace(file: Path, text: str, keep_former: bool = False) -> Path | None:
-    """Write *text* to *file*, making its folder if need be.
+    """Write *text* to *file*; create its folder if necessary.
 
-    A symbolic link stays one, and another user's is refused; permissions and owner stay. Returns where the former
-    file was kept, None if it was not. Raises SettingsFileError; the file is then as before.
+    A symbolic link stays one, and another user's link is refused; permissions and owner stay. Returns the place of
+    the backup of the former file, None if there is none. Raises SettingsFileError; the file is then unchanged.
     """
     try:
         target = files.followed(file)

@@ -1,7 +1,7 @@
-"""Submit descriptions: what ``condor_submit`` reads, turned into jobs.
+"""Submit descriptions: the input of ``condor_submit``, turned into jobs.
 
-HTCondor's own ``htcondor2.Submit`` parses the text and expands the macros; it makes no job ads without a
-schedd, so the ads are built here by ``condor_submit``'s rules (its manual page; ``SubmitHash``).
+HTCondor's own ``htcondor2.Submit`` parses the text and expands the macros. It needs a schedd to make job ads.
+Therefore this package builds the ads, by ``condor_submit``'s rules (its manual page; ``SubmitHash``).
 """
 
 from fairq.submitfile.description import Description, Program

@@ -13,8 +13,8 @@ _BLANKS = " \t\n\r\v\f"
 def split_quoted(text: str) -> list[str]:
     """Return the words of *text*, which is in double quotes (the new syntax).
 
-    Inside, blanks part the words, single quotes keep them together, and a quote doubled stands for itself.
-    Raises ValueError with what is wrong.
+    Blanks separate the words, single quotes hold a word together, and a doubled quote stands for itself.
+    Raises ValueError with the reason.
     """
     return _split_raw(_unquoted(text.strip()))
 
@@ -30,7 +30,7 @@ def split_arguments(text: str) -> tuple[list[str], bool]:
 
 
 def joined(words: Sequence[str]) -> str:
-    """Return *words* as one text in the new syntax without its outer quotes, as job ads hold them."""
+    """Return *words* as one text in the new syntax without the outer quotes, as in job ads."""
     return " ".join(map(_raw_word, words))
 
 
@@ -40,7 +40,7 @@ def quoted(words: Sequence[str]) -> str:
 
 
 def split_environment(text: str) -> dict[str, str]:
-    """Return the variables of *text*, in the new syntax, or in the old one: ``A=1;B=2``; raises ValueError."""
+    """Return the variables in *text*, in the new or the old syntax (``A=1;B=2``); raises ValueError."""
     text = text.strip()
     entries = split_quoted(text) if text.startswith('"') else _split_old(text)
     result = {}
@@ -78,7 +78,7 @@ def _split_raw(text: str) -> list[str]:
     if "'" not in text:
         return text.split()
     words: list[str] = []
-    word: list[str] | None = None  # None between words: '' is a word too
+    word: list[str] | None = None  # None between words: '' is also a word
     at = 0
     while at < len(text):
         character = text[at]

@@ -1,4 +1,4 @@
-"""The submit commands that become an attribute of the job just as they are, and all names fairq knows.
+"""The submit commands that become a job attribute without further rules, and all command names that fairq knows.
 
 Source: the manual of ``condor_submit``; ``SubmitHash``'s table of simple commands.
 """
@@ -11,7 +11,7 @@ Kind = Literal["text", "bare", "list", "path", "expression", "boolean", "integer
 
 
 class Simple(NamedTuple):
-    """A command, the attribute it becomes, how its value is read, and what stands there without it."""
+    """A command, the attribute that it sets, the type of its value, and the attribute's default."""
 
     command: str
     attribute: str
@@ -161,7 +161,7 @@ _ATTRIBUTES = {simple.command: simple.attribute.lower() for simple in SIMPLE}
 
 
 def spellings(command: str) -> tuple[str, ...]:
-    """Return the names of *command*, in lower case; the attribute's name is one, as for ``condor_submit``."""
+    """Return the names of *command*, in lower case; they include the attribute's name, as in ``condor_submit``."""
     others = _SPELLINGS.get(command, ())
     attribute = _ATTRIBUTES.get(command, command)
     return (command, *others) if attribute == command else (command, *others, attribute)
@@ -202,7 +202,7 @@ SPECIAL = frozenset(
         "skip_filechecks",
     ]
 )
-"""The commands with rules of their own, see ``fairq.submitfile.ad``."""
+"""The commands with rules of their own; the modules ``*_rules`` of this package have them."""
 
 IGNORED = frozenset(
     [
@@ -241,7 +241,7 @@ IGNORED = frozenset(
         "dagman_job_id",
     ]
 )
-"""Commands for parts of HTCondor that fairq has no counterpart of: no complaint, no attribute."""
+"""Commands for parts of HTCondor without a counterpart in fairq: they give neither a warning nor an attribute."""
 
 KNOWN = IGNORED | frozenset(name for command in SPECIAL | _ATTRIBUTES.keys() for name in spellings(command))
-"""All command names fairq knows, in lower case (beside ``request_<resource>`` and ``+Attribute``)."""
+"""All command names that fairq knows, in lower case, except ``request_<resource>`` and ``+Attribute``."""

@@ -1,7 +1,7 @@
 """A submit description as HTCondor's library reads it, one queue statement at a time.
 
-The library stops at the first queue statement. So every statement gets the text anew without the other
-ones: what stands above it counts, and what an ``if`` leaves out is not queued.
+The library stops at the first queue statement. It therefore parses the text once for each statement, without the
+other statements. The lines above a statement count, and a statement that an ``if`` skips queues nothing.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Statement:
         literals: Mapping[str, str],
         outside: Callable[[str, str], list[str]] | None = None,
     ) -> None:
-        """Take the parsed *submit*; *literals* are commands whose values stand as they are.
+        """Take the parsed *submit*; *literals* are commands whose values have no macros to expand.
 
-        *place* names a line, 0 is the whole, in messages; *own_lines* are those that were not included. *outside* reads
-        the file or command that has the items; it is also told where that is named.
+        *place* names a line in messages, 0 the whole description; *own_lines* are the lines that were not included.
+        *outside* reads the file or command with the items; its second argument is the place that names it.
         """
         self._submit = submit
         self._line = line
@@ -55,12 +55,12 @@ class Statement:
         self._refuse_trouble(self.graph)
 
     def where(self, name: str | None = None) -> str:
-        """Return the place to name in a message: where the command *name* stands, else the queue statement."""
+        """Return the place to name in a message: the line of the command *name*, else of the queue statement."""
         row = self._assigned.get(name.lower()) if name is not None else self._line
         return self._place(row.first if row is not None else 0)
 
     def expand(self, name: str) -> str | None:
-        """Return the value of the command *name* (in lower case) with its macros expanded, None if empty."""
+        """Return the value of the command *name* (in lower case) with its macros expanded; None if empty."""
         if (literal := self.literals.get(name)) is not None:
             return literal
         try:
@@ -77,20 +77,20 @@ class Statement:
         return self.literals.get(name) or self._submit.get(self.names[name], "")
 
     def set(self, name: str, value: str) -> None:
-        """Give the macro *name* a value, as a loop variable or ``Process`` gets one for each job."""
+        """Set the macro *name* to *value*, for example a loop variable or ``Process`` for each job."""
         if "$" in value:
             self._refuse_trouble(MacroGraph({**self._raw, name.lower(): value}))
         self._submit[name] = value
 
     def _refuse_trouble(self, graph: MacroGraph) -> None:
-        """Refuse macros that the library would not finish to expand."""
+        """Refuse macros that the library would never finish expanding."""
         if (found := graph.trouble()) is not None:
             shown = " -> ".join(self.names.get(name, name) for name in found.names)
             raise SubmitDescriptionError(where=self.where(found.names[0]), problem=f"{found.problem}: {shown}")
 
     @cached_property
     def queue(self) -> QueueStatement:
-        """What the statement's arguments mean."""
+        """The parsed arguments of the statement."""
         if self._line is None:
             return QueueStatement()
         text = self._line.arguments
@@ -107,7 +107,7 @@ class Statement:
         return parse_queue(text, self.where())
 
     def count(self) -> int:
-        """Return how many jobs each item gets."""
+        """Return the number of jobs for each item."""
         text = self.queue.count
         if not text:
             return 1
@@ -123,7 +123,7 @@ class Statement:
         return value
 
     def items(self) -> list[Item] | None:
-        """Return the items that jobs are queued for; None if the statement has none."""
+        """Return the items to queue jobs for; None if the statement has none."""
         if self.queue.mode is None:
             return None
         listed = self._line.listed if self._line is not None else None
@@ -142,7 +142,7 @@ class Statement:
             raise SubmitDescriptionError(where=self.where(), problem=problem) from None
 
     def unused(self, known: frozenset[str]) -> Iterator[str]:
-        """Yield ``condor_submit``'s complaint about each line that is neither a command nor mentioned."""
+        """Yield ``condor_submit``'s warning for each line that is not a command and is used nowhere."""
         mentioned = self.graph.mentioned() | references(self._line.arguments if self._line else "").names
         for lower, name in self.names.items():
             if lower in known or lower in mentioned or "." in name or lower in self.literals:
@@ -155,11 +155,11 @@ class Statement:
 class Description:
     """The text of a submit description; *source* names it in messages.
 
-    What it includes and where its items come from is read by *external*, and only once.
+    *external* reads the included texts and the sources of items, each only once.
     """
 
     def __init__(self, text: str, source: str, external: External) -> None:
-        """Read what *text* includes and split it into lines; raises SubmitDescriptionError if that cannot be done."""
+        """Read the includes of *text* and split it into lines; raises SubmitDescriptionError if that fails."""
         if "\0" in text:
             raise SubmitDescriptionError(where=source, problem="it is not text: it contains a zero byte")
         self.source = source
@@ -178,7 +178,7 @@ class Description:
         self._refuse_open_conditions()
 
     def _place(self, row: int) -> str:
-        """Name the line *row*, from 1, in messages; 0 is the whole."""
+        """Return the name of the line *row*, from 1, for messages; 0 is the whole description."""
         return self._places[row - 1] if row else self.source
 
     def _outside(self, line: QueueLine, rest: str, where: str) -> list[str]:
@@ -189,7 +189,7 @@ class Description:
     def statements(self) -> Iterator[Statement]:
         """Yield the queue statements that are in force, in order.
 
-        Raises SubmitDescriptionError if there is none, or for a line the library does not take.
+        Raises SubmitDescriptionError if there is none, or for a line that the library does not accept.
         """
         found = False
         for line in self._lines:
@@ -209,7 +209,7 @@ class Description:
             )
 
     def _refuse_open_conditions(self) -> None:
-        """Refuse an ``if`` without its end: the library, which stops at a queue statement, may not see it."""
+        """Refuse an ``if`` without ``endif``: the library stops at a queue statement and may not notice it."""
         waiting: list[Line] = []
         for line in self._lines:
             if line.word == "if":
@@ -237,7 +237,7 @@ class Description:
         return submit
 
     def _explained(self, said: str) -> SubmitDescriptionError:
-        """Return an error that names the first line which the library refuses."""
+        """Return an error that names the first line that the library refuses."""
         lines = [line for line in self._lines if not isinstance(line, QueueLine)]
         good, bad = 0, len(lines) + 1
         while bad - good > 1:
@@ -266,8 +266,8 @@ class Description:
 class Program:
     """One command line to queue *count* times.
 
-    *words* are the program and its arguments, taken as they are. *commands* are submit commands, whose
-    values may hold macros.
+    *words* are the program and its arguments, taken literally. *commands* are submit commands; their values may
+    hold macros.
     """
 
     warnings: Sequence[str] = ()
@@ -288,7 +288,7 @@ class Program:
         for name, value in self._commands.items():
             try:
                 submit[name] = value
-            except UnicodeEncodeError:  # a file's name may be any bytes, but the library takes UTF-8 only
+            except UnicodeEncodeError:  # a file's name may be any bytes, but the library accepts UTF-8 only
                 if "$" in value:
                     cure = "give macros in UTF-8 text only"
                     raise InvalidSubmitValueError(where=self.source, command=name, value=value, expected=cure) from None

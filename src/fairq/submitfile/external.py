@@ -1,4 +1,4 @@
-"""What a submit description reads from outside: files, pipes and the output of commands, within time and size."""
+"""The external input of a submit description: files, pipes and the output of commands, with limits on time and size."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _PIECE = 1 << 16
 
 
 class Output(NamedTuple):
-    """What a command printed, and its exit code."""
+    """The output of a command, and its exit code."""
 
     text: str
     code: int
 
 
 class External:
-    """Reads files and commands; for each there are *timeout* seconds.
+    """Reads files and the output of commands; each may take *timeout* seconds.
 
-    Both methods raise OSError with what is wrong, ValueError for what is no text, TimeoutError if the time is over.
+    Both methods raise OSError with the reason, ValueError if the content is not text, TimeoutError after *timeout*.
     """
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
 
     def file(self, name: str) -> str:
-        """Return the text of the file or pipe *name*; one to which nobody writes counts as timed out."""
+        """Return the text of the file or pipe *name*; a pipe without a writer runs into the timeout."""
         descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if stat.S_ISDIR(os.fstat(descriptor).st_mode):
@@ -47,10 +47,10 @@ class External:
     def output(self, words: Sequence[str]) -> Output:
         """Run the command *words* without input and return its output.
 
-        When the time is over, or anything else goes wrong, its whole process group is killed.
+        On a timeout or any other error, its whole process group is killed.
         """
         deadline = self._deadline()
-        # os.environ as it is: fairq tells NumPy's library more than that.
+        # Pass os.environ: the real environment of the process also has fairq's settings for NumPy's library.
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True, env=os.environ
         )
@@ -77,7 +77,7 @@ class External:
         return TimeoutError(errno.ETIMEDOUT, problem)
 
     def _drained(self, descriptor: int, deadline: float) -> bytes:
-        """Return all that *descriptor* gives; raises TimeoutError after *deadline*."""
+        """Return all data from *descriptor*; raises TimeoutError after *deadline*."""
         ready = select.poll()
         ready.register(descriptor, select.POLLIN)
         pieces: list[bytes] = []
@@ -106,5 +106,5 @@ def _text(content: bytes) -> str:
 
 
 def reason(problem: OSError | ValueError) -> str:
-    """Return in words why something could not be read."""
+    """Return the reason, in words, why something could not be read."""
     return getattr(problem, "strerror", None) or str(problem)

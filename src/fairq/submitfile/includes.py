@@ -1,7 +1,7 @@
-"""``include`` in submit descriptions: files and the output of commands, put where the statement stands.
+"""``include`` in submit descriptions: files and the output of commands replace the statement.
 
-The library would do it anew for each queue statement, and would neither end with a file without end nor with a
-command. Here each is read once. Source: the manual, "include"; HTCondor's ``Parse_macros``.
+The library would repeat the include for each queue statement, and would never return from an endless file or
+command. This module reads each once. Source: the manual, "include"; HTCondor's ``Parse_macros``.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _MOST = 1000
 
 
 class Includes:
-    """A description with what it includes: its *rows*, and of each the place to name in messages.
+    """A description with its includes: its *rows*, and for each row the place to name in messages.
 
-    *included* are the numbers, from 1, of the rows that are not the description's own.
+    *included* are the numbers, from 1, of the included rows.
     """
 
     def __init__(self, text: str, source: str, external: External) -> None:
-        """Read *text*; raises SubmitDescriptionError for what cannot be included, or has macros without end."""
+        """Read *text*; raises SubmitDescriptionError if an include fails or the expansion of macros would never end."""
         self.rows: list[str] = []
         self.places: list[str] = []
         self.included: set[int] = set()
@@ -68,7 +68,7 @@ class Includes:
         self._copy(rows, done, len(rows), place)
         if depth and self._open != outer:
             raise SubmitDescriptionError(where=source, problem="an 'if' in it has no 'endif'")
-        if rows[-1].endswith("\\"):  # what follows the included text is not its continuation
+        if rows[-1].endswith("\\"):  # the line after the included text does not continue it
             self._copy([""], 0, 1, lambda _: place(len(rows)))
 
     def _copy(self, rows: list[str], first: int, last: int, place: Callable[[int], str], hidden: bool = False) -> None:
@@ -77,7 +77,7 @@ class Includes:
         self._above += [""] * (last - first) if hidden else rows[first:last]
 
     def _check(self, line: Line, text: str, where: str) -> None:
-        """Refuse a *line* whose macros the library, which expands them at once, would never finish."""
+        """Refuse a *line* whose macros the library expands at once and would never finish."""
         name = line.assigned
         if line.is_directive or (name is not None and "$" in name):
             if "$" in text:
@@ -96,11 +96,11 @@ class Includes:
             self._lengths[name.lower()] = len(text)
 
     def _above_as_read(self, text: str, where: str) -> Any:
-        """Return what stands above as the library reads it, None if it does not; *text* can be expanded there."""
+        """Return the lines above as the library parses them, None if it refuses them; *text* can be expanded there."""
         try:
             submit, _ = new_submit("\n".join([*self._above, f"{_NAME} = {text}", *["endif"] * self._open, ""]))
         except LibraryError:
-            return None  # whoever reads the whole text will say so
+            return None  # parsing the whole text reports the error
         raw = {name.lower(): submit[name] for name in submit}
         refuse_trouble(MacroGraph({**raw, _NAME: text}), where, start=_NAME)
         return submit
@@ -129,7 +129,7 @@ class Includes:
             self.included.update(range(first, len(self.rows) + 1))
 
     def _read(self, options: list[str], words: list[str], name: str) -> str | None:
-        """Return the text that an include with *options* reads; None if it need not exist and does not."""
+        """Return the text that an include with *options* reads; None for an optional file that does not exist."""
         optional = options[:1] == ["ifexist"]
         options = options[optional:]
         if options[:1] != ["command"] and name.endswith("|"):
@@ -157,7 +157,7 @@ class Includes:
         return self._external.output(words).text
 
     def _cached(self, file: str, command: str) -> str:
-        """Return what *file* holds; if it is not there, it is written with what *command* prints."""
+        """Return the content of *file*; if it does not exist, first write the output of *command* to it."""
         try:
             return self._external.file(file)
         except FileNotFoundError:
@@ -171,7 +171,7 @@ class Includes:
 def refuse_trouble(
     graph: MacroGraph, where: str, spelled: Mapping[str, str] | None = None, start: str | None = None
 ) -> None:
-    """Raise SubmitDescriptionError if the library would not finish with the macros of *graph* (see `trouble`)."""
+    """Raise SubmitDescriptionError if the library would never finish expanding *graph*'s macros (see `trouble`)."""
     if (found := graph.trouble(start)) is not None:
         names = " -> ".join((spelled or {}).get(name, name) for name in found.names if name != _NAME)
         raise SubmitDescriptionError(where=where, problem=f"{found.problem}: {names}" if names else found.problem)

@@ -1,4 +1,4 @@
-"""The items of a queue statement: listed in the text, read from a file or a command, or matched by patterns."""
+"""The items of a queue statement: a list in the text, lines of a file or a command, or paths that match patterns."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def read_items(
 ) -> list[Item]:
     """Return the items of *statement*, which has a mode.
 
-    *listed* are the lines of a list that follows in the text. *matching* returns the paths for what follows
-    the word ``matching``, as HTCondor's library finds and orders them; *outside* the lines of the file or command
-    that follows the word ``from``.
+    *listed* are the lines of a list that follows in the text. *matching* returns the paths for the patterns after
+    the word ``matching``, as HTCondor's library finds and orders them. *outside* returns the lines of the file or
+    command after the word ``from``.
     """
     if listed is not None:
         lines = [first] if (first := statement.rest.lstrip("(").strip()) else []
@@ -53,9 +53,9 @@ def read_items(
 
 
 def split_item(item: str, width: int) -> tuple[str, ...]:
-    """Return *item* cut into *width* values; the last one takes all that is left, missing ones are empty.
+    """Return *item* split into *width* values; the last value takes the rest, missing values are empty.
 
-    Values are apart by blanks or commas, or by the unit separator (0x1F) if there is one.
+    Blanks or commas separate the values, or the unit separator (0x1F) if there is one.
     """
     item = item.strip(" \t\r\n")
     if width == 1 and _UNIT_SEPARATOR not in item:
@@ -80,9 +80,9 @@ def _words(text: str) -> list[str]:
 
 
 def from_outside(rest: str, external: External, where: str) -> list[str]:
-    """Return the lines that ``from`` with *rest*, a file or a command behind which a ``|`` stands, reads.
+    """Return the lines for ``from`` with *rest*: a file, or a command followed by ``|``.
 
-    Raises SubmitDescriptionError naming *where*.
+    Raises SubmitDescriptionError, which names *where*.
     """
     import shlex
 

@@ -1,4 +1,4 @@
-"""The jobs of a submit description: ads where jobs are alike are made once, whatever their number."""
+"""The jobs of a submit description: identical jobs share one ad, whatever their number."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _BASE: Ad = {
     "ExitStatus": 0,
     "ExitBySignal": False,
 }
-"""What every new job's ad says, whatever the description."""
+"""The attributes of every new job, independent of the description."""
 
 
 @dataclass(slots=True)
 class JobGroup:
-    """Jobs *first_proc* to *last_proc*, alike but for their number.
+    """Jobs *first_proc* to *last_proc*, which differ only in their number.
 
-    Their ad is *shared*, overlaid by *own*, then by *template* (whose ``$(ProcId)`` stands for the number).
+    Their ad is *shared*, overlaid by *own*, then by *template*, where ``$(ProcId)`` stands for the number.
     """
 
     first_proc: int
@@ -62,7 +62,7 @@ class JobGroup:
 
 @dataclass(slots=True)
 class Submission:
-    """All jobs of one cluster, in order, and what is to be said about the description."""
+    """All jobs of one cluster, in order, and the warnings about the description."""
 
     groups: list[JobGroup] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Submission:
 def submission(source: Description | Program, cluster: int, context: Context) -> Submission:
     """Return the jobs that *source* queues as *cluster*.
 
-    Raises SubmitDescriptionError or InvalidSubmitValueError for the first thing that is wrong.
+    Raises SubmitDescriptionError or InvalidSubmitValueError for the first error.
     """
     result = Submission()
     for statement in source.statements():
@@ -93,7 +93,7 @@ def submission(source: Description | Program, cluster: int, context: Context) ->
 
 
 class _Builder:
-    """Makes the jobs of one queue statement, whose first one has the number *first_proc*."""
+    """Makes the jobs of one queue statement, from the number *first_proc* on."""
 
     def __init__(self, statement: Statement, context: Context, first_proc: int) -> None:
         self._statement = statement
@@ -129,7 +129,7 @@ class _Builder:
         self._fixed = fixed
 
     def groups(self) -> Iterator[JobGroup]:
-        """Yield the jobs, alike ones together."""
+        """Yield the jobs, with identical ones in one group."""
         count = self._statement.count()
         items = self._statement.items()
         if not count or items == []:
@@ -172,7 +172,7 @@ class _Builder:
                 yield JobGroup(first + step, first + step, shared, {**item, **self._build(self._by_proc)})
 
     def _template(self, first: int, last: int) -> tuple[Ad, Ad] | None:
-        """Return what the jobs have in common and the template of what not; None if they differ in more."""
+        """Return the shared attributes and the template of the others; None if the jobs differ in more."""
         if self._variation is not Variation.PLAIN or (self._counts_steps and first):
             return None
         try:
@@ -203,7 +203,7 @@ _COLUMNS = {"JobPrio": "priority", "JobStatus": "status"}
 
 
 def _columns(ad: Ad) -> dict[str, Any]:
-    """Take out of *ad* what is a column of the queue, and return it by the name of the column."""
+    """Remove from *ad* the attributes that are columns of the queue, and return their values by column."""
     columns = {column: ad.pop(name) for name, column in _COLUMNS.items() if name in ad}
     if "status" in columns:
         columns["reason"] = ad.get("HoldReason")

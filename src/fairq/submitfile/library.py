@@ -1,4 +1,4 @@
-"""HTCondor's ``htcondor2.Submit``, whose library writes its complaints to stderr by itself."""
+"""HTCondor's ``htcondor2.Submit``; the library writes its warnings directly to stderr."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _STAMP = re.compile(r"^\d\d/\d\d/\d\d \d\d:\d\d:\d\d ")
 
 
 class LibraryError(Exception):
-    """The library does not take a text; the message is what it said about it, perhaps nothing."""
+    """The library refuses a text; the message is the library's own, perhaps empty."""
 
 
 def new_submit(text: str) -> tuple[Any, list[str]]:
-    """Return *text* parsed up to its first queue statement, and the lines the library said about it.
+    """Return *text* parsed up to its first queue statement, and the lines that the library printed about it.
 
     Raises LibraryError.
     """
@@ -35,7 +35,7 @@ def new_submit(text: str) -> tuple[Any, list[str]]:
 
 @contextmanager
 def _stderr_lines(lines: list[str]) -> Iterator[None]:
-    """Collect in *lines* what is written to the process's stderr inside the block."""
+    """Collect in *lines* the output to the process's stderr inside the block."""
     sys.stderr.flush()
     try:
         saved = os.dup(2)

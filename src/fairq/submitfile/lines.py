@@ -1,7 +1,7 @@
-"""The logical lines of a submit description: where each one stands, and where the queue statements are.
+"""The logical lines of a submit description, with their physical lines, and the queue statements among them.
 
-Continuation lines, comments between them, ``name @=tag`` blocks and the items that a queue statement lists
-over several lines are kept together, as HTCondor's reader does.
+As in HTCondor's reader, a logical line includes continuation lines and comments between them. It also includes a
+``name @=tag`` block, or the items that a queue statement lists over several lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DIRECTIVE = re.compile(r"(?:if|elif|else|endif|@?include|@?use|error|warning)(?
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One logical line: its *text* without continuations, and the lines *first* to *last* (from 1) it takes."""
+    """One logical line: its *text* without continuations, and its physical lines *first* to *last* (from 1)."""
 
     first: int
     last: int
@@ -29,7 +29,7 @@ class Line:
 
     @property
     def is_directive(self) -> bool:
-        """Whether it steers the reader (``if``, ``include``, …) and assigns nothing."""
+        """Whether it controls the reader (``if``, ``include``, …) and assigns nothing."""
         return _DIRECTIVE.match(self.text) is not None
 
     @property
@@ -39,7 +39,7 @@ class Line:
 
     @property
     def assigned(self) -> str | None:
-        """The name the line gives a value to, ``+Name`` written as ``MY.Name``; None if it assigns nothing."""
+        """The name that the line assigns, with ``+Name`` as ``MY.Name``; None if it assigns nothing."""
         found = None if self.is_directive else _ASSIGNMENT.match(self.text)
         if found is None:
             return None
@@ -48,16 +48,16 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class QueueLine(Line):
-    """A queue statement: its *arguments*, and the lines of its list if that follows in the text."""
+    """A queue statement: its *arguments*, and the lines of its list if the list follows in the text."""
 
     arguments: str = ""
     listed: tuple[str, ...] | None = None
 
 
 def logical_lines(text: str, place: Callable[[int], str]) -> Iterator[Line]:
-    """Yield the logical lines of *text* that say something, in order; *place* names a line (from 1) in messages.
+    """Yield the logical lines of *text* that are neither blank nor comments; *place* names a line (from 1) in messages.
 
-    Raises SubmitDescriptionError for a list or block without its end.
+    Raises SubmitDescriptionError for a list or block without an end.
     """
     lines = text.split("\n")
     at = 0
@@ -88,7 +88,7 @@ def logical_lines(text: str, place: Callable[[int], str]) -> Iterator[Line]:
 
 
 def _opens_list(arguments: str) -> bool:
-    """Say whether the list of a queue statement begins in *arguments* and goes on in the next line."""
+    """Return whether the list of a queue statement begins in *arguments* and continues on the next line."""
     start = arguments.rfind("(")
     if start <= arguments.rfind(")"):
         return False
@@ -106,7 +106,7 @@ def _joined(lines: list[str], at: int) -> tuple[str, int]:
             break
         following = lines[at].strip()
         at += 1
-        # A comment between continuation lines goes on like they do, by its last character.
+        # The last character of a comment between continuation lines decides whether the line continues.
         text += following[-1:] if following.startswith("#") else following
     return text, at
 

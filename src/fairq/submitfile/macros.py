@@ -1,4 +1,4 @@
-"""Which macros a value refers to, and so whether it can differ between the jobs of one queue statement."""
+"""The macros to which a value refers, and whether the value can differ between the jobs of one queue statement."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 PROC_NAMES = frozenset({"process", "procid", "step", "jobid"})
-"""The macros that have another value for every job."""
+"""The macros with a different value for every job."""
 
 CLUSTER_NAMES = frozenset({"cluster", "clusterid", "jobid", "joblistid"})
-"""The macros that follow from the cluster's number."""
+"""The macros that contain the cluster's number."""
 
 _PLAIN = re.compile(r"(?<!\$)\$\(([\w.]+)(?::([^()$]*))?\)")
 _FUNCTION = re.compile(r"(?<!\$)\$([A-Za-z_]\w*)\(")
@@ -22,26 +22,26 @@ _LATE = re.compile(r"\$\$(?:\([^)]{0,1000}\)|\(\[.{0,1000}?\]\))")
 _HAZARD = re.compile(r"\$(?:INT|REAL|STRING)\([^()]*%[^()]*\d{4}|\$RANDOM_INTEGER\([^()]*\d{10}", re.IGNORECASE)
 
 LARGEST = 1_000_000
-"""Letters to which a macro may expand, and references that it may take."""
+"""Most characters to which a macro may expand; an unknown reference counts as one."""
 
 DEEPEST = 500
-"""Macros that may refer to one another in a chain."""
+"""Most macros in a chain of references."""
 
 
 class Variation(IntEnum):
-    """How the value of a macro can differ from job to job of one item."""
+    """How the value of a macro can differ between the jobs of one item."""
 
     NONE = 0
     PLAIN = 1
-    """It only contains the job's number."""
+    """The value contains the job's number unchanged."""
     FREE = 2
-    """It is computed from the job's number, or drawn at random."""
+    """The value is computed from the job's number, or random."""
 
 
 class References(NamedTuple):
-    """What a raw value refers to, in lower case; *computes* if by a macro function, *random* if that draws.
+    """The references in a raw value, in lower case.
 
-    *uses* says how often it refers to each.
+    *uses*: the number of references to each macro; *computes*: a macro function has one; *random*: it draws at random.
     """
 
     uses: Mapping[str, int]
@@ -50,19 +50,19 @@ class References(NamedTuple):
 
     @property
     def names(self) -> frozenset[str]:
-        """The macros referred to."""
+        """The names of the macros referred to."""
         return frozenset(self.uses)
 
 
 class Trouble(NamedTuple):
-    """Why macros cannot be expanded: the *problem*, and the *names* of the macros it shows in."""
+    """The reason why macros cannot be expanded: the *problem*, and the *names* of the macros concerned."""
 
     problem: str
     names: tuple[str, ...]
 
 
 def hazard(raw: str) -> str | None:
-    """Return what in the functions of *raw* the library would not survive, None if there is nothing."""
+    """Return the problem if a macro function in *raw* would crash the library; None if there is none."""
     if "$" in raw and _HAZARD.search(raw):
         return "a number in $INT, $REAL, $STRING or $RANDOM_INTEGER is too large"
     return None
@@ -83,7 +83,7 @@ def references(raw: str) -> References:
 
 
 class MacroGraph:
-    """What depends on what among the macros of a description."""
+    """The dependencies between the macros of a description."""
 
     def __init__(self, raw: Mapping[str, str]) -> None:
         """Take the macros by lower-case name, with their values before expansion."""
@@ -97,11 +97,11 @@ class MacroGraph:
         return frozenset().union(*(found.names for found in self._references.values()))
 
     def trouble(self, start: str | None = None) -> Trouble | None:
-        """Return why expanding the macros, or *start* alone, would never end or not soon; None if it would.
+        """Return the reason not to expand the macros, or *start* alone; None if there is none.
 
-        That is so if they refer to each other in a circle, double each other, or form an endless chain.
+        The reason is a circle of references, macros that double each other, too long a chain, or a `hazard`.
         """
-        sizes: dict[str, tuple[int, int]] = {}  # how much work a macro is, and how long the chain is below it
+        sizes: dict[str, tuple[int, int]] = {}  # the expanded size of a macro, and the length of the chain below it
         for root in self._references if start is None else [start]:
             path: dict[str, None] = {}
             stack: list[tuple[str, bool]] = [(root, False)]
@@ -133,7 +133,7 @@ class MacroGraph:
         return size, 1 + max((depth for _, _, depth in below), default=0)
 
     def reaches(self, name: str, goal: Callable[[str], bool]) -> bool:
-        """Say whether the macro *name* is, or refers in the end to, one that satisfies *goal*."""
+        """Return whether the macro *name*, or one to which it refers directly or indirectly, satisfies *goal*."""
         seen: set[str] = set()
         waiting = [name]
         while waiting:

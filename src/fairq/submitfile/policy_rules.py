@@ -1,4 +1,4 @@
-"""Who a job counts for, how it is ranked among its owner's jobs, and the attributes given as they are.
+"""The accounting group of a job, its priority among its owner's jobs, and the attributes that are taken literally.
 
 Source: the manual of ``condor_submit``; ``SetAccountingGroup``, ``SetConcurrencyLimits``,
 ``SetForcedAttributes``.
@@ -44,7 +44,7 @@ def accounting(commands: Commands) -> Ad:
 
 
 def concurrency_limits(commands: Commands) -> Ad:
-    """Return the limits the job counts against: in lower case and sorted, or an expression."""
+    """Return the job's concurrency limits: in lower case and sorted, or an expression."""
     names, expression = commands.text("concurrency_limits"), commands.text("concurrency_limits_expr")
     if names is None:
         if expression is None:
@@ -73,7 +73,7 @@ def standing(commands: Commands) -> Ad:
 
 
 def notification(commands: Commands) -> Ad:
-    """Return when the owner wants a mail."""
+    """Return the events for which the owner gets a mail."""
     text = commands.text("notification")
     if text is None:
         return {"JobNotification": 0}
@@ -113,7 +113,7 @@ _READERS: dict[Kind, Callable[[Commands, str, str], Any]] = {
 
 
 def forced(commands: Commands) -> Iterator[Rule]:
-    """Yield a rule for every ``+Attribute`` (or ``MY.Attribute``): its value goes into the ad as it is."""
+    """Yield a rule for every ``+Attribute`` (or ``MY.Attribute``): its value goes into the ad unchanged."""
     for lower, name in commands.named():
         if not lower.startswith("my.") or (attribute := name[len("my.") :]).lower() == "jobprio":
             continue

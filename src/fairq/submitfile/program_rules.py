@@ -24,7 +24,7 @@ _VANILLA = 5
 
 
 def universe(commands: Commands) -> Ad:
-    """Return what kind of job it is: vanilla, perhaps in a container."""
+    """Return the job's universe: vanilla, with or without a container."""
     given = commands.text("universe") or "vanilla"
     if given.lower() not in ("vanilla", "docker", "container", str(_VANILLA)):
         raise commands.wrong("universe", given, "fairq takes vanilla, docker and container jobs")
@@ -46,7 +46,7 @@ def universe(commands: Commands) -> Ad:
 
 
 def executable(commands: Commands) -> Ad:
-    """Return the program and its size; a relative path is under the directory of the submitting process."""
+    """Return the program and its size; a relative path starts at the directory of the submitting process."""
     if commands.text("shell") is not None:
         return {"Cmd": "/bin/sh", "TransferExecutable": False, **_sizes(commands, 0)}
     name = commands.text("executable")
@@ -86,7 +86,7 @@ def _sizes(commands: Commands, size: int) -> Ad:
 
 
 def arguments(commands: Commands) -> Ad:
-    """Return the arguments: ``Arguments`` in the new syntax, ``Args`` in the old one, as they were given."""
+    """Return the arguments in the syntax given: ``Arguments`` in the new one, ``Args`` in the old one."""
     shell = commands.text("shell")
     if shell is not None:
         return {"Arguments": joined(["-c", shell])}
@@ -104,7 +104,7 @@ def arguments(commands: Commands) -> Ad:
 
 
 def environment(commands: Commands) -> Ad:
-    """Return the environment; variables given go before those of ``getenv``."""
+    """Return the environment; variables given take precedence over those of ``getenv``."""
     new, old = commands.text("environment2"), commands.text("environment")
     if new is not None and old is not None and not commands.truth("allow_environment_v1"):
         raise commands.wrong("environment2", new, "give either environment or environment2")
@@ -136,7 +136,7 @@ def _inherited(commands: Commands) -> dict[str, str]:
 
 
 def _is_there(path: str, kind: Literal["any", "dir"] = "any") -> bool:
-    """Say whether *path* is there; one that the system does not take, as it is too long, is not."""
+    """Return whether *path* exists; a path that the system refuses, for example as too long, does not."""
     try:
         return Path(path).is_dir() if kind == "dir" else Path(path).exists()
     except OSError:
@@ -153,7 +153,7 @@ def directory(commands: Commands) -> Ad:
 
 
 def standard_files(commands: Commands) -> Ad:
-    """Return the files of standard input, output and error; the input must be there."""
+    """Return the files of standard input, output and error; the input file must exist."""
     ad = {
         "In": commands.text("input") or _NULL,
         "Out": commands.text("output") or _NULL,

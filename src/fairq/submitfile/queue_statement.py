@@ -1,4 +1,4 @@
-"""What a queue statement says: how many jobs for each of which items.
+"""The parts of a queue statement: the number of jobs for each item, and the items.
 
 Grammar: the manual of ``condor_submit``, "queue"; HTCondor's ``SubmitForeachArgs::parse_queue_args``.
 """
@@ -23,7 +23,7 @@ _SLICE = re.compile(r"\[\s*(-?\d{1,18})?\s*(?::\s*(-?\d{1,18})?\s*)?(?::\s*(-?\d
 class QueueStatement:
     """*count* (an integer expression, macros already expanded) jobs for every item.
 
-    Without *mode* there are no items. *rest* is what follows keyword, qualifier and slice: a list, a file, a
+    Without *mode* there are no items. *rest* is the text after keyword, qualifier and slice: a list, a file, a
     command, or patterns.
     """
 
@@ -36,7 +36,7 @@ class QueueStatement:
 
 
 def parse_queue(arguments: str, where: str) -> QueueStatement:
-    """Return what the *arguments* of a queue statement mean; raises SubmitDescriptionError naming *where*."""
+    """Return the parsed *arguments* of a queue statement; raises SubmitDescriptionError, which names *where*."""
     arguments = arguments.strip()
     keyword = _KEYWORD.search(arguments)
     if keyword is None:
@@ -80,7 +80,7 @@ def _check_qualifier(mode: Mode, qualifier: str, where: str) -> None:
 
 
 def _as_slice(found: re.Match[str], where: str) -> slice:
-    """Return a slice; ``[n]`` begins at item n, as ``[n:]``."""
+    """Return a slice; ``[n]`` begins at item n, like ``[n:]``."""
     first, end, step = (int(part) if part else None for part in found.groups())
     if step is not None and step < 1:
         raise SubmitDescriptionError(where=where, problem=f"the step of a slice cannot be {step}; give 1 or more")

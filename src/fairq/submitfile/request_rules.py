@@ -1,8 +1,8 @@
-"""What a job asks of its slot: resources, and the requirements that follow from them.
+"""The resources that a job requests from its slot, and the requirements that follow from them.
 
-As ``condor_submit``, a job's own requirements are joined with clauses for platform, disk, memory, cores and
-further resources, unless they speak of them already. Left out are the clauses for what fairq's slots do not
-advertise: file transfer, file system domain and version. Source: ``SetRequestResources``,
+As in ``condor_submit``, clauses for platform, disk, memory, cores and other resources are added to a job's own
+requirements, unless these already name the resource. There are no clauses for attributes that fairq's slots do
+not advertise: file transfer, file system domain and version. Source: ``SetRequestResources``,
 ``SetRequirements``.
 """
 
@@ -38,7 +38,7 @@ _DEFAULT_MEMORY = 128
 
 
 def resources(commands: Commands) -> Ad:
-    """Return the requests: 1 core, 128 MB and the disk of the executable, where nothing is said."""
+    """Return the requests; the defaults are 1 core, 128 MB and the disk space of the executable."""
     ad: Ad = {
         "RequestCpus": _request(commands, "request_cpus", None, 1),
         "RequestMemory": _request(commands, "request_memory", _MB, _DEFAULT_MEMORY),
@@ -65,7 +65,7 @@ def _request(commands: Commands, command: str, unit: int | None, default: Any) -
         return default
     if text.lower() == "undefined":
         return None
-    # A second amount, for retries, is for HTCondor's startd.
+    # Only HTCondor's startd uses a second amount, for retries.
     value = size(text.partition(",")[0], unit) if unit is not None else None
     if value is None:
         try:
@@ -114,7 +114,7 @@ def _gpu_limit(commands: Commands, command: str, text: str) -> Any:
 
 
 def requirements(commands: Commands) -> Ad:
-    """Return the requirements: the job's own, and a clause for whatever they do not speak of."""
+    """Return the requirements: the job's own, and a clause for each resource that they do not name."""
     if "my.requirements" in dict(commands.named()):
         return {}
     own = commands.text("requirements")
@@ -186,19 +186,19 @@ def _forced_requests(commands: Commands) -> Ad:
 
 
 def _above(value: Any, least: float) -> bool:
-    """Say whether a request needs its clause: it is an expression, or more than *least*."""
+    """Return whether a request needs a clause: it is an expression, or more than *least*."""
     if value is None or isinstance(value, bool):
         return False
     return value > least if isinstance(value, int | float) else True
 
 
 def _machine_attributes(commands: Commands, text: str) -> frozenset[str]:
-    """Return the attributes, in lower case, that *text* reads and that are not said to be the job's own."""
+    """Return the attributes, in lower case, that *text* reads without the scope ``MY``."""
     from fairq.engine.classad.library import library
 
     classad2 = library()
     try:
-        # As condor_submit, which puts the text into parentheses: a // would take the closing one away.
+        # condor_submit also puts the text into parentheses; a // comment would swallow the closing one.
         found = classad2.ClassAd().externalRefs(classad2.ExprTree(f"({text.replace(PROC_PLACEHOLDER, '0')})"))
     except (classad2.ClassAdException, ValueError):
         cure = "remove // comments and split deeply nested parts"
@@ -208,7 +208,7 @@ def _machine_attributes(commands: Commands, text: str) -> frozenset[str]:
 
 
 def rules(commands: Commands) -> tuple[Rule, ...]:
-    """Return the two rules; which resources there are depends on the commands given."""
+    """Return the two rules; the resources depend on the commands given."""
     requested = [lower for lower, _ in commands.named() if lower.startswith(("request_", "my.request"))]
     standard = ["request_cpus", "request_memory", "request_disk", "request_gpus", "require_gpus"]
     standard += [command for command, _, _ in _LIMITS]

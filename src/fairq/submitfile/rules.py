@@ -1,4 +1,4 @@
-"""What the rules that make a job's ad have in common: their input, and which commands each one reads."""
+"""The common parts of the rules that make a job's ad: their input, and the commands that each rule reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairq.submitfile.description import Statement
 from fairq.submitfile.values import value_of
 
 SENTINEL = "\x02"
-"""Stands for the job's number while macros are expanded: the placeholder itself would be expanded too."""
+"""Stands for the job's number during the expansion of macros, which would also expand the placeholder itself."""
 
 _TRUE = frozenset({"true", "t", "yes", "y", "1"})
 _FALSE = frozenset({"false", "f", "no", "n", "0"})
@@ -23,9 +23,9 @@ _FALSE = frozenset({"false", "f", "no", "n", "0"})
 
 @dataclass(frozen=True)
 class Context:
-    """Who submits, and where: what a job takes over from the submitting process.
+    """The context of a submission: the data that a job inherits from the submitting process.
 
-    *machine* and *system* are HTCondor's names (``Arch``, ``OpSys``) of the platform jobs are meant for.
+    *machine* and *system* are HTCondor's names (``Arch``, ``OpSys``) of the platform for the jobs.
     """
 
     owner: str
@@ -36,16 +36,16 @@ class Context:
 
 
 class Commands:
-    """The commands of one queue statement as the rules read them, macros expanded."""
+    """The commands of one queue statement for the rules, with macros expanded."""
 
     def __init__(self, statement: Statement, context: Context) -> None:
-        """Read from *statement*, whose loop variables the caller sets."""
+        """Read from *statement*; the caller sets its loop variables."""
         self._statement = statement
         self.context = context
         self.warnings: list[str] = []
 
     def given(self, command: str) -> str | None:
-        """Return the name in the description of *command*, under whichever spelling it stands there."""
+        """Return the spelling of *command* in the description, in lower case; None if it is missing."""
         names = self._statement.names
         return next((name for name in spellings(command) if name in names), None)
 
@@ -54,7 +54,7 @@ class Commands:
         return self._statement.names.items()
 
     def text(self, command: str) -> str | None:
-        """Return the value of *command*, None if it is missing or empty."""
+        """Return the value of *command*; None if it is missing or empty."""
         name = self.given(command)
         return None if name is None else self.raw_text(name)
 
@@ -100,17 +100,17 @@ class Commands:
             ) from None
 
     def wrong(self, command: str, value: str, expected: str) -> InvalidSubmitValueError:
-        """Return the error for a *value* of *command* that cannot be taken."""
+        """Return the error for an invalid *value* of *command*."""
         name = self.given(command) or command
         return InvalidSubmitValueError(
             where=self._statement.where(name), command=command, value=value, expected=expected
         )
 
     def path(self, text: str, base: Path | str) -> str:
-        """Return *text* as an absolute path, relative ones being under *base*."""
+        """Return *text* as an absolute path; a relative path starts at *base*."""
         import os.path
 
-        # HTCondor leaves the case of symbolic links alone: no file system is asked.
+        # HTCondor does not resolve symbolic links: the file system is not read.
         return os.path.normpath(os.path.join(base, text))  # noqa: PTH118 - Path would not resolve '..'
 
     def directory(self) -> str:
@@ -119,13 +119,13 @@ class Commands:
         return self.path(value, self.context.directory) if value else str(self.context.directory)
 
     def warn(self, text: str) -> None:
-        """Keep *text* to be told once."""
+        """Record the warning *text*, once."""
         if text not in self.warnings:
             self.warnings.append(text)
 
 
 class Rule(NamedTuple):
-    """A rule: the commands it *reads*, in all spellings, and how it makes attributes of them."""
+    """A rule: the commands that it *reads*, in all spellings, and the function that makes attributes from them."""
 
     reads: frozenset[str]
     build: Callable[[Commands], Ad]

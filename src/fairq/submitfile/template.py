@@ -9,18 +9,18 @@ from fairq.records import Ad
 
 
 def has_mark(value: Any) -> bool:
-    """Say whether *value* contains the job's number."""
+    """Return whether *value* contains the job's number."""
     return isinstance(value, str) and MARK in value
 
 
 def filled(template: Ad, proc: int) -> Ad:
-    """Return *template* for the job number *proc*."""
+    """Return *template* with the job number *proc* filled in."""
     number = str(proc)
     return {name: value.replace(MARK, number) if has_mark(value) else value for name, value in template.items()}
 
 
 def same(one: Ad, other: Ad) -> bool:
-    """Say whether two ads mean the same, where one may hold a number as an expression."""
+    """Return whether two ads mean the same; one may hold a number as an expression."""
     return one.keys() == other.keys() and all(_plain(one[name]) == _plain(other[name]) for name in one)
 
 

@@ -16,10 +16,10 @@ _KEYWORDS = {"true": True, "false": False}
 
 
 def value_of(text: str) -> Any:
-    """Return what *text* stands for: a literal as it is, anything else as ``/Expr(...)/``.
+    """Return the value of *text*: the literal, or ``/Expr(...)/`` for any other expression.
 
     Text follows the old ClassAd rule of HTCondor's files: a backslash stands for itself, unless a double
-    quote follows. Raises ExpressionError for what is no expression.
+    quote follows. Raises ExpressionError if *text* is not an expression.
     """
     text = text.strip()
     if _INTEGER.fullmatch(text) and -(2**63) <= int(text) < 2**63:

@@ -1,1 +1,1 @@
-"""The forms in which CRIC, Rucio and the network's monitoring publish a grid, read as records of the brokerage."""
+"""The forms in which CRIC, Rucio and the network monitoring describe a grid, read as records of the brokerage."""

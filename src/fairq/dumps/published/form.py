@@ -1,4 +1,4 @@
-"""What a published form is: how it is recognised, and which records it holds."""
+"""The definition of a published form: how to recognise it, and how to read its records."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fairq.dumps.table import NAME, Repeated
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An entry that is no record, and why PanDA leaves it out as well."""
+    """An entry that gives no record, with the reason why PanDA also leaves it out."""
 
     reason: str
 
 
 Entries = Iterator[tuple[str, Any]]
-"""Where each entry is in the file, and its record, as an object, or `LeftOut`."""
+"""Pairs of an entry's place in the file and its record, as an object, or `LeftOut`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class Form:
     """One published form.
 
     Args:
-        name: what it is called for people.
+        name: its name in messages.
         kind: the kind of its records.
-        fits: whether a JSON document has this form.
-        entries: the records of such a document.
-        completes: its records add columns to records of other files; a record that is in none of them is left out.
-        absent: the columns that records not named in the file get.
+        fits: returns whether a JSON document has this form.
+        entries: returns the entries of a document in this form.
+        completes: its records add columns to records of other files; a record without one there is left out.
+        absent: the columns for records that the file does not name.
     """
 
     name: str
@@ -43,29 +43,29 @@ class Form:
 
 
 def is_plain(entry: Any) -> bool:
-    """Return whether an entry is an object that has each name once; any other one is passed on, to be refused."""
+    """Return whether an entry is an object with each name once; callers pass any other entry on, to be refused."""
     return isinstance(entry, dict) and not isinstance(entry, Repeated)
 
 
 def named(document: Any) -> Entries:
-    """Yield the members of an object of objects with where each is; names that occur twice are both there."""
+    """Yield the place and the value of each member of an object of objects; a repeated name yields every member."""
     again = document.again if isinstance(document, Repeated) else []
     return ((f"record {name!r}", {NAME: name, **entry} if is_plain(entry) else entry)
             for name, entry in (*document.items(), *again))  # fmt: skip
 
 
 def numbered(document: list[Any]) -> Entries:
-    """Yield the entries of a list with where each is."""
+    """Yield the place and the value of each entry of a list."""
     return ((f"record {number}", entry) for number, entry in enumerate(document, 1))
 
 
 def entries_of(document: Any) -> Entries:
-    """Yield the entries of a list, or of an object of objects."""
+    """Yield the place and the value of each entry of a list or of an object of objects."""
     return numbered(document) if isinstance(document, list) else named(document)
 
 
 def first_of(document: Any) -> Mapping[str, Any]:
-    """Return the first entry of a list or of an object of objects that is an object; an empty one if there is none."""
+    """Return the first object in a list or in an object of objects; an empty object if there is none."""
     if isinstance(document, dict):
         entries: Any = document.values()
     else:
@@ -74,5 +74,5 @@ def first_of(document: Any) -> Mapping[str, Any]:
 
 
 def is_named(document: Any) -> bool:
-    """Return whether *document* is an object of objects alone."""
+    """Return whether *document* is an object whose members are all objects."""
     return isinstance(document, dict) and bool(document) and all(isinstance(one, dict) for one in document.values())

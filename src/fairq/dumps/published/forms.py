@@ -1,4 +1,4 @@
-"""Every published form, and which one a document has."""
+"""The table of published forms, and the choice of the form of a document."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ FORMS = (
 
 
 def form_of(document: Any, kind: Kind | None = None) -> Form | None:
-    """Return the published form of a JSON document, of those with records of *kind* (None: any)."""
+    """Return the published form of a JSON document, among the forms with records of *kind* (None: any kind)."""
     return next((form for form in FORMS if kind in (None, form.kind) and form.fits(document)), None)

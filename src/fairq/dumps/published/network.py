@@ -1,8 +1,8 @@
 """Links between sites: CRIC's matrix of closeness, and the two generations of network metrics.
 
-The first generation is a list of links with a member for each activity; the second one an object of links by
-``SOURCE:DESTINATION`` with ``files`` and ``mbps`` (PanDA NetworkConfigurator, of 2017 and of today). Only what the
-brokerage reads is taken: queued files of production output and express, and the throughput of transfers.
+The first generation is a list of links with a member for each activity. The second is an object of links by
+``SOURCE:DESTINATION`` with ``files`` and ``mbps`` (PanDA NetworkConfigurator, of 2017 and of today). Only the figures
+that the brokerage reads are kept: queued files of production output and express, and the throughput of transfers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ACTIVITIES = ("Production Output", "Express")
 _ALL_ACTIVITIES = frozenset({*_ACTIVITIES, "Production Input"})
 _SPANS = ("1h", "1d", "1w")
 _THROUGHPUT = ("dashb", "fts")
-"""Who measured the throughput of transfers, the one that PanDA reads today first."""
+"""The systems that measure the throughput of transfers; the first is the one that PanDA reads today."""
 
 
 def _is_matrix(document: Any) -> bool:

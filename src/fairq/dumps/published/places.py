@@ -9,7 +9,7 @@ from fairq.dumps.published.form import Entries, Form, LeftOut, entries_of, first
 from fairq.dumps.table import NAME
 
 _QUEUE = frozenset({"nickname", "panda_resource", "atlas_site", "astorages"})
-"""Fields that CRIC gives to queues alone; two of them tell a queue."""
+"""Fields that only queues have in CRIC; two of them identify a queue."""
 
 _NUCLEUS = "Nucleus"
 """The data policy of a site that makes it a nucleus (PanDA Configurator.get_site_info)."""

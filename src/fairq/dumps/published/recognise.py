@@ -1,4 +1,4 @@
-"""Which kind of record a file holds, by its name or by its shape."""
+"""The kind of the records in a file, recognised by its name or its content."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from fairq.dumps.table import NAME, Table, csv_reader
 
 _BY_NAME = {kind.name: kind for kind in STORED}
 _STATES = "ddmendpointstatus"
-"""What CRIC's API calls the states of endpoints."""
+"""The name of the states of endpoints in CRIC's API."""
 
 _STORED_OBJECTS = {"panda_queue", "data"}
 """Columns of PanDA's tables SCHEDCONFIG_JSON and SW_TAGS, which hold a queue or its software as JSON."""
 
 
 def recognise(name: str, table: Table) -> tuple[Kind, Form | None] | None:
-    """Return the kind of the records in the file *name* and their published form; None if neither tells.
+    """Return the kind of the records in the file *name* and their published form; None if the kind is unknown.
 
-    A published form tells; a document without entries has one if it is called as CRIC's API calls it. Otherwise a name
-    tells by its first word: ``queues.json``, ``links-2026-11-22.csv.gz``. Without one, the columns tell, if they are
-    those of one kind alone.
+    A published form decides first; an empty document has the form of CRIC's states if the file has the API's name.
+    Otherwise the first word of the name decides: ``queues.json``, ``links-2026-11-22.csv.gz``. Otherwise the columns
+    decide, if they match one kind only.
     """
     kind = _BY_NAME.get(re.split(r"[-_. ]", PurePosixPath(name).name.lower(), maxsplit=1)[0])
     form = None if table.csv is not None else form_of(table.document, kind) or form_of(table.document)
     if form is None and table.csv is None and not table.document and _STATES in PurePosixPath(name).name.lower():
-        form = CRIC_STATES  # nothing is blacklisted
+        form = CRIC_STATES  # empty: no endpoint is blacklisted
     if form is not None:
         return form.kind, form
     if kind is not None:
@@ -45,7 +45,7 @@ def recognise(name: str, table: Table) -> tuple[Kind, Form | None] | None:
 
 
 def _first(table: Table) -> dict[str, Any]:
-    """Return the first record, its names in lower case."""
+    """Return the first record, with its names in lower case."""
     if table.csv is not None:
         rows = csv_reader(table.csv.lstrip())
         headings = [cell.strip().lower() for cell in next(rows, [])]
@@ -59,14 +59,17 @@ def _first(table: Table) -> dict[str, Any]:
 
 
 def _kind_of_object(first: dict[str, Any]) -> Kind | None:
-    """Return the kind of a row of PanDA's tables that hold an object as JSON."""
+    """Return the kind of a row from PanDA's tables that hold an object as JSON."""
     if not first.keys() >= _STORED_OBJECTS:
         return None
     return SOFTWARE if re.search(r"[\"']cmtconfigs[\"']", str(first["data"])) else QUEUES
 
 
 def _kind_of_columns(first: dict[str, Any]) -> Kind | None:
-    """Return the one kind with most of these columns: with all its keys, and few columns that are none of its own."""
+    """Return the kind with the most of these columns, None if several have as many.
+
+    All its key columns must be there, and over half of the columns must be its own.
+    """
     names = first.keys() - {NAME}
     known = {kind.name: _known(kind, names, NAME in first) for kind in STORED}
     most = max(known.values(), default=0)

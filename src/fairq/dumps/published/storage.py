@@ -1,4 +1,4 @@
-"""Storage as CRIC and Rucio publish it: endpoints, their states, their space (PanDA Configurator)."""
+"""Storage in the form that CRIC and Rucio publish: endpoints, their states, their space (PanDA Configurator)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairq.dumps.published.form import Entries, Form, LeftOut, entries_of, first
 from fairq.dumps.table import NAME
 
 _GB = 2**30
-"""Bytes of a GB of PanDA's."""
+"""Bytes in a GB as PanDA counts it."""
 
 _SPACE = {
     "space_free": ("storage", "free"),
@@ -18,7 +18,7 @@ _SPACE = {
     "space_min_free": ("min_free_space", "used"),
     "space_unavailable": ("unavailable", "used"),
 }
-"""Where Rucio's report has each figure."""
+"""The place of each figure in Rucio's report: the entry and its field."""
 
 
 def _are_endpoints(document: Any) -> bool:
@@ -58,7 +58,7 @@ def _states(document: Any) -> Entries:
 
 
 def _state(told: Any) -> Any:
-    """Return the state of an activity: ``{"status": {"value": "OFF"}}``, or less deep."""
+    """Return the state of an activity from ``{"status": {"value": "OFF"}}`` or a less nested form."""
     for name in ("status", "value"):
         if isinstance(told, Mapping):
             told = told.get(name)

@@ -1,9 +1,9 @@
 """ClassAd expressions: parsed once, evaluated for one ad against many at once.
 
-The meaning of every expression is that of HTCondor's own ClassAd library, which also evaluates whatever the
-columns cannot. Pure: the time comes from the caller, as ``AdColumns(ads, now=...)``.
+Every expression has the same meaning as in HTCondor's own ClassAd library. The library also evaluates whatever the
+columns cannot. The package is pure: the caller gives the time, as in ``AdColumns(ads, now=...)``.
 
-Names are loaded when first used, so that who only parses or evaluates one expression does not load NumPy.
+Names are loaded on first use: a caller that only parses or evaluates one expression does not load NumPy.
 """
 
 from importlib import import_module

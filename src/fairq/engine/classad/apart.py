@@ -1,4 +1,4 @@
-"""Evaluation under guard: one value after the other, each of which can be sent from where it was computed."""
+"""Evaluation under guard: yield one value after the other, in a form that another process can send back."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from fairq.engine.classad.budget import Ending, EvaluationBudget, Guarded, Limit
 from fairq.engine.classad.library import library, tree
 
 LIMITS: Final = {Ending.MEMORY: Limit.MEMORY, Ending.CRASH: Limit.CRASH}
-"""What was used up when work ended so; at any other end it is what limited its time."""
+"""The limit that each ending used up; for any other ending, the limit on the CPU time counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A value of the library's own, a nested ad or an expression, as text."""
+    """The text of a value that only the library has: a nested ad or an expression."""
 
     text: str
     is_ad: bool
 
 
 def run(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:
-    """Return the values that *work* yields until it has used so many CPU *seconds*, under *budget*'s guard."""
+    """Return the values that *work* yields under *budget*'s guard, until it has used *seconds* of CPU time."""
     if seconds <= 0:
         return Guarded([], Ending.TIME, 0.0)
     if budget.guard is None:

@@ -1,4 +1,4 @@
-"""What the rest of the engine calls: evaluate, and tell which attributes matter."""
+"""The calls for the rest of the engine: evaluate expressions, and find the attributes that they read."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def attributes_read(
 ) -> frozenset[str]:
     """Return the lower-case names of all attributes of the single ad that can influence the expressions.
 
-    *side* tells what the single ad is in them: "my" as in a job's Requirements, "target" as in the
-    negotiator's ranks. References are followed through the expressions of *columns* and of *ads*, which are all
-    the single ads the answer is to hold for. EVERY_ATTRIBUTE is among the names if it cannot be told.
+    *side* is the role of the single ad: "my" as in a job's Requirements, "target" as in the negotiator's ranks.
+    References are followed through the expressions of *columns* and of *ads*. The answer holds for all *ads*
+    as the single ad. EVERY_ATTRIBUTE is among the names if the attributes cannot be determined.
     """
     party = Side.AD if side == "my" else Side.COLUMNS
     start: list[tuple[Side, Node | None]] = [(party, expression.node) for expression in expressions]
@@ -70,7 +70,8 @@ def columns_read(
 ) -> frozenset[str]:
     """Return the lower-case names of all attributes of *columns* that can influence the expressions.
 
-    *side* as in `attributes_read`: what the single ad is. EVERY_ATTRIBUTE is among them if it cannot be told.
+    *side* is the role of the single ad, as in `attributes_read`. EVERY_ATTRIBUTE is among the names if the
+    attributes cannot be determined.
     """
     party = Side.AD if side == "my" else Side.COLUMNS
     found = closure([(party, expression.node) for expression in expressions], UnknownAd((), columns))

@@ -17,7 +17,7 @@ _HIGHEST: Final = np.int64(2**63 - 1)
 
 
 def exceptional(*operands: Vector) -> Vector | None:
-    """Return what a strict operator makes of an error or else an undefined operand; None if there is none."""
+    """Return a strict operator's result if an operand is an error or undefined (an error wins); None if neither."""
     kinds = [operand.kind for operand in operands]
     if ERROR_KIND in kinds:
         return ERROR_VECTOR
@@ -48,7 +48,7 @@ def error_where(wrong: Array, vector: Vector) -> Vector:
 
 
 def arithmetic(operator: str, left: Vector, right: Vector) -> Vector:  # noqa: PLR0911 - one per case
-    """``+ - * / %``: 64-bit integers wrap around, a division by integer zero and a real +infinity are errors."""
+    """``+ - * / %``: 64-bit integers wrap around; integer division by zero and a real +infinity are errors."""
     strict = exceptional(left, right)
     if strict is not None:
         return strict

@@ -1,11 +1,11 @@
-"""How much evaluation may cost: a budget for each kind of job, and bounds for all that one submitter can use up.
+"""Limits on the cost of evaluation: a budget for each kind of job, and a bound on the total of one submitter.
 
-The engine has neither clock nor processes of its own: what measures CPU time, and what ends an evaluation that does
-not return, come from the caller.
+The engine has neither a clock nor processes of its own. The caller passes in the meter of CPU time and the guard that
+ends an evaluation that does not return.
 
-Every evaluation has a free part, what ordinary expressions cost; only what goes beyond it counts against the
-submitter and the cycle, or all of it if it did not come to its end. So many kinds of ordinary jobs never use these up,
-and ordinary expressions are evaluated even when others have.
+Every evaluation has a free part: the cost of an ordinary expression. Only the cost beyond it counts against the
+submitter and the cycle; if the evaluation did not finish, all of its cost counts. Many kinds of ordinary jobs
+therefore never use up a budget. Ordinary expressions are evaluated even after other expressions used up theirs.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
 
 Meter = Callable[[], float]
-"""Tells the CPU time that this process has used, in seconds."""
+"""Returns the CPU time that this process has used, in seconds."""
 
 SUBMITTER_SHARE: Final = 2
 EXPRESSION_SHARE: Final = 3
 CYCLE_SHARE: Final = 6
-"""So many budgets may all kinds of jobs of one submitter, one expression, and all together use up in a cycle."""
+"""Budgets that one submitter (all kinds of its jobs), one expression, and the whole cycle may each use up."""
 
 _FREE: Final = 0.01
 _FREE_EACH: Final = 25e-6
 
 
 def free_seconds(evaluations: int) -> float:
-    """Return the CPU seconds that are free of so many evaluations of one expression."""
+    """Return the CPU seconds that this number of evaluations of one expression may take free of charge."""
     return _FREE + _FREE_EACH * evaluations
 
 
@@ -36,7 +36,7 @@ SHOWN: Final = 200  # characters of an expression that a record repeats
 
 
 class Ending(StrEnum):
-    """How work that a guard watched came to its end."""
+    """How work under a guard ended."""
 
     DONE = "done"
     TIME = "time"
@@ -45,7 +45,7 @@ class Ending(StrEnum):
 
 
 class Guarded(NamedTuple):
-    """What came of work under guard: its *results* up to its end, and the CPU *seconds* it took."""
+    """The outcome of work under a guard: its *results* up to its end, and the CPU *seconds* it took."""
 
     results: list[Any]
     ending: Ending
@@ -53,15 +53,15 @@ class Guarded(NamedTuple):
 
 
 class Guard(Protocol):
-    """Runs work that may not return, or may use up all memory, where it can be ended."""
+    """Runs work that may never return or may use up all memory, in a place where it can be ended."""
 
     def __call__(self, work: Callable[[], Iterator[Any]], seconds: float) -> Guarded:
-        """Return what *work* yields until it has used so many CPU *seconds*; its effects are lost."""
+        """Return what *work* yields until it has used *seconds* of CPU time; its side effects are lost."""
         ...
 
 
 class Limit(StrEnum):
-    """What an evaluation used up."""
+    """The limit that an evaluation used up."""
 
     KIND = "budget of the job"
     SUBMITTER = "budget of the submitter"
@@ -73,9 +73,9 @@ class Limit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """For whom is evaluated: a kind of job of *submitter*, known by its *autocluster* and by the first of its *jobs*.
+    """The party that pays for an evaluation: a kind of job of *submitter*, with its *autocluster* and first *job*.
 
-    All None stands for what is evaluated for no job at all.
+    All fields are None for an evaluation for no job.
     """
 
     submitter: str | None = None
@@ -87,9 +87,9 @@ NOBODY: Final = Payer()
 
 
 class Culprit(NamedTuple):
-    """The expression that is named: its *text*, and the attribute or setting *name* that it is, None if neither.
+    """The expression to name in a message: its *text*, and the *name* of its attribute or setting, None if neither.
 
-    *of_slot* says that it is an expression of slots.
+    *of_slot*: slots have this expression.
     """
 
     name: str | None
@@ -99,14 +99,14 @@ class Culprit(NamedTuple):
 
 @dataclass(slots=True)
 class Overrun:
-    """An expression that counted as ERROR for some of what it was to be evaluated for.
+    """An expression that counted as ERROR for some of its slots or other ads.
 
     Args:
-        payer: for whom it was evaluated.
+        payer: the party for whom it was evaluated.
         culprit: the expression.
-        limit: what it used up.
+        limit: the limit that it used up.
         seconds: CPU seconds that it took.
-        errors: for so many slots, or other ads, it counted as ERROR at once.
+        errors: the number of slots or other ads for which it counted as ERROR at once.
     """
 
     payer: Payer
@@ -118,15 +118,15 @@ class Overrun:
 
 @dataclass
 class EvaluationBudget:
-    """Keeps account of evaluation over one cycle, or over one command.
+    """Accounts for the cost of evaluation over one cycle or one command.
 
     Args:
-        seconds: CPU seconds for each kind of job (autocluster); see above for the shares of others.
-        meter: tells CPU time.
-        guard: runs what has no bound; None: it is run like everything else, and only looked at in between.
-        names: of expressions that are settings, by their text.
-        payer: for whom is evaluated now.
-        cut_short: how often a result had ERROR for what was left of the budget.
+        seconds: CPU seconds for each kind of job (autocluster); the constants above set the other limits.
+        meter: returns the CPU time used.
+        guard: runs work without a cost bound; None: run it in place, and check the meter only between steps.
+        names: the names of expressions that are settings, by their text.
+        payer: the party for whom evaluation now runs.
+        cut_short: number of results that contain ERROR because a limit was used up.
         overruns: the expressions that counted as ERROR somewhere, in the order in which they first did.
     """
 
@@ -144,9 +144,9 @@ class EvaluationBudget:
     _cycle: float = 0.0
 
     def left(self, expression: Hashable) -> tuple[float, Limit]:
-        """Return the CPU seconds that the payer has left for *expression*, and what would be used up then.
+        """Return the CPU seconds that the payer has left for *expression*, and the limit that they would use up.
 
-        It is never below 0: what took longer than was left does not use up the free part of other expressions.
+        The seconds are never below 0: an overrun does not use up the free part of other expressions.
         """
         payer, seconds = self.payer, self.seconds
         condemned = self._condemned.get((payer.autocluster, expression))
@@ -161,7 +161,7 @@ class EvaluationBudget:
         return max(0.0, least), limit
 
     def charge(self, expression: Hashable, seconds: float) -> None:
-        """Charge the payer what evaluating *expression* took beyond its free part, in CPU *seconds*."""
+        """Charge the payer the CPU *seconds* that evaluating *expression* took beyond its free part."""
         if seconds <= 0:
             return
         payer = self.payer
@@ -171,11 +171,11 @@ class EvaluationBudget:
         self._cycle += seconds
 
     def condemn(self, expression: Hashable, limit: Limit) -> None:
-        """Leave the payer nothing for *expression*, which used up the memory or ended the library."""
+        """Leave the payer no budget for *expression*, because it used up the memory or crashed the library."""
         self._condemned[self.payer.autocluster, expression] = limit
 
     def record(self, culprit: Culprit, limit: Limit, seconds: float, errors: int) -> None:
-        """Note that an expression counts as ERROR for so many slots or other ads."""
+        """Record that an expression counts as ERROR for a number of slots or other ads."""
         self.cut_short += 1
         if len(culprit.text) > SHOWN:
             culprit = culprit._replace(text=f"{culprit.text[:SHOWN]}...")
@@ -188,6 +188,6 @@ class EvaluationBudget:
 
 
 def evaluate_for(budget: EvaluationBudget | None, payer: Payer) -> None:
-    """Let what is evaluated from now on be at the expense of *payer*."""
+    """Charge all evaluation from now on to *payer*."""
     if budget is not None:
         budget.payer = payer

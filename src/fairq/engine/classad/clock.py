@@ -1,4 +1,4 @@
-"""Expressions may ask for the time, evaluation may not look at a clock: the caller's time is put in their place."""
+"""The time in expressions: evaluation never reads a clock; the caller's time replaces the functions that read one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def reads_clock(node: Node) -> bool:
 
 
 def at_time(node: Node, now: int | None) -> Node:  # noqa: PLR0911 - one per case
-    """Return *node* with every function that reads the clock speaking of *now*; None makes time undefined."""
+    """Return *node* with *now* in place of the clock in every function that reads it; None makes the time undefined."""
     match node:
         case Call(name, ()):
             return _reading(name.lower(), Literal(UNDEFINED if now is None else now)) or node

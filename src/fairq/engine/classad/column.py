@@ -37,12 +37,12 @@ class Column:
 
     @cached_property
     def unevaluated(self) -> list[Node | None]:
-        """The trees of all values that are more than constants; None for an unreadable one."""
+        """The trees of all values that are not constants; None for an unreadable one."""
         raw = [expression_of(value).node for value in self.raw if constant_size(value) is None]
         return [expression.node for expression in self.expressions] + raw
 
     def size(self, pool: ValuePool) -> int:
-        """Return the largest size of a constant: the characters of strings, the elements of lists and all in them."""
+        """Return the largest size of a constant: a string's characters, or a list's elements with their own sizes."""
         if self._size is None:
             sizes = [constant_size(value) or 0 for value in self.raw]
             if not self.kinds.isdisjoint((STRING, LIST)):
@@ -52,7 +52,7 @@ class Column:
         return self._size
 
     def of_rows(self, rows: Rows) -> Column:
-        """Return the column of these *rows*, which holds no expressions and raw values but theirs."""
+        """Return the column of these *rows*, with only the expressions and raw values of these rows."""
         vector = self.vector.take(rows)
         part = Column(vector, self.expressions, self.raw)
         expressions, raw = part._codes(EXPRESSION), part._codes(RAW)
@@ -74,7 +74,7 @@ class Column:
 
     @property
     def may_be_missing(self) -> bool:
-        """Tell whether some ad lacks the attribute."""
+        """Return whether some ad lacks the attribute."""
         return MISSING in self.kinds
 
     @property
@@ -122,7 +122,7 @@ def build_array(values: Array, pool: ValuePool) -> Column:
 
 
 def build_numbers(values: Array, present: Array) -> Column:
-    """Return the column of reals, integers where they are whole numbers; missing where not *present*."""
+    """Return the column of numbers, with whole numbers as integers; the attribute is missing where not *present*."""
     whole = values == np.floor(values)
     if present.all() and whole.all():
         return build_array(values.astype(np.int64), ValuePool())
@@ -132,7 +132,7 @@ def build_numbers(values: Array, present: Array) -> Column:
 
 
 def _renumbered(vector: Vector, kind: int, codes: list[int]) -> Vector:
-    """Return *vector* with the place in *codes* (ascending) in place of each code of that *kind*."""
+    """Return *vector* with each code of *kind* replaced by its position in *codes*, which are ascending."""
     if vector.kind == kind:
         assert vector.data is not None
         return Vector(kind, np.searchsorted(codes, vector.data))
@@ -143,7 +143,7 @@ def _renumbered(vector: Vector, kind: int, codes: list[int]) -> Vector:
 
 
 def _shared(vector: Vector) -> Vector:
-    """Return *vector* as one value for all rows if all rows are alike."""
+    """Return *vector* stored as one value if all rows are equal."""
     data = vector.data
     if data is None or len(data) < 2 or data[0] != data[-1] or not (data == data[0]).all():
         return vector
@@ -219,7 +219,7 @@ class _Builder:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number or string of a derived type, as NumPy's scalars are, as the plain Python one."""
+    """Return the plain Python number or string for one of a derived type, for example a NumPy scalar."""
     if isinstance(value, str):
         return str(value)
     return float(value) if isinstance(value, float) else int(value)

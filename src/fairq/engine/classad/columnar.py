@@ -1,10 +1,10 @@
-"""How a part of the evaluator says that its columns do not suffice."""
+"""The exception with which the evaluator hands an expression to HTCondor's library."""
 
 from __future__ import annotations
 
 
 class NotColumnar(Exception):  # noqa: N818 - a change of method, not an error
-    """Columns cannot tell; HTCondor's library is to evaluate, *whole*: the entire expression at once."""
+    """Columns cannot give the value; HTCondor's library must evaluate. *whole*: it must see the entire expression."""
 
     def __init__(self, whole: bool = False) -> None:
         super().__init__(whole)

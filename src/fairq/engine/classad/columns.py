@@ -1,4 +1,4 @@
-"""Many ads, such as all slots of a pool, as typed columns that are built when first read."""
+"""Many ads, for example all slots of a pool, as typed columns that are built on first read."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from fairq.engine.classad.vectors import Array
 class AdColumns:
     """Ads in JSON form, read by column.
 
-    *now*, in seconds since 1970, is what ``time()`` and ``CurrentTime`` mean in expressions; without it they
-    are undefined: evaluation never reads the clock. *budget* bounds what evaluating anything for these ads may
-    cost; without one nothing does. Attribute names ignore case.
+    *now*, in seconds since 1970, is the value of ``time()`` and ``CurrentTime`` in expressions. Without it they
+    are undefined: evaluation never reads the clock. *budget* limits the cost of every evaluation for these ads;
+    without one there is no limit. Attribute names ignore case.
 
-    `costs` keeps what was found out about the cost of expressions (`fairq.engine.classad.metered`).
+    `costs` caches the bounds on the cost of expressions (`fairq.engine.classad.metered`).
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class AdColumns:
         self._missing = build([ABSENT], self.pool)
 
     def at(self, now: int | None) -> AdColumns:
-        """Return the same ads, as they were at first, at another time; what is read of them is read once for both."""
+        """Return the same ads, without later changes, at another time; both share the columns that are already read."""
         return AdColumns(self._source, now, self.budget)
 
     def edited(self, rows: NDArray[np.intp], changed: Mapping[int, Mapping[str, Any]]) -> AdColumns:
-        """Return the ads of *rows*, as they were at first, and in the places that *changed* names those ads instead.
+        """Return the ads of *rows*, without later changes, and with the ads of *changed* at its positions.
 
-        What is not changed is not read again.
+        Unchanged ads are not read again.
         """
         return AdColumns(EditedSource(self._source, rows, changed), self.now, self.budget)
 
@@ -72,8 +72,8 @@ class AdColumns:
     def with_column(self, name: str, values: Array | Sequence[Any]) -> Self:
         """Give all ads the attribute *name*, one value per row, in place of any they had; returns itself.
 
-        In a list, None means that the row's ad does not have the attribute, and a string ``/Expr(…)/`` is an
-        expression. Raises ValueError if there are not as many values as rows.
+        In a list, None means that the row's ad lacks the attribute, and a string ``/Expr(…)/`` is an expression.
+        Raises ValueError if the number of values differs from the number of rows.
         """
         if len(values) != len(self):
             raise ValueError(f"{len(values)} values of {name} for {len(self)} ads")
@@ -88,20 +88,20 @@ class AdColumns:
         return self
 
     def with_numbers(self, name: str, values: NDArray[np.float64], present: NDArray[np.bool_]) -> Self:
-        """Give the ads where *present* the attribute *name*, a whole number where it is one; returns itself."""
+        """Give the ads where *present* the numeric attribute *name*, with whole numbers as integers; return itself."""
         self._given[name.lower()] = build_numbers(values, present)
         self._expression_names = None
         return self
 
     def of_rows(self, rows: NDArray[np.intp]) -> AdColumns:
-        """Return the ads of *rows* as columns of their own; rows may be there more than once."""
+        """Return the ads of *rows* as separate columns; a row may occur more than once."""
         ads = self.edited(rows, {})
         for name, column in self._given.items():
             ads._given[name] = Column(column.vector.take(rows), column.expressions, column.raw)
         return ads
 
     def has(self, name: str) -> NDArray[np.bool_]:
-        """Tell of every row whether its ad has the attribute *name*."""
+        """Return for every row whether its ad has the attribute *name*."""
         has: NDArray[np.bool_] = self.column(name.lower()).vector.kind_array(len(self)) != MISSING
         return has
 
@@ -133,8 +133,8 @@ class AdColumns:
     def external_references(self, attributes: Iterable[str] | None = None) -> frozenset[str]:
         """Return the lower-case names that expressions of the ads read and that the ads themselves may lack.
 
-        Only the expressions of *attributes* and what they lead to count; None means of every attribute.
-        EVERY_ATTRIBUTE is among the names if it cannot be told.
+        Only the expressions of *attributes*, and those that they refer to, count; None means all attributes.
+        EVERY_ATTRIBUTE is among the names if the attributes cannot be determined.
         """
         names = self.expression_names() if attributes is None else {name.lower() for name in attributes}
         start = [(Side.COLUMNS, node) for name in sorted(names) for node in self.nodes(name)]

@@ -1,4 +1,4 @@
-"""Between Python values and vectors."""
+"""Conversion between Python values and vectors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fairq.engine.classad.vectors import (
 
 
 def is_scalar(value: Any) -> bool:
-    """Tell whether *value* is a constant of the language that is no list."""
+    """Return whether *value* is a constant of the language other than a list."""
     return isinstance(value, bool | int | float | str | Absent)
 
 
@@ -68,7 +68,7 @@ def _other(value: Any, pool: ValuePool) -> Vector:
 
 
 def python_value(kind: int, code: Any, pool: ValuePool) -> Any:  # noqa: PLR0911 - one per case
-    """Return one value; *code* is its number, or its code in *pool*."""
+    """Return one value as a Python value; *code* is the number itself, or a code in *pool*."""
     match int(kind):
         case 0:
             return UNDEFINED

@@ -1,8 +1,8 @@
-"""A bound on what one evaluation costs, told from the expressions alone, before anything is evaluated.
+"""A bound on the cost of one evaluation, computed from the expressions before anything is evaluated.
 
-The unit is one node of a syntax tree visited, about 60 ns of HTCondor's library; a string's character counts as
-one. An attribute counts as often as it is read, although it is looked at once: with ``A1 = A0 + A0``,
-``A2 = A1 + A1``, ... the bound doubles from each to the next.
+The unit is one visit to a node of a syntax tree, about 60 ns in HTCondor's library; a character of a string counts
+as one. An attribute counts once for each read, although it is analysed only once. With ``A1 = A0 + A0``,
+``A2 = A1 + A1``, ... the bound doubles from each attribute to the next.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from fairq.engine.classad.regex_cost import match_steps
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
 
 UNGUARDED: Final = 300_000
-"""Nodes up to which one evaluation, about 20 ms of CPU, needs no guard."""
+"""Most nodes that one evaluation may visit without a guard: about 20 ms of CPU time."""
 
 BATCH: Final = 5_000_000
-"""Nodes to evaluate between two looks at the meter, a third of a second at most."""
+"""Nodes to evaluate between two readings of the meter: at most a third of a second."""
 
 _STEP: Final = 0.1  # of the match of a regular expression
-_CALL: Final = 8  # what a function does beside looking at its arguments, and what it may add to their size
-_DEEPEST: Final = 150  # attributes that lead one to the next; the library gives up at 400
+_CALL: Final = 8  # the cost of a function call besides its arguments, and the size that it may add to theirs
+_DEEPEST: Final = 150  # attributes in a chain of references; the library gives up at 400
 _KEPT: Final = 50_000
 
 
 class Measured(Owner, Protocol):
-    """What a bound asks about the two parties; names are in lower case."""
+    """The questions that a bound asks about the two parties; names are in lower case."""
 
     def may_lack(self, side: Side, name: str) -> bool:
         """Tell whether any ad of *side* lacks the attribute *name*."""
         ...
 
     def unevaluated(self, side: Side, name: str) -> list[Node | None]:
-        """Return the trees of what is not constant among the values that the attribute *name* has on *side*."""
+        """Return the trees of those values of the attribute *name* on *side* that are not constants."""
         ...
 
     def size(self, side: Side, name: str) -> int:
@@ -45,15 +45,15 @@ class Measured(Owner, Protocol):
         ...
 
     def texts(self, side: Side, name: str) -> list[str] | None:
-        """Return the strings that *name* may be on *side*; None if it may be an expression or one of many."""
+        """Return the possible string values of *name* on *side*; None if it may be an expression or has many values."""
         ...
 
 
 @dataclass(slots=True)
 class _Profile:
-    """What a tree costs by itself, and what else counts: references, and calls that cost more than their parts.
+    """The cost of a tree itself, and its other costs: references, and calls that cost more than their parts.
 
-    Both stand with the number of functions that look at their value.
+    Each reference and call comes with the number of functions that process its value.
     """
 
     node: Node
@@ -67,9 +67,9 @@ _profiles: dict[int, _Profile] = {}
 
 
 class Costs:
-    """Bounds for one pair of parties; each attribute is looked at once.
+    """Bounds for one pair of parties; each attribute is analysed once.
 
-    `culprit` is the attribute in which something without a bound was found first; None also if that was no attribute.
+    `culprit` is the first attribute with a part that has no bound; None also if that part is in no attribute.
     """
 
     def __init__(self, parties: Measured) -> None:
@@ -83,7 +83,7 @@ class Costs:
     def nodes(self, node: Node | None, side: Side) -> float:
         """Return the most nodes that evaluating *node*, seen from *side*, visits; infinite if there is no bound.
 
-        None is a tree that only the library can read.
+        A *node* of None is a tree that only the library can read.
         """
         if node is None or len(self._path) > _DEEPEST:
             return self._boundless()
@@ -100,7 +100,7 @@ class Costs:
         return total if total < math.inf else self._boundless()
 
     def _boundless(self) -> float:
-        """Note where the first thing without a bound is."""
+        """Record where the first part without a bound is."""
         if not self._is_found:
             self._is_found = True
             self.culprit = self._path[-1] if self._path else None
@@ -119,7 +119,7 @@ class Costs:
         return total
 
     def _reference(self, node: Reference, side: Side, measure: Callable[[Side, str], float]) -> float:
-        """Return the *measure* of all attributes that *node* may mean."""
+        """Return the *measure* of all attributes to which *node* may refer."""
         name = node.name.lower()
         parties = self._parties
         if node.absolute or (name in RESERVED and name != CURRENT_TIME):
@@ -150,7 +150,7 @@ class Costs:
     ) -> float:
         key = (side, name)
         if key not in known:
-            # What leads back to itself has no bound: which round ends it hangs on where it began.
+            # A circular reference has no bound: the result depends on the attribute at which the circle began.
             known[key] = math.inf
             self._path.append(key)
             known[key] = max((measure(node, side) for node in self._parties.unevaluated(side, name)), default=0.0)
@@ -177,7 +177,7 @@ class Costs:
             return self._subscript(node, side, self.size, self._attribute_size)
         if not isinstance(node, Call):
             return math.inf
-        # none of them makes more than every part of one argument together with every part of each other
+        # at most, the function combines every part of one argument with every part of each other argument
         return math.prod(1 + self.size(part, side) for part in node.arguments)
 
     def _subscript(
@@ -205,7 +205,7 @@ class Costs:
             return math.inf
 
     def _texts(self, node: Node, side: Side) -> list[str] | None:
-        """Return the strings that *node* may be; None if they cannot be told, or are many."""
+        """Return the possible string values of *node*; None if they are unknown or many."""
         if isinstance(node, Literal):
             return [node.value] if isinstance(node.value, str) else []
         if not isinstance(node, Reference) or node.absolute:
@@ -228,7 +228,7 @@ def _profile(node: Node) -> _Profile:
     if known is None:
         if len(_profiles) >= _KEPT:
             _profiles.clear()
-        # It holds the node, so that its id stays its own.
+        # The entry holds the node, so that no other node gets its id.
         known = _profiles[id(node)] = _made(node)
     return known
 

@@ -13,7 +13,7 @@ from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import Vector
 
 Arguments = Sequence["Vector | Arguments"]
-"""What a function is given: vectors, and within braces of the expression's text sequences of vectors."""
+"""The arguments of a function: vectors; a list in braces is a sequence of vectors."""
 
 
 def by_arguments(name: str, arguments: Arguments, n: int, pool: ValuePool) -> Vector:

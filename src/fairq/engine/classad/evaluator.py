@@ -1,4 +1,4 @@
-"""One expression for one ad against many at once: the walk over the syntax tree."""
+"""Evaluation of one expression for one ad against many at once: the walk over the syntax tree."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Evaluator:
         no: Callable[[Rows | None, int], Vector],
         n: int,
     ) -> Vector:
-        """Return *yes* of the rows where *mask* holds and *no* of the others, asking neither for no rows."""
+        """Return *yes* of the rows where *mask* holds and *no* of the others; never call either with zero rows."""
         count = int(np.count_nonzero(mask))
         if count in (0, n):
             return yes(None, n) if count else no(None, n)
@@ -219,7 +219,7 @@ class Evaluator:
         return constant(UNDEFINED if now is None else now, self._pool)
 
     def _drawn(self, arguments: tuple[Node, ...], side: Side, rows: Rows | None, n: int) -> Vector:
-        """Return ``random()``: another number per row, but the same ones for the same time of the caller."""
+        """Return ``random()``: a different number in each row; the same time of the caller gives the same numbers."""
         self._draws += 1
         generator = np.random.default_rng([abs(self._parties.columns.now or 0), self._draws])
         fractions = generator.random(len(self._parties.columns))
@@ -258,7 +258,7 @@ class Evaluator:
         )
 
     def _attribute(self, name: str, side: Side, rows: Rows | None, n: int) -> Vector:
-        """Return the attribute that the ads of *side* have themselves, evaluated from their side."""
+        """Return the attribute *name* of the ads of *side* themselves, evaluated from their side."""
         owned = self._parties.owns(side, name)
         if name in RESERVED:
             if owned or name != CURRENT_TIME:
@@ -299,7 +299,7 @@ class Evaluator:
         return merge(n, parts)
 
     def _within_attribute(self, expression: Expression, name: str, side: Side, rows: Rows | None, n: int) -> Vector:
-        """Evaluate an attribute's expression; one that leads back to itself is undefined, as in HTCondor."""
+        """Evaluate an attribute's expression; one that refers back to itself is undefined, as in HTCondor."""
         key = (side, name)
         if key in self._active:
             return UNDEFINED_VECTOR
@@ -313,14 +313,14 @@ class Evaluator:
 
 
 def _within(rows: Rows | None, some: Rows | None) -> Rows | None:
-    """Return *some*, which counts within *rows*, as rows of the columns."""
+    """Return the rows of the columns at the positions *some* in *rows*."""
     if rows is None or some is None:
         return rows if some is None else some
     return rows[some]
 
 
 def _selected(scope: Vector) -> Vector:
-    """Return what ``scope.name`` is when *scope* is a value."""
+    """Return the value of ``scope.name`` when *scope* is a value."""
     if scope.kind == UNDEFINED_KIND:
         return UNDEFINED_VECTOR
     if scope.kind == LIST:

@@ -1,4 +1,4 @@
-"""Expressions: text that was read once and is evaluated many times."""
+"""Expressions: text that is parsed once and evaluated many times."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Expression:
 def parse(text: str) -> Expression:
     """Return *text* as an Expression; raises ExpressionError for what HTCondor's library cannot read.
 
-    What it reads and does not survive is refused, too: bytes that are not UTF-8, and more than DEEPEST levels.
+    It also refuses text that makes the library crash: bytes that are not UTF-8, and more than DEEPEST levels.
     """
     if not text.isascii() and not is_unicode(text):
         place = next(at for at, letter in enumerate(text) if not is_unicode(letter))
@@ -75,7 +75,7 @@ def _too_deep(text: str) -> ExpressionDepthError:
 
 
 def _brackets(text: str) -> int:
-    """Return how deep the brackets of *text*, which has no strings, are nested."""
+    """Return the nesting depth of the brackets in *text*, which has no strings."""
     deepest = level = 0
     for letter in re.findall(r"[][(){}]", text):
         level += 1 if letter in "([{" else -1
@@ -84,7 +84,7 @@ def _brackets(text: str) -> int:
 
 
 def _has_time_literal(node: Node) -> bool:
-    """Tell whether *node* has a time as text, which is computed, and may be refused, while being read."""
+    """Return whether *node* has a time as text; the library computes it, and may refuse it, while parsing."""
     if isinstance(node, Call) and node.name.lower() in ("abstime", "reltime"):
         return True
     return any(map(_has_time_literal, children(node)))
@@ -122,7 +122,7 @@ def expression_of(value: Any) -> Expression:
 def constant_size(value: Any) -> int | None:
     """Return the size of a value in JSON form, None if it holds an expression.
 
-    That is the characters of a string, the elements of a list or nested ad and what is in them.
+    The size is the characters of a string, or the elements of a list or nested ad with their own sizes.
     """
     if isinstance(value, str):
         return None if value.startswith(EXPR_OPEN) else len(value)
@@ -135,7 +135,7 @@ def constant_size(value: Any) -> int | None:
 def literal_node(value: Any) -> Node:
     """Return the tree of a value in JSON form.
 
-    Raises Unreadable for what only the library reads, and for what is nested too deeply.
+    Raises Unreadable for a value that only the library reads, or one that is nested too deeply.
     """
     if deeper_than(value, DEEPEST_VALUE):
         raise Unreadable(0, uncertain=True)

@@ -1,4 +1,4 @@
-"""Evaluation by HTCondor's own library, once per distinct combination of the attributes that are read."""
+"""Evaluation by HTCondor's own library, once per distinct combination of the attributes read."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def part_by_library(
 ) -> Vector:
     """Return the values of a part of an expression.
 
-    Raises NotColumnar if the part yields more than constants, or if it leads back to an attribute in *active*,
-    those whose evaluation is under way: then the library must see more of the expression.
+    Raises NotColumnar if the part yields a value that is not constant. Raises it also if the part refers back to an
+    attribute in *active*, whose evaluation is under way: the library must then see more of the expression.
     """
     found = closure([(side, node)], parties)
     if found.times:
@@ -52,19 +52,19 @@ def part_by_library(
 
 
 def whole_by_library(expression: Expression, side: Side, parties: Parties, rows: Rows | None, n: int) -> Vector:
-    """Return the values of an entire expression; what the library gives up on is the error value."""
+    """Return the values of an entire expression; where the library gives up, the value is the error value."""
     found = closure([(side, expression.node)], parties)
     text = timed_text(expression.text, parties.columns.now)
     groups = _Groups(expression.node, found, side, parties, rows, n)
     values = [ERROR if value is _GAVE_UP else value for value in groups.values(text)]
-    # Python gets a length of time as a float; matching does not take it for a number
+    # the library returns a relative time as a float; matching does not treat it as a number
     lengths = groups.values(f"isRelTime({text})") if found.times else []
     opaque = {place for place, is_length in enumerate(lengths) if is_length is True}
     return from_values(values, parties.columns.pool, opaque).take(groups.combination)
 
 
 class _Groups:
-    """The distinct combinations of what an expression reads, each as a pair of the library's ads."""
+    """The distinct combinations of the values that an expression reads, each as a pair of the library's ads."""
 
     def __init__(
         self, node: Node | None, found: Closure, side: Side, parties: Parties, rows: Rows | None, n: int

@@ -1,4 +1,4 @@
-"""Functions that need more than the values of their arguments, in lower case."""
+"""Sets of functions by the way they are evaluated and by their cost; names are in lower case."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ TIMES: Final = frozenset(
     | {"timezoneoffset", "formattime", "splittime", "getyear", "getmonth", "getdayofyear"}
     | {"getdayofmonth", "getdayofweek", "getdays", "gethours", "getminutes", "getseconds"}
 )
-"""Functions that know times, which Python cannot tell from numbers: only the library passes them on."""
+"""Functions with times as values or arguments: Python cannot tell times from numbers, so the library evaluates them."""
 
 UNSCOPED: Final = frozenset(
     ["eval", "unparse", "unresolved", "evalineachcontext", "countmatches", "debug", "usermap", "userhome"]
 )
-"""Functions that look at the unevaluated argument or at what is not in it at all."""
+"""Functions that read the unevaluated argument, or values outside their arguments."""
 
 RANDOM: Final = "random"
-"""Differs from row to row although nothing is read."""
+"""The function whose value differs from row to row although it reads no attribute."""
 
 LINEAR: Final = frozenset[str]().union(
     TIMES,
@@ -30,12 +30,12 @@ LINEAR: Final = frozenset[str]().union(
     ["stringlistsum", "version_in_range", "versioncmp", "versioneq", "versionge", "versiongt", "versionle"],
     ["versionlt"],
 )
-"""Functions whose work, and whose value's size, grow with the sizes of their arguments and no faster."""
+"""Functions whose cost and value size grow at most linearly with the sizes of their arguments."""
 
 PRODUCTS: Final = frozenset(
     ["join", "mergeenvironment", "stringlistsubsetmatch", "stringlistisubsetmatch", "stringlistsintersect"]
 )
-"""Functions whose work, or whose value's size, grows with the product of the sizes of their arguments."""
+"""Functions whose cost or value size grows with the product of the sizes of their arguments."""
 
 PATTERNS: Final = frozenset(["regexp", "regexps", "regexpmember", "replace", "replaceall", "stringlist_regexpmember"])
 """Functions whose first argument is a regular expression."""

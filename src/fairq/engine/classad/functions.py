@@ -1,4 +1,4 @@
-"""The functions computed in columns directly; all others go by distinct arguments or to the library."""
+"""The functions computed directly on columns; all others run once per distinct arguments, or in the library."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ KIND_TESTS: Final[dict[str, int]] = {
     "isstring": STRING,
     "islist": LIST,
 }
-"""Functions that are true of one kind of value; of any number of arguments but one they make an error."""
+"""Functions that are true for one kind of value; any number of arguments other than one is an error."""
 
 
 def kind_test(name: str, operand: Vector) -> Vector:
-    """Return whether a uniform vector is of the kind that the function *name* asks for."""
+    """Return whether a uniform vector is of the kind that the function *name* tests for."""
     return TRUE_VECTOR if operand.kind == KIND_TESTS[name] else FALSE_VECTOR
 
 
 def truncated(values: Array) -> Array:
-    """Return reals as integers as C does on today's machines: what does not fit is the lowest integer."""
+    """Return reals as integers, as C does on today's machines: a value out of range is the lowest integer."""
     fits = (values >= -(2.0**63)) & (values < 2.0**63)
     if fits.all():
         return values.astype(np.int64)
@@ -101,7 +101,7 @@ KERNELS: Final[dict[str, Callable[[Vector], Vector]]] = {
     "ceiling": _rounding(np.ceil),
     "round": _rounding(np.rint),
 }
-"""Functions of one argument as kernels over uniform vectors; strings are left to the distinct-value path."""
+"""Functions of one argument as kernels over uniform vectors; strings are evaluated once per distinct value."""
 
 
 def drawn(limit: Vector, fractions: Array) -> Vector:

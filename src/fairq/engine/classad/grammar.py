@@ -33,7 +33,7 @@ _PRECEDENCE = {operator: level for level, operators in enumerate(_LEVELS) for op
 
 
 class Unreadable(ValueError):  # noqa: N818 - not every reason for it is an error of the text
-    """The text is wrong at *position*, or *uncertain*: its form is left to HTCondor's own parser."""
+    """The text is wrong at *position*; if *uncertain*, HTCondor's own parser must decide."""
 
     def __init__(self, position: int, uncertain: bool = False) -> None:
         super().__init__(position)

@@ -1,4 +1,4 @@
-"""Which rows hold the same values, so that work is done once for all of them."""
+"""Find the rows with equal values, so that each computation runs once for all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds a ClassAd value can have, and the two values that Python does not know."""
+"""The kinds of a ClassAd value, and the two values without a counterpart in Python."""
 
 from __future__ import annotations
 

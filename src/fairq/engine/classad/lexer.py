@@ -1,7 +1,7 @@
 """The tokens of the ClassAd language, by the rules of HTCondor's Lexer (src/classad/lexer.cpp).
 
-Peculiarities kept: adjacent string literals are one; a minus before a digit belongs to the number unless
-something that can be subtracted from stands before it; an integer beyond 64 bits reads as 0.
+It keeps HTCondor's peculiarities: adjacent string literals are one literal. A minus before a digit belongs to the
+number, except after an operand. An integer beyond 64 bits reads as 0.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _PATTERN = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _RESERVED: dict[str, Scalar] = {"true": True, "false": False, "undefined": UNDEFINED, "error": ERROR}
-_MANY_DIGITS = 20  # no number of so many digits has 64 bits
+_MANY_DIGITS = 20  # a number with this many digits never fits into 64 bits
 _WORDS = {"is": "is", "isnt": "isnt"}
 _SAME = {"=?=": "is", "=!=": "isnt"}
 _ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
 
 class LexicalError(ValueError):
-    """The text at *position* is no token that this lexer knows."""
+    """This lexer knows no token that matches the text at *position*."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)

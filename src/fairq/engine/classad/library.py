@@ -39,12 +39,12 @@ def expression_text(value: Any) -> str | None:
 @lru_cache(maxsize=20_000)
 def tree(text: str) -> Any:
     """Return *text* parsed by the library."""
-    # A comment at the end of a text is one only if its line ends.
+    # The library recognises a comment at the end of a text only with a line break after it.
     return library().ExprTree(text + "\n")
 
 
 def to_library(value: Any) -> Any:
-    """Return an ad's JSON-form value as what the library's ads accept; what is nested too deeply is the error value."""
+    """Return an ad's JSON-form value as the library's ads accept it; a value nested too deeply is the error value."""
     return _to_library(value, DEEPEST)
 
 
@@ -79,7 +79,7 @@ def _to_ad(ad: Mapping[str, Any], levels: int) -> Any:
 
 
 def readable_tree(text: str) -> Any:
-    """Return *text* parsed by the library; what it cannot read is the error value, as in records nobody has checked."""
+    """Return *text* parsed by the library; unreadable text, as in unchecked records, is the error value."""
     try:
         return tree(text)
     except (library()._class_ad.ClassAdException, ValueError):
@@ -87,9 +87,9 @@ def readable_tree(text: str) -> Any:
 
 
 def writable(text: str) -> str:
-    """Return *text* without what the library crashes on or cuts off: U+FFFD stands for each such character.
+    """Return *text* with U+FFFD for each character on which the library crashes or cuts the text off.
 
-    That is a zero character, and a byte that is not UTF-8, which Python holds as a lone surrogate.
+    These characters are NUL, and bytes that are not UTF-8, which Python holds as lone surrogates.
     """
     return _UNWRITABLE.sub("\ufffd", text) if "\0" in text or not text.isascii() else text
 
@@ -100,12 +100,12 @@ def has_name(name: str) -> bool:
 
 
 def is_unicode(text: str) -> bool:
-    """Tell whether *text* is all Unicode: without bytes that are not UTF-8, which Python holds as lone surrogates."""
+    """Return whether *text* is valid Unicode: Python holds bytes that are not UTF-8 as lone surrogates."""
     return _NOT_UNICODE.search(text) is None
 
 
 def from_library(value: Any) -> Any:
-    """Return a value the library computed, with its exceptional values as fairq's own."""
+    """Return a value that the library computed, with fairq's UNDEFINED and ERROR for the library's."""
     value_class = library().Value
     if value is value_class.Undefined:
         return UNDEFINED
@@ -120,12 +120,12 @@ def evaluate_or_raise(parsed: Any, my: Any, target: Any) -> Any:
 
 
 def gave_up() -> tuple[type[Exception], ...]:
-    """Return what the library raises for expressions nested too deeply, and for text that is not UTF-8."""
+    """Return the exceptions that the library raises for deeply nested expressions and for text that is not UTF-8."""
     return (library()._class_ad.ClassAdException, UnicodeError)
 
 
 def evaluate_tree(parsed: Any, my: Any, target: Any) -> Any:
-    """Evaluate *parsed* with the library's ads *my* and *target*; what it gives up on is ERROR."""
+    """Evaluate *parsed* with the library's ads *my* and *target*; ERROR where the library gives up."""
     try:
         return evaluate_or_raise(parsed, my, target)
     except gave_up():

@@ -1,7 +1,7 @@
 """Three-valued logic, as HTCondor's Operation::doLogical and shortCircuit.
 
-A number counts as a boolean, true unless zero; what is neither boolean, number nor undefined counts as error.
-``&&`` and ``||`` look at the left side first: false (or true) or an error there decides.
+A number counts as a boolean, true unless zero. A value other than a boolean, a number or undefined counts as error.
+``&&`` and ``||`` evaluate the left side first: false for ``&&``, true for ``||``, or an error there decides.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def truths(vector: Vector, n: int) -> Array:
 
 
 def from_truths(truth: Array) -> Vector:
-    """Return the vector of what `truths` would give."""
+    """Return the vector of boolean, undefined and error values for the results of `truths`."""
     if len(truth) == 1:
         return _VECTORS[int(truth[0])]
     highest = truth.max()

@@ -1,6 +1,6 @@
-"""Evaluation within a budget: what has a bound goes on in batches, what has none is run under guard.
+"""Evaluation within a budget: expressions with a cost bound run in batches, those without one run under guard.
 
-An expression that uses up the budget counts as ERROR for what is left.
+An expression that uses up the budget counts as ERROR for the remaining rows.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.vectors import ERROR_VECTOR, UNDEFINED_VECTOR, Array, Rows, Vector, merge
 
 _SMALL_BATCH: Final = 200_000
-"""Nodes to evaluate between two looks at the meter where the budget is used up already."""
+"""Nodes to evaluate between two readings of the meter after the budget is used up."""
 
 _LARGEST_BATCH: Final = 1024
-"""Rows that are evaluated at once under guard, at most."""
+"""Most rows to evaluate at once under guard."""
 
 _APART: Final = 16
-"""So many expressions without a bound are told apart before the rest is taken together."""
+"""Most classes of rows without a bound to separate; the remaining classes stay together."""
 
 _ATTRIBUTE: Final = re.compile(r"(?:MY\.)?(\w+)")
 
@@ -53,7 +53,7 @@ def evaluate(expression: Expression, side: Side, parties: Parties, rows: Rows | 
 
 
 def _nodes(expression: Expression, side: Side, parties: Parties) -> float:
-    """Return the bound for one evaluation for any row, found out once for all single ads of one shape."""
+    """Return the bound for one evaluation for any row, computed once for all single ads of one shape."""
     known = parties.columns.costs
     key = (expression.text, side, parties.shape())
     nodes = known.get(key)
@@ -65,7 +65,7 @@ def _nodes(expression: Expression, side: Side, parties: Parties) -> float:
 
 
 class _Metered:
-    """One expression for one pair of parties, evaluated at the expense of *budget*."""
+    """One expression for one pair of parties; *budget* pays for its evaluation."""
 
     def __init__(self, expression: Expression, side: Side, parties: Parties, budget: EvaluationBudget) -> None:
         self._expression = expression
@@ -74,7 +74,7 @@ class _Metered:
         self._budget = budget
 
     def in_batches(self, rows: Rows | None, n: int, nodes: float) -> Vector:
-        """Evaluate what costs at most so many *nodes* each, with a look at the meter now and then."""
+        """Evaluate rows that cost at most *nodes* each; read the meter after each batch."""
         budget, key = self._budget, self._key(())
         free = free_seconds(n)
         parts: list[tuple[Rows | None, Vector]] = []
@@ -102,12 +102,12 @@ class _Metered:
         return parts[0][1] if len(parts) == 1 and parts[0][0] is None else merge(n, parts)
 
     def by_risk(self, rows: Rows | None, n: int) -> Vector:
-        """Evaluate apart what has no bound, so that the expressions of one slot do no harm to the others."""
+        """Evaluate the rows without a bound separately, so that the expressions of one slot do not harm the others."""
         classes = list(self._classes(rows, n))
         calm: list[Rows] = []
         risky: list[tuple[Rows, tuple[str, ...], Culprit]] = []
         most = 1.0
-        # Halves of the classes that have a bound together need not be looked at one by one.
+        # Bisect the classes: if a half has a bound as a whole, its classes need no separate check.
         waiting = [(0, len(classes))]
         while waiting:
             first, end = waiting.pop()
@@ -133,7 +133,7 @@ class _Metered:
         return merge(n, parts)
 
     def _classes(self, rows: Rows | None, n: int) -> Iterator[tuple[Rows, tuple[str, ...]]]:
-        """Yield the places of rows that have the same expressions in all that is read, with these expressions."""
+        """Yield the positions of rows with the same expressions in every attribute read, and these expressions."""
         columns = self._parties.columns
         found = closure([(self._side, self._expression.node)], self._parties)
         names = columns.expression_names()
@@ -165,9 +165,9 @@ class _Metered:
         return from_values([value for value, _ in values], self._parties.columns.pool, opaque)
 
     def _growing_batches(self, rows: Rows) -> Iterator[list[tuple[Any, bool]]]:
-        """Yield the values of one row, of the next two, and so on: little is lost of what does not come to its end.
+        """Yield the values of one row, of the next two, of the next four: an evaluation that is ended loses few values.
 
-        Each is a Python value, and whether it is of the kind OTHER all the same, as lengths of time are.
+        Each item is a Python value and whether its kind is OTHER, as for a relative time.
         """
         pool = self._parties.columns.pool
         done, size = 0, 1
@@ -183,7 +183,7 @@ class _Metered:
         return self._side, self._expression.text, expressions
 
     def _blamed(self, attribute: tuple[Side, str] | None, row: int) -> Culprit:
-        """Return the expression to name: that of the *attribute* that has no bound, or the whole one."""
+        """Return the expression to name: that of the *attribute* without a bound, else the whole expression."""
         parties = self._parties
         if attribute is None and self._side is Side.COLUMNS:
             own = _ATTRIBUTE.fullmatch(self._expression.text)
@@ -196,7 +196,7 @@ class _Metered:
 
 
 def _codes(column: Column) -> Array:
-    """Return a number for each row's expression, counted from 1, those of nested values below 0; 0 for a constant."""
+    """Return a number for each row's value: from 1 up for expressions, below 0 for nested values, 0 for constants."""
     vector = column.vector
     if vector.kind in (EXPRESSION, RAW):
         assert vector.data is not None

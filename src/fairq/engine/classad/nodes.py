@@ -1,4 +1,4 @@
-"""The syntax tree of an expression. Parentheses leave no trace: they mean nothing beyond the tree's shape."""
+"""The syntax tree of an expression. Parentheses have no node: the shape of the tree expresses them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """An operator between two operands, ``?:`` without a middle part and the subscript ``[]`` included."""
+    """An operator between two operands, including ``?:`` without a middle part and the subscript ``[]``."""
 
     operator: str
     left: Node

@@ -1,4 +1,4 @@
-"""Two ads in JSON form as the parties of a match, for telling what an expression would read of them."""
+"""Two ads in JSON form as the parties of a match, to find the attributes that an expression would read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairq.engine.classad.scopes import Side
 
 
 class Pair:
-    """Two single ads, the one whose expressions are evaluated as AD."""
+    """Two single ads; AD is the side of *my*, whose expressions are evaluated."""
 
     def __init__(self, my: Mapping[str, Any], target: Mapping[str, Any]) -> None:
         self._ads = {
@@ -29,7 +29,7 @@ class Pair:
         return name not in self._ads[side]
 
     def nodes(self, side: Side, name: str) -> list[Node | None]:
-        """Return the tree of the attribute *name* of *side* if it is more than a constant."""
+        """Return the tree of the attribute *name* of *side* if it is an expression, a list or a nested ad."""
         value = self._ads[side].get(name)
         return [expression_of(value).node] if may_read(value) else []
 
@@ -38,11 +38,11 @@ class Pair:
         return [] if constant_size(self._ads[side].get(name)) is not None else self.nodes(side, name)
 
     def size(self, side: Side, name: str) -> int:
-        """Return the size of the attribute *name* of *side*; 0 if it is no constant."""
+        """Return the size of the attribute *name* of *side*; 0 if it is not a constant."""
         return constant_size(self._ads[side].get(name)) or 0
 
     def texts(self, side: Side, name: str) -> list[str] | None:
-        """Return the string that *name* is on *side*; None for an expression."""
+        """Return the value of *name* on *side* if it is a string; None for an expression, a list or a nested ad."""
         value = self._ads[side].get(name)
         if isinstance(value, str):
             return None if value.startswith(EXPR_OPEN) else [value]

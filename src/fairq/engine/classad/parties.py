@@ -16,10 +16,10 @@ from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.vectors import Rows, Vector
 
 SHORT: Final = 64
-"""Characters up to which a string of the single ad counts as that long, whatever it is."""
+"""Size that counts for every string of the single ad with at most this number of characters."""
 
 FEW: Final = 100
-"""Strings of one attribute of the columns that are looked at one by one."""
+"""Most strings of one attribute of the columns to examine one by one."""
 
 
 class Parties:
@@ -57,20 +57,20 @@ class Parties:
         return [expression_of(value).node if text is None else parse(text).node]
 
     def unevaluated(self, side: Side, name: str) -> list[Node | None]:
-        """Return the trees of what is not constant among the values that the attribute *name* has on *side*."""
+        """Return the trees of those values of the attribute *name* on *side* that are not constants."""
         if side is Side.COLUMNS:
             return self.columns.column(name).unevaluated
         value = self._attributes.get(name)
         return [expression_of(value).node] if may_read(value) and constant_size(value) is None else []
 
     def size(self, side: Side, name: str) -> int:
-        """Return the largest size of a constant that the attribute *name* has on *side*; short ones are all alike."""
+        """Return the largest size of a constant that *name* has on *side*; for the single ad it is at least SHORT."""
         if side is Side.COLUMNS:
             return self.columns.column(name).size(self.columns.pool)
         return max(SHORT, constant_size(self._attributes.get(name)) or 0)
 
     def texts(self, side: Side, name: str) -> list[str] | None:
-        """Return the strings that *name* may be on *side*; None if it may be an expression or one of many."""
+        """Return the possible string values of *name* on *side*; None if it may be an expression or has many values."""
         if side is Side.COLUMNS:
             column = self.columns.column(name)
             found = [] if column.expressions or column.raw else column.strings(self.columns.pool)
@@ -82,7 +82,7 @@ class Parties:
         return None if may_read(value) else []
 
     def shape(self) -> Hashable:
-        """Return what the costs of expressions hang on in the single ad, unless its texts were looked at as well."""
+        """Return the key of the single ad for the costs of expressions; it does not hold if its texts were examined."""
         long = [
             (name, value if value.__class__ is str else repr(value))
             for name, value in self._attributes.items()
@@ -96,18 +96,18 @@ class Parties:
         return {name: value for name, value in self._attributes.items() if name in names}
 
     def text(self, side: Side, name: str, row: int) -> str | None:
-        """Return the text of the expression that the attribute *name* is, on the side of the columns in *row*."""
+        """Return the text of the attribute *name* if it is an expression; *row* applies to the columns."""
         value = self._attributes.get(name) if side is Side.AD else self.columns.json_value(row, name)
         return expression_text(value)
 
     def name_of(self, text: str) -> str | None:
-        """Return the attribute of the single ad that is the expression *text*."""
+        """Return the name of the single ad's attribute whose expression is *text*."""
         return next((name for name, value in self._attributes.items() if expression_text(value) == text), None)
 
     def attribute(self, name: str) -> Vector | Expression | None:
         """Return the single ad's own attribute: its value, its expression, or None for a nested ad or list.
 
-        The attribute must be there.
+        The attribute must exist.
         """
         value = self._attributes.get(name, ABSENT)
         text = expression_text(value)
@@ -121,7 +121,7 @@ class Parties:
 
 
 class PartiesOfRows(Parties):
-    """The same two parties, of the ads in columns only some *rows*, for telling what an expression costs there."""
+    """The same two parties with only some *rows* of the columns, to find the cost of an expression for them."""
 
     def __init__(self, parties: Parties, rows: Rows) -> None:
         self.columns = parties.columns
@@ -130,11 +130,11 @@ class PartiesOfRows(Parties):
         self.looked_at_texts = False
 
     def unevaluated(self, side: Side, name: str) -> list[Node | None]:
-        """Return the trees of what is not constant among the values that the attribute *name* has on *side*."""
+        """Return the trees of those values of the attribute *name* on *side* that are not constants."""
         return self._column(name).unevaluated if side is Side.COLUMNS else super().unevaluated(side, name)
 
     def size(self, side: Side, name: str) -> int:
-        """Return the largest size of a constant that the attribute *name* has on *side*; short ones are all alike."""
+        """Return the largest size of a constant that *name* has on *side*; for the single ad it is at least SHORT."""
         return self._column(name).size(self.columns.pool) if side is Side.COLUMNS else super().size(side, name)
 
     def _column(self, name: str) -> Column:

@@ -1,4 +1,4 @@
-"""Strings, lists and other values as small numbers, so that comparing them is comparing integers."""
+"""Strings, lists and other values as small numbers, so that integers are compared in their place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Codes = NDArray[np.int64]
 
 
 class Strings(dict[str, int]):
-    """Every string that was met, with its code; looking up a new string gives it the next code."""
+    """Every string seen, with its code; the lookup of a new string assigns the next code."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ def _fold(text: str) -> bytes:
 
 
 class Objects:
-    """Values other than strings and numbers, each kept once if *key* tells when two are the same."""
+    """Values other than strings and numbers; with *key*, values with equal keys are stored once."""
 
     def __init__(self, key: Callable[[Any], Any] | None = None) -> None:
         self.items: list[Any] = []
@@ -72,14 +72,14 @@ class Objects:
 
 
 def typed_key(item: Any) -> Any:
-    """Return a key that tells 1, 1.0 and true apart, and 0.0 from -0.0."""
+    """Return a key that distinguishes 1, 1.0 and true, and 0.0 from -0.0."""
     if isinstance(item, list | tuple):
         return tuple(typed_key(part) for part in item)
     return type(item), repr(item) if isinstance(item, float) else item
 
 
 class ValuePool:
-    """The strings, literal lists and other values of one set of columns and all that is computed from it."""
+    """The strings, literal lists and other values of one set of columns and of all values computed from it."""
 
     def __init__(self) -> None:
         self.strings = Strings()

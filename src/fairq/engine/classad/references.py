@@ -12,7 +12,7 @@ from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, sco
 
 
 class Matching(Owner, Protocol):
-    """What the closure asks about the two parties."""
+    """The questions that the closure asks about the two parties."""
 
     def may_lack(self, side: Side, name: str) -> bool:
         """Tell whether any ad of *side* lacks the attribute *name* (lower case)."""
@@ -24,7 +24,7 @@ class Matching(Owner, Protocol):
 
 
 EVERY_ATTRIBUTE: Final = "*"
-"""Stands among attribute names for all of them: some expression's reach cannot be told beforehand."""
+"""Stands for all attribute names: the attributes that some expression reads cannot be determined in advance."""
 
 
 Attribute = tuple[Side, str]
@@ -32,11 +32,13 @@ Attribute = tuple[Side, str]
 
 @dataclass
 class Closure:
-    """What is read: *everything* if it cannot be told; *times* tells that times are computed with, *draws* that
-    numbers are drawn at random.
+    """The attributes that expressions read.
 
-    `edges` lead from each attribute (None: from the expression itself) to those its expressions read, with
-    whether that happens out of sight of the library's guard against endless recursion.
+    *everything*: the attributes cannot be determined; *times*: the expressions compute with times; *draws*: they
+    draw random numbers.
+
+    `edges` lead from each attribute (None: from the expression itself) to the attributes that its expressions
+    read, with whether the library's guard against endless recursion misses the step.
     """
 
     read: set[Attribute] = field(default_factory=set)
@@ -50,11 +52,11 @@ class Closure:
         return frozenset(name for party, name in self.read if party is side)
 
     def single_names(self) -> frozenset[str]:
-        """Return the lower-case names read of the single ad, EVERY_ATTRIBUTE among them if there may be more."""
+        """Return the lower-case names read of the single ad, including EVERY_ATTRIBUTE if there may be more."""
         return self.names(Side.AD) | ({EVERY_ATTRIBUTE} if self.everything else frozenset())
 
     def may_recurse_endlessly(self) -> bool:
-        """Tell whether the library might not return: it notices no circle that leads through a list."""
+        """Return whether the library may never return: it does not notice a circle that leads through a list."""
         return any(hidden and start in self._reached(end) for start, ends in self.edges.items() for end, hidden in ends)
 
     def _reached(self, start: Attribute) -> set[Attribute | None]:
@@ -71,7 +73,7 @@ class Closure:
 def closure(
     start: Iterable[tuple[Side, Node | None]], parties: Matching, attributes: Iterable[Attribute] = ()
 ) -> Closure:
-    """Return what the expressions *start*, each from its side, and *attributes*, and all they lead to, read."""
+    """Return the closure of the attributes read by the expressions *start*, each on its side, and by *attributes*."""
     return _Search(parties).run(start, attributes)
 
 
@@ -134,11 +136,11 @@ class _Search:
             if self._parties.may_lack(side, name) and name != CURRENT_TIME:
                 self._add(origin, side.other, name, hidden)
         elif (scope := scope_side(found.scope, side, self._parties)) is not None:
-            # a reserved name is also sought around the ad
+            # the library also looks up a reserved name around the ad
             self._found.everything |= reserved
             self._add(origin, scope, name, hidden)
         else:
-            # a nested ad that lacks the name leaves it to the ad around it, which may be either party
+            # if a nested ad lacks the name, the enclosing ad decides, which may be either party
             self._add(origin, side, name, hidden)
             self._add(origin, side.other, name, hidden)
             if isinstance(found.scope, Reference):
@@ -146,7 +148,7 @@ class _Search:
 
 
 def _hides(node: Node) -> bool:
-    """Tell whether the library evaluates parts of *node* without knowing what it is evaluating already."""
+    """Return whether the library evaluates parts of *node* without its guard against endless recursion."""
     if isinstance(node, Call):
         return node.name.lower() in UNSCOPED
     return isinstance(node, ListOf) or (isinstance(node, Binary) and node.operator == "[]")

@@ -1,4 +1,4 @@
-"""How many steps matching a regular expression may take: a bound, told from the pattern's text."""
+"""A bound on the number of steps to match a regular expression, computed from the pattern's text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 _UNBOUNDED: Final = re.compile(r"[*+]|\{\d*,\d*\}|\{\d+\}")
 _RISKY: Final = re.compile(r"\(\?(?![:imsxU-]*[:)])|\(\*|\\[1-9gkKRXpP]|\(\?[imsxU-]*R|\[\[")
-"""Look-arounds, back references, recursion, verbs, classes by name: their cost is not told."""
+"""Look-arounds, back references, recursion, verbs, named classes: no bound is computed for them."""
 
 _LONGEST: Final = 1000
 
@@ -18,8 +18,9 @@ _LONGEST: Final = 1000
 def match_steps(pattern: str) -> tuple[float, int]:
     """Return *f* and *p* if matching *pattern* against n characters takes at most about f times n to the *p* steps.
 
-    A repetition may try every length, and without ``^`` every place is a start; each choice multiplies. A repetition
-    of what repeats, or of what offers a choice, takes exponentially many: *f* is infinite, as where it cannot be told.
+    A repetition may try every length; without ``^`` a match may start at every character; each choice multiplies the
+    steps. A repeated group with a repetition or a choice inside takes exponentially many steps: *f* is infinite.
+    *f* is infinite also if no bound can be computed.
     """
     if len(pattern) > _LONGEST or _RISKY.search(pattern):
         return math.inf, 0
@@ -32,7 +33,7 @@ def match_steps(pattern: str) -> tuple[float, int]:
 
 
 def _choices(plain: str) -> float:
-    """Return how many ways there are through a pattern beside the lengths of its repetitions."""
+    """Return the number of ways through a pattern, without the lengths of its repetitions."""
     ways = 2.0 ** plain.count("?")
     alternatives = [1]
     for character in plain:
@@ -46,7 +47,7 @@ def _choices(plain: str) -> float:
 
 
 def _repeats_a_group(plain: str) -> bool:
-    """Tell whether a group that repeats or chooses within itself is repeated."""
+    """Return whether a repeated group has a repetition or a choice inside."""
     opened: list[int] = []
     for place, character in enumerate(plain):
         if character == "(":

@@ -32,7 +32,7 @@ from fairq.errors.base import ExpressionError
 _TOGETHER: Final = 1000
 
 FREE_PER_AD: Final = 5e-4
-"""CPU seconds that are free of each evaluation: handing the library an ad takes longer than most expressions."""
+"""Free CPU seconds for each evaluation: passing an ad to the library takes longer than most expressions."""
 
 
 def evaluate_scalar(
@@ -44,8 +44,8 @@ def evaluate_scalar(
 ) -> Any:
     """Evaluate once; ``time()`` is *now* (seconds since 1970), undefined without it.
 
-    Returns a Python value, UNDEFINED or ERROR; the latter also for what the library cannot evaluate, and for what
-    uses up *budget*.
+    Returns a Python value, UNDEFINED or ERROR. ERROR also stands for an expression that the library cannot evaluate,
+    or that uses up *budget*.
     """
     if budget is None:
         return _evaluated(expression, my, target, now)
@@ -53,7 +53,7 @@ def evaluate_scalar(
 
 
 def evaluate_alone(expression: Expression) -> Any:
-    """Return the value of an expression that no ad is there for; ERROR if what that costs has no bound."""
+    """Return the value of an expression evaluated without ads; ERROR if its cost has no bound."""
     return _evaluated(expression, {}, None, None) if nodes_of(expression, {}) <= UNGUARDED else ERROR
 
 
@@ -71,7 +71,7 @@ def evaluate_each(
 ) -> Iterator[Any]:
     """Yield for each of *ads* what `evaluate_scalar` returns for it.
 
-    Ads are taken some at a time; those for which the evaluation has no bound are evaluated under one guard.
+    Ads are evaluated in batches; those for which the evaluation has no bound share one guard.
     """
     waiting = iter(ads)
     while batch := list(islice(waiting, _TOGETHER)):
@@ -138,7 +138,7 @@ def _blamed(
     target: Mapping[str, Any],
     budget: EvaluationBudget,
 ) -> Culprit:
-    """Return the expression to name: that of the *attribute* that has no bound, or the whole one."""
+    """Return the expression to name: that of the *attribute* without a bound, else the whole expression."""
     if attribute is None:
         return Culprit(budget.names.get(expression.text), expression.text)
     side, name = attribute
@@ -148,7 +148,7 @@ def _blamed(
 
 
 def recurses_endlessly(node: Node | None, my: Mapping[str, Any], target: Mapping[str, Any]) -> bool:
-    """Tell whether evaluating *node* may lead in a circle that the library would not notice and not survive."""
+    """Return whether evaluating *node* may run into a circle that the library does not notice and that crashes it."""
     pair = Pair(my, target)
     found = closure([(Side.AD, node)], pair)
     if found.everything:
@@ -157,7 +157,7 @@ def recurses_endlessly(node: Node | None, my: Mapping[str, Any], target: Mapping
 
 
 def library_ad(ad: Mapping[str, Any], now: int | None, reads_time: bool) -> Any:
-    """Return *ad* as the library's, with *now* wherever it would look at the clock."""
+    """Return *ad* as an ad of the library, with *now* in place of every read of the clock."""
     result = library().ClassAd()
     for name, value in ad.items():
         if not has_name(name):
@@ -183,6 +183,6 @@ def _timed_tree(text: str, now: int | None) -> Any:
 
 @lru_cache(maxsize=20_000)
 def timed_text(text: str, now: int | None) -> str:
-    """Return the expression *text* with *now* in place of what reads the clock."""
+    """Return the expression *text* with *now* in place of every read of the clock."""
     node = parse(text).node
     return text if node is None or not reads_clock(node) else unparse(at_time(node, now))

@@ -1,4 +1,4 @@
-"""Which ad a name speaks of, as in HTCondor's match ads (src/classad/matchClassad.cpp, attrrefs.cpp)."""
+"""The ad to which a name refers, as in HTCondor's match ads (src/classad/matchClassad.cpp, attrrefs.cpp)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ RESERVED: Final = (
     | {CURRENT_TIME, "parent", "toplevel", "root", "left", "right", "lctx", "rctx"}
     | {"symmetricmatch", "leftmatchesright", "rightmatchesleft", "leftrankvalue", "rightrankvalue"}
 )
-"""Names that mean something in a match although the ad has no such attribute."""
+"""Names that have a meaning in a match although the ad has no attribute of that name."""
 
 
 class Owner(Protocol):
-    """What is asked whether an ad of a side has an attribute of its own."""
+    """Answers whether an ad of a side has an attribute of its own."""
 
     def owns(self, side: Side, name: str) -> bool:
         """Tell whether any ad of *side* has the attribute *name* (lower case)."""
@@ -41,7 +41,7 @@ class Owner(Protocol):
 
 
 def scope_side(scope: Node, side: Side, owner: Owner) -> Side | None:
-    """Return the party that *scope*, used from *side*, names: ``MY``, ``TARGET``, ``MY.TARGET``; else None."""
+    """Return the party that *scope* names from *side*: ``MY``, ``TARGET``, ``MY.TARGET``; None for any other scope."""
     if not isinstance(scope, Reference) or scope.absolute:
         return None
     base = side if scope.scope is None else scope_side(scope.scope, side, owner)

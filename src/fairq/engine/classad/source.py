@@ -1,4 +1,4 @@
-"""Where the columns of many ads come from: the ads themselves, or other columns with a few ads changed."""
+"""The sources of the columns of many ads: the ads themselves, or other columns with a few changed ads."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Source:
 
     @cached_property
     def _places(self) -> NDArray[np.intp] | None:
-        """Where a table has the values of each row; None if they are in order."""
+        """The position of each row's values in the table; None if they are in order."""
         assert isinstance(self._ads, AdTable)
         order = np.array(self._ads.order(), np.intp)
         return None if (order[1:] > order[:-1]).all() else np.argsort(order)
@@ -100,7 +100,7 @@ class Source:
 
 
 class EditedSource(Source):
-    """The *rows* of another source, with other ads in some places (*changed*, by place)."""
+    """The *rows* of another source, with other ads at some positions (*changed*, by position)."""
 
     def __init__(self, base: Source, rows: NDArray[np.intp], changed: Mapping[int, Mapping[str, Any]]) -> None:
         self._base = base
@@ -144,7 +144,7 @@ def _same(old: Column, new: Column, pool: ValuePool) -> bool:
 
 
 def _shifted(vector: Vector, expressions: int, raw: int) -> Vector:
-    """Return a column's vector with its codes of expressions and of raw values counted from these numbers on."""
+    """Return a column's vector, with *expressions* added to its codes of expressions and *raw* to its raw codes."""
     if vector.kind in (EXPRESSION, RAW):
         assert vector.data is not None
         return Vector(vector.kind, vector.data + (expressions if vector.kind == EXPRESSION else raw))
@@ -156,7 +156,7 @@ def _shifted(vector: Vector, expressions: int, raw: int) -> Vector:
 
 
 def _may_be_expression(values: tuple[Any, ...]) -> bool:
-    """Tell whether any of *values* is an expression, or a list or ad, which may hold some."""
+    """Return whether any of *values* is an expression, or a list or ad, which may contain one."""
     try:
         return EXPR_OPEN in "\n".join(values)
     except TypeError:  # not only strings

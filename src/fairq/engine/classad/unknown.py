@@ -1,4 +1,4 @@
-"""The parties of a match of which only the ads in columns are known, for telling what they would read."""
+"""The parties of a match with an unknown single ad, to find the attributes that expressions would read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Columns(Protocol):
 
 
 class UnknownAd:
-    """Stands for any single ad: it may lack every attribute, and *ads* tell what expressions it may hold."""
+    """Stands for any single ad: it may lack every attribute, and it may have every expression that *ads* have."""
 
     def __init__(self, ads: Iterable[Mapping[str, Any]], columns: _Columns) -> None:
         self._columns = columns

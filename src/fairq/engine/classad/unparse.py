@@ -1,4 +1,4 @@
-"""A syntax tree as text that reads back as the same tree, to the last bit of its numbers."""
+"""A syntax tree as text that parses back to the same tree, exact to the last bit of its numbers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def literal_text(value: Scalar) -> str:
 
 
 def name_text(name: str) -> str:
-    """Return an attribute name, quoted so that no name is taken for a word of the language."""
+    """Return an attribute name in quotes, so that it cannot be read as a keyword."""
     return _quoted(name, "'")
 
 

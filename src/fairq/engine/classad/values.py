@@ -16,7 +16,7 @@ from fairq.engine.classad.vectors import MIXED, Vector
 
 
 class Values:
-    """*n* results; where all rows agree, only one is stored and the arrays are read-only views of it."""
+    """*n* results; if all rows agree, only one is stored, and the arrays are read-only views of it."""
 
     __slots__ = ("_n", "_pool", "_vector")
 
@@ -38,11 +38,11 @@ class Values:
 
     @property
     def numbers(self) -> NDArray[np.float64]:
-        """The results as reals, booleans as 1 and 0; NaN for all that is no number."""
+        """The results as reals, booleans as 1 and 0; NaN for a value that is not a number."""
         return self._reals(np.nan)
 
     def is_true(self) -> NDArray[np.bool_]:
-        """Return where the result is true or a number other than zero, as Requirements asks.
+        """Return for each row whether the result is true or a nonzero number, as Requirements demands.
 
         Undefined, errors and strings are not true (Operation's notion of a boolean-equivalent value).
         """
@@ -50,9 +50,9 @@ class Values:
         return np.broadcast_to(true, self._n)
 
     def as_rank(self, default: float = 0.0) -> NDArray[np.float64]:
-        """Return the results as finite reals, booleans as 1 and 0, *default* for all that is no number.
+        """Return the results as finite reals, booleans as 1 and 0; *default* for a value that is not a number.
 
-        NaN is no number: it compares with nothing. An infinite rank is the largest, or smallest, real.
+        NaN gives *default*, because it has no order. An infinite rank becomes the largest or smallest real.
         """
         return np.nan_to_num(self._reals(default), nan=default)
 
@@ -71,7 +71,7 @@ class Values:
         return np.broadcast_to(result, self._n)
 
     def texts(self) -> list[str | None]:
-        """Return each result that is a string, None for the others."""
+        """Return one entry per row: the string, or None for a result that is not a string."""
         vector, texts = self._vector, self._pool.strings.texts
         if vector.kind == STRING:
             assert vector.data is not None

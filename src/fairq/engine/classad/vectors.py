@@ -1,10 +1,9 @@
-"""One value per row, as few NumPy arrays: the evaluator computes with these.
+"""The evaluator's vectors: one value per row, in a few NumPy arrays.
 
 A vector is *uniform* when all rows are of one kind: `data` is then bool, int64 or float64, or codes of the
 pool for strings, lists and others, and None for undefined and error. Otherwise it is *mixed*: `kinds` names
 each row's kind, `codes` holds booleans, integers and pool codes, `reals` the reals. An array of length 1
-stands for all rows, which keeps what is the same everywhere (and whatever depends on the single ad alone) as
-cheap as one value.
+stands for all rows: a value that is equal everywhere, or depends on the single ad only, costs no more than one.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _WITHOUT_DATA: Final = (UNDEFINED_KIND, ERROR_KIND, MISSING)
 
 
 class Vector:
-    """Values of *n* rows, or of any number of rows if all are alike; see the module's text."""
+    """Values of *n* rows, or of any number of rows if all are equal; see the module's docstring."""
 
     __slots__ = ("codes", "data", "kind", "kinds", "reals")
 
@@ -61,7 +60,7 @@ class Vector:
         return Vector(MIXED, kinds=kinds, codes=self.codes[rows], reals=reals)
 
     def kind_array(self, n: int) -> Array:
-        """Return each row's kind, as a read-only view where all are alike."""
+        """Return each row's kind; a read-only view if all are equal."""
         if self.kind == MIXED:
             assert self.kinds is not None
             return self.kinds
@@ -100,7 +99,7 @@ def pieces(vectors: Sequence[Vector], n: int) -> Iterator[tuple[Rows | None, lis
 
 
 def merge(n: int, parts: Iterable[tuple[Rows | None, Vector]]) -> Vector:
-    """Put values of disjoint sets of rows, together all of them, into one vector."""
+    """Merge the values of disjoint sets of rows, which together are all rows, into one vector."""
     parts = list(parts)
     if len(parts) == 1:
         rows, only = parts[0]
@@ -140,6 +139,6 @@ def _merge_uniform(n: int, kind: int, parts: list[tuple[Rows | None, Vector]]) -
 def by_kinds(kernel: Callable[..., Vector], vectors: Sequence[Vector], n: int) -> Vector:
     """Apply *kernel*, which takes uniform vectors, to rows of every combination of kinds.
 
-    The kernel gets the vectors; what it returns must hold one value or as many as its longest argument.
+    The kernel gets the vectors; its result must hold one value or as many as its longest argument.
     """
     return merge(n, ((rows, kernel(*parts)) for rows, parts in pieces(vectors, n)))

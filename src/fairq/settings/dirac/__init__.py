@@ -1,1 +1,1 @@
-"""DIRAC's configuration language, and what of it the settings take over."""
+"""DIRAC's configuration language, and its translation into settings."""

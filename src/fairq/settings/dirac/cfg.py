@@ -13,33 +13,33 @@ _BRACE = re.compile(r"[{}]")
 
 @dataclass(slots=True)
 class Option:
-    """One option: its *value* as written, without quotes around it, and *where* it stands."""
+    """One option: its *value* as written, without the quotes around it, and its place *where*."""
 
     value: str
     where: str
 
     def items(self) -> list[str]:
-        """Return the value as a list, split at commas, blank items dropped."""
+        """Return the value as a list, split at commas, without blank items."""
         return [item.strip() for item in self.value.split(",") if item.strip()]
 
 
 @dataclass(slots=True)
 class Section:
-    """One section: its options and inner sections in file order, and *where* it begins."""
+    """One section: its options and inner sections in file order, and the place *where* it begins."""
 
     where: str
     options: dict[str, Option] = field(default_factory=dict)
     sections: dict[str, Section] = field(default_factory=dict)
 
     def merge(self, other: Section) -> None:
-        """Take over what *other* says, over what stands here."""
+        """Merge *other* into this section; the options of *other* win."""
         self.options.update(other.options)
         for name, section in other.sections.items():
             self.sections.setdefault(name, Section(section.where)).merge(section)
 
 
 def is_cfg(text: str) -> bool:
-    """Say whether *text* is a DIRAC configuration: it has sections in braces, which HTCondor's has not."""
+    """Return whether *text* is a DIRAC configuration: it has sections in braces, unlike HTCondor's."""
     former = ""
     for line in text.splitlines():
         words = line.strip()
@@ -54,9 +54,9 @@ def is_cfg(text: str) -> bool:
 
 
 def parse_cfg(text: str, file: str) -> Section:
-    """Return the root section of the configuration *text* of *file*; a section that stands there twice is one.
+    """Return the root section of the configuration *text* of *file*; repeated sections are merged.
 
-    Raises DiracConfigError naming file and line.
+    Raises DiracConfigError, which names file and line.
     """
     parser = _Parser(file)
     for number, line in enumerate(text.splitlines(), 1):
@@ -66,7 +66,7 @@ def parse_cfg(text: str, file: str) -> Section:
 
 
 class _Parser:
-    """Takes in line after line; what is *pending* is a word that must become a section's name."""
+    """Reads line after line; a *pending* word must become the name of a section."""
 
     def __init__(self, file: str) -> None:
         self._root = Section(file)
@@ -74,7 +74,7 @@ class _Parser:
         self._pending, self._pending_where = "", file
 
     def take(self, rest: str, where: str) -> None:
-        """Take in the line *rest*, option by option and brace by brace."""
+        """Read the line *rest*, option by option and brace by brace."""
         while rest:
             option = None if self._pending else _OPTION.fullmatch(rest)
             if option is not None:
@@ -94,7 +94,7 @@ class _Parser:
                 self._end(where)
 
     def finish(self) -> Section:
-        """Return the root; everything must be closed."""
+        """Return the root; all sections must be closed."""
         self._expect_nothing()
         if len(self._open) > 1:
             raise DiracConfigError(where=self._open[-1].where, problem="the } that closes this section is missing")
@@ -114,7 +114,7 @@ class _Parser:
         self._open.pop()
 
     def _option(self, option: re.Match[str], where: str) -> str:
-        """Store an option in the innermost section; return what stands behind it on the line."""
+        """Store an option in the innermost section; return the rest of the line."""
         name, operator, value = option.groups()
         if not name.strip():
             raise DiracConfigError(where=where, problem="there is no option name before the =")
@@ -133,7 +133,7 @@ class _Parser:
 
 
 def _value(text: str) -> tuple[str, str]:
-    """Return the value that *text* begins with, and what closes sections behind it on the same line."""
+    """Return the value at the start of *text*, and the closing braces after it on the same line."""
     closing = re.search(r"\s*[}\s]*\}$", text)
     rest = ""
     if closing is not None and text.count("{") < text.count("}"):

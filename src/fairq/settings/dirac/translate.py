@@ -17,22 +17,22 @@ _SCHEDULING = {
     "CheckJobLimits": "check_job_limits",
     "CheckMatchingDelay": "check_matching_delay",
 }
-"""Options of JobScheduling, and the settings that they are."""
+"""Settings by the options of JobScheduling."""
 
 _DESCRIPTION = {"DefaultPriority": "default_priority", "DefaultCPUTime": "default_cpu_time"}
 _SHARING = frozenset({"JobSharing", "JOB_SHARING"})
-"""The property of groups whose task queues share the priority: DIRAC's spelling, and that of the schema of 2009."""
+"""The property of groups whose task queues share the priority: DIRAC's spelling, and the one in the schema of 2009."""
 
 _YES = ("y", "yes", "true", "1")
 _DEFAULTS = "Defaults"
 
 
 def translate(root: Section) -> Imported:
-    """Return what the configuration *root* says about task queues and shares, under the rules dirac.
+    """Return the settings for task queues and shares from the configuration *root*, under the rules dirac.
 
-    Read are JobScheduling (with ShareCorrections, RunningLimit and MatchingDelay) and JobDescription of
-    /Operations, whichever virtual organisation and setup they are for, the groups of /Registry, and a
-    ShareCorrections section that stands alone, as the schema of 2009 has it.
+    The settings come from these sections: JobScheduling (with ShareCorrections, RunningLimit and MatchingDelay)
+    and JobDescription in /Operations, for any virtual organisation and setup; the groups of /Registry; and a
+    ShareCorrections section outside JobScheduling, as in the schema of 2009.
     """
     return _Translation(root).run()
 
@@ -47,7 +47,7 @@ class _Translation:
 
     def run(self) -> Imported:
         alone = False
-        # What a virtual organisation says goes before what is for everybody.
+        # Options of a virtual organisation take precedence over the defaults.
         for path, section in sorted(_walk(self._root, ()), key=lambda found: _DEFAULTS in found[0]):
             name = path[-1]
             if name == "JobScheduling":
@@ -64,7 +64,7 @@ class _Translation:
                 self._block(path, section)
                 alone = True
         if alone:
-            # Whoever hands over the block alone wants it at work: in DIRAC that option stands elsewhere.
+            # A ShareCorrections block alone enables the correction: in DIRAC the enabling option is in another section.
             self._shares.setdefault("enable_shares_correction", True)
         self._result.not_taken += self._left((), self._root)
         return self._result
@@ -146,7 +146,7 @@ class _Translation:
         self._result.not_taken.append(NotTaken(option.where, name, why))
 
     def _left(self, path: tuple[str, ...], section: Section) -> Iterator[NotTaken]:
-        """Tell the outermost sections of which nothing was read."""
+        """Yield the outermost sections that were not read at all."""
         for name, inner in section.sections.items():
             at = (*path, name)
             if id(inner) in self._used:
@@ -164,7 +164,7 @@ def _walk(section: Section, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
 
 
 def _plain(text: str) -> Any:
-    """Return the number that *text* is, else *text*."""
+    """Return *text* as a number if it is one, else *text*."""
     for read in (read_integer, read_real):
         try:
             return read(text.strip())

@@ -1,1 +1,1 @@
-"""Reading HTCondor's configuration language, and saying in fairq's settings what it says."""
+"""Reading HTCondor's configuration language, and translating it into fairq's settings."""

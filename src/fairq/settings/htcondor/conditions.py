@@ -7,17 +7,17 @@ import re
 from fairq.settings.htcondor.macros import Macros
 
 VERSION = (25, 14, 1)
-"""The HTCondor that fairq answers for in ``if version >= ...``."""
+"""The version of HTCondor that fairq assumes in ``if version >= ...``."""
 
 _WORDS = {"true": True, "yes": True, "t": True, "false": False, "no": False, "f": False}
 _COMPARISONS = {"<": (-1,), "<=": (-1, 0), "=": (0,), "==": (0,), ">=": (0, 1), ">": (1,), "!=": (-1, 1)}
 
 
 def holds(condition: str, macros: Macros, where: str) -> bool | None:
-    """Return whether *condition* is true, None if it is none HTCondor's simple conditions allow.
+    """Return whether *condition* is true; None if it is not one of HTCondor's simple conditions.
 
-    These are a number, a boolean word, ``defined NAME`` and ``version OP NUMBER``, each perhaps after ``!``
-    and with macros expanded first. Source: the manual's "Conditionals in Configuration".
+    The simple conditions are a number, a boolean word, ``defined NAME`` and ``version OP NUMBER``, each optionally
+    after ``!``. Macros are expanded first. Source: the manual's "Conditionals in Configuration".
     """
     text = macros.expand(condition, where).text.strip()
     negated = text.startswith("!")

@@ -1,4 +1,4 @@
-"""Physical lines to logical ones."""
+"""Joining physical lines into logical ones."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that say something, trimmed, each with the number of its first physical line.
+    """Yield the trimmed lines that are neither blank nor comments, each with the number of its first physical line.
 
-    A backslash at the end continues a line, but not a comment. A comment among continued lines is left out;
-    it ends them unless it ends with a backslash, too. Source: HTCondor's ``getline_implementation``.
+    A backslash at the end continues a line, but not a comment. A comment among continued lines is left out; it ends
+    the logical line unless it also ends with a backslash. Source: HTCondor's ``getline_implementation``.
     """
     first: int | None = None
     parts: list[str] = []

@@ -27,14 +27,14 @@ _DEFAULTS = {
     "STATETIMER": "(time() - EnteredCurrentState)",
     "ACTIVITYTIMER": "(time() - EnteredCurrentActivity)",
 }
-"""What HTCondor itself defines, as far as negotiation policies refer to it."""
+"""The definitions of HTCondor itself to which negotiation policies refer."""
 
 
 @dataclass(slots=True)
 class Assignment:
     """One definition: the *name* as written, the unexpanded *value*, *where* as ``file:line``.
 
-    *used* is set once something was made of it.
+    *used*: a setting or another macro has used it.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Expansion:
 
 
 class Macros:
-    """The definitions in force, by name in any case.
+    """The definitions in force; names ignore case.
 
     Args:
         environ: the environment, for ``$ENV(NAME)``.
@@ -64,14 +64,14 @@ class Macros:
         self._known: dict[tuple[str, str], Expansion] = {}
 
     def find(self, name: str, prefix: str = "") -> Assignment | None:
-        """Return the definition of *name*; one for the daemon *prefix* alone (``NEGOTIATOR``) comes first."""
+        """Return the definition of *name*; one for the daemon *prefix* only (``NEGOTIATOR``) comes first."""
         own = self.assigned.get(f"{prefix}.{name}".upper()) if prefix else None
         return own or self.assigned.get(name.upper())
 
     def assign(self, name: str, value: str, where: str) -> Assignment | None:
-        """Define *name*, with references to itself replaced at once; return a definition that this undoes.
+        """Define *name*, with references to itself replaced at once; return the definition that it overrides.
 
-        Raises HTCondorConfigError if that makes a text of more than LONGEST_VALUE letters.
+        Raises HTCondorConfigError if the value gets longer than LONGEST_VALUE characters.
         """
         former = self.assigned.get(name.upper())
         text = self._with_former(name, value)
@@ -82,14 +82,14 @@ class Macros:
         return former if text == value else None
 
     def value(self, assignment: Assignment, prefix: str = "") -> Expansion:
-        """Return the expanded value of *assignment*, as the daemon *prefix* sees it, and count it as used."""
+        """Return the expanded value of *assignment* for the daemon *prefix*, and mark it as used."""
         assignment.used = True
         return self.expand(assignment.value, assignment.where, prefix, (assignment.name.upper(),))
 
     def expand(self, text: str, where: str, prefix: str = "", within: tuple[str, ...] = ()) -> Expansion:
-        """Return *text*, standing at *where*, with ``$(NAME)``, ``$(NAME:default)`` and ``$ENV`` replaced.
+        """Return *text*, from the place *where*, with ``$(NAME)``, ``$(NAME:default)`` and ``$ENV`` replaced.
 
-        Raises HTCondorConfigError if a macro refers to itself (*within*: those being expanded).
+        *within* are the macros whose expansion is under way. Raises HTCondorConfigError if a macro refers to itself.
         """
         try:
             return self._expand(text, prefix, within)
@@ -117,7 +117,7 @@ class Macros:
         return Expansion("".join([*parts, text[rest:]]), list(blanks))
 
     def _resolve(self, function: str, body: str, prefix: str, within: tuple[str, ...]) -> Expansion | None:
-        """Return what one reference stands for, None if it is none after all."""
+        """Return the value of one reference; None if *body* is not a valid name."""
         name, colon, default = body.partition(":")
         if function == "ENV":
             fallback = self._expand(default, prefix, within).text if colon else "UNDEFINED"
@@ -147,7 +147,7 @@ class Macros:
         return self._known[own, prefix]
 
     def _with_former(self, name: str, value: str) -> str:
-        """Return *value* with references to *name* replaced by what it has been so far, unexpanded."""
+        """Return *value* with references to *name* replaced by its former value, unexpanded."""
         former = self.assigned.get(name.upper())
         text = former.value if former else _DEFAULTS.get(name.upper(), "")
         parts: list[str] = []
@@ -159,7 +159,7 @@ class Macros:
             rest = end
             length += len(parts[-1])
             if length > LONGEST_VALUE:
-                break  # whoever asked refuses it
+                break  # the caller refuses it
         return "".join([*parts, value[rest:]])
 
 
@@ -178,7 +178,7 @@ class _Reference(NamedTuple):
 
 
 def _references(text: str) -> Iterator[_Reference]:
-    """Yield each reference, outer ones only; ``$$(...)`` is none."""
+    """Yield each outermost reference; ``$$(...)`` is not a reference."""
     if "$" not in text:
         return
     closing: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Reading configuration files: assignments, conditional blocks, and what fairq leaves to people."""
+"""Reading configuration files: assignments, conditional blocks, and the lines that fairq does not import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairq.settings.htcondor.lines import logical_lines
 from fairq.settings.htcondor.macros import NAME, Macros
 
 DEEPEST = 63
-"""Levels of ``if`` blocks that HTCondor reads, too."""
+"""Most levels of ``if`` blocks, the same as in HTCondor."""
 
 _KEYWORD = re.compile(r"@?(use|include|error|warning)\b([^=:]*):(.*)", re.IGNORECASE | re.DOTALL)
 _CONDITIONAL = re.compile(r":?(if|elif|else|endif)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
@@ -21,7 +21,7 @@ _ASSIGNMENT = re.compile(r"([^\s=:]+)\s*(@=|\+[,;|&*]{0,2}=|=|:)\s*(.*)", re.DOT
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """A line of the configuration that the settings do not hold: *where* it is, what it is about, *why*."""
+    """A line of the configuration that is not imported: its place *where*, the *name* in it, and the reason *why*."""
 
     where: str
     name: str
@@ -30,7 +30,7 @@ class NotTaken:
 
 @dataclass(slots=True)
 class _Block:
-    """An open ``if``: whether its present part counts, one part did already, ``else`` was seen."""
+    """An open ``if``: whether its current part is active, whether one already was, whether ``else`` was seen."""
 
     where: str
     active: bool
@@ -39,7 +39,7 @@ class _Block:
 
 
 class Reader:
-    """Takes in files in their order, as HTCondor does, into one set of macros.
+    """Reads files in their order, as HTCondor does, into one set of macros.
 
     Args:
         environ: the environment, for ``$ENV(NAME)``.
@@ -51,7 +51,7 @@ class Reader:
         self._blocks: list[_Block] = []
 
     def read(self, text: str, file: str) -> None:
-        """Take in the configuration *text*; *file* names it. Raises HTCondorConfigError."""
+        """Read the configuration *text* of *file*. Raises HTCondorConfigError."""
         lines = ((f"{file}:{number}", line) for number, line in logical_lines(text))
         for where, line in lines:
             if conditional := _CONDITIONAL.fullmatch(line):
@@ -68,7 +68,7 @@ class Reader:
             return
         found = _ASSIGNMENT.fullmatch(line)
         if found is None:
-            if line.startswith("["):  # HTCondor takes such lines for comments
+            if line.startswith("["):  # HTCondor treats these lines as comments
                 return
             raise HTCondorConfigError(where=where, problem=f"this is not NAME = value: {line[:60]!r}")
         written, operator, value = found.groups()

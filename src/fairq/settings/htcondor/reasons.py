@@ -1,4 +1,4 @@
-"""Why a macro has no place among the settings."""
+"""The reasons why a macro is not imported."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DAEMONS = frozenset(
 
 
 def reason(name: str) -> str:
-    """Return why the macro *name*, which nothing was made of, is not taken over."""
+    """Return the reason why the unused macro *name* is not imported."""
     prefix, _, bare = name.upper().rpartition(".")
     if prefix in _DAEMONS and bare in BY_MACRO:
         return f"it applies to the {prefix.lower()} only"
@@ -68,7 +68,7 @@ _OF_NEGOTIATION = re.compile(
 
 
 def concerns_negotiation(name: str, why: str) -> bool:
-    """Say whether it matters to negotiation, accounting or quotas that the macro *name* is not taken over, by *why*."""
+    """Return whether negotiation, accounting or quotas may differ without *name*, not imported for the reason *why*."""
     if why.startswith("no daemon"):
         return False
     return why != _UNKNOWN or _OF_NEGOTIATION.fullmatch(name) is not None

@@ -20,7 +20,7 @@ from fairq.settings.values import BadValueError, from_toml, may_be_unset, read_i
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
-    """The ClassAd language, as far as the import needs it; both raise BadValueError for what is none.
+    """The functions of the ClassAd language that the import needs; both raise BadValueError for an invalid expression.
 
     Args:
         check: takes the text of an expression.
@@ -43,7 +43,7 @@ _RANKS = ("negotiator_pre_job_rank", "negotiator_post_job_rank", "preemption_ran
 GROUP_MACRO = re.compile(
     r"(?:NEGOTIATOR\.)?GROUP_(?:QUOTA_DYNAMIC|QUOTA|PRIO_FACTOR|ACCEPT_SURPLUS|AUTOREGROUP)_(.+)", re.IGNORECASE
 )
-"""The macros of one group, which is named at their end."""
+"""The macros of one group; the group's name is at their end."""
 
 _LIMIT_MACRO = re.compile(
     r"(?:NEGOTIATOR\.)?(?:(?P<name>.+)_LIMIT|CONCURRENCY_LIMIT_(?P<default>DEFAULT(?:_.+)?))", re.IGNORECASE
@@ -52,14 +52,14 @@ _LIMIT_MACRO = re.compile(
 
 @dataclass(slots=True)
 class Imported:
-    """What became of a configuration.
+    """The result of an import.
 
     Args:
         document: the settings as a TOML document.
-        taken: from how many lines they came.
-        known: how many of the macros HTCondor has, taken or not.
-        not_taken: the lines that are no part of it.
-        without_effect: lines taken over that change nothing, and why.
+        taken: number of macros imported.
+        known: number of macros that HTCondor knows, imported or not.
+        not_taken: the lines that are not imported, with the reasons.
+        without_effect: imported lines that change nothing, with the reasons.
     """
 
     document: dict[str, Any]
@@ -70,9 +70,9 @@ class Imported:
 
 
 def translate(reader: Reader, expressions: Expressions) -> Imported:
-    """Return the settings that the macros *reader* has read in stand for.
+    """Return the settings for the macros that *reader* has read.
 
-    Raises SettingValueError for a value HTCondor would refuse: junk, or a number out of its range.
+    Raises SettingValueError for a value that HTCondor would refuse: an unreadable one, or a number out of range.
     """
     return _Translation(reader, expressions).run()
 
@@ -111,7 +111,7 @@ class _Translation:
         )
 
     def _first(self, key: Key) -> tuple[Assignment, str] | None:
-        """Return the definition that counts for *key*; the others that would do are reported."""
+        """Return the definition in force for *key*; report the other definitions for it."""
         found: tuple[Assignment, str] | None = None
         for macro in key.macros:
             for prefix in (*_PREFIXES[key.section], ""):
@@ -125,7 +125,7 @@ class _Translation:
         return found
 
     def _read(self, key: Key, assignment: Assignment, prefix: str = "NEGOTIATOR") -> tuple[Any] | None:
-        """Return the value of *assignment* for *key* as TOML, in a tuple, or None if it is not taken over."""
+        """Return the value of *assignment* for *key* as TOML, in a tuple; None if it is not imported."""
         expansion = self._macros.value(assignment, prefix)
         if expansion.blanks:
             references = ", ".join(dict.fromkeys(expansion.blanks))
@@ -240,7 +240,7 @@ class _Translation:
         return table
 
     def _leftovers(self, groups: Mapping[str, Any]) -> None:
-        """Report every definition that nothing was made of."""
+        """Report every unused definition."""
         known = {name.lower() for name in groups}
         for assignment in self._macros.assigned.values():
             if assignment.used:

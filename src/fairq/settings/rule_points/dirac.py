@@ -1,4 +1,4 @@
-"""The rule points of DIRAC's scheme: where the priority schema of 2009 and today's DIRAC part (docs/dirac.md).
+"""The rule points of DIRAC's scheme: the priority schema of 2009 and today's DIRAC differ there (docs/dirac.md).
 
 Each is the setting ``shares.NAME``; all but `CORRECTIONS_STARTED` are fields of the engine's `Rules`. The schema is
 the page *DIRAC Priority schema*, revision 3 of 2009-09-07; functions are those of DIRAC 9.1.
@@ -11,7 +11,7 @@ from typing import Any
 from fairq.settings.key import Difference, Key, Type, rule_point
 
 CORRECTIONS_STARTED = "enable_shares_correction"
-"""The point that is an option of DIRAC's configuration and no field of the engine's rules."""
+"""The point that is an option of DIRAC's configuration, not a field of the engine's rules."""
 
 _SCHEMA = "DIRAC Priority schema"
 _SCENARIO = f"{_SCHEMA}, Scenario"
@@ -30,7 +30,7 @@ def _point(
     program: tuple[str, str],
     **details: Any,
 ) -> Key:
-    """Return a point; *schema* is what the schema says and where, *program* what DIRAC does and in which function."""
+    """Return a point; *schema* is the schema's statement and its place, *program* DIRAC's action and function."""
     return rule_point("shares", name, kind, documented, dirac, text, Difference(*schema, *program), **details)
 
 

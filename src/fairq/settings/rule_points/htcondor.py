@@ -1,6 +1,6 @@
 """The rule points of HTCondor's scheme: where its manuals and today's negotiator differ.
 
-Manuals are those of HTCondor 8, and of Condor 7 and 6.8 where these say more; functions are those of HTCondor 25.
+Manuals are those of HTCondor 8, and of Condor 7 and 6.8 if these say more; functions are those of HTCondor 25.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rule points: which queues a task begins with, and filters by the state of a queue and its links."""
+"""Rule points: the initial candidate queues of a task, and filters by the state of a queue and its links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule points: filters by what a production job needs of a slot."""
+"""Rule points: filters by the requirements of a production job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a rule point of the brokerage is written down."""
+"""The definition of a rule point of the brokerage."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _KINDS: dict[type, Type] = {bool: "boolean", float: "real", str: "choice"}
 
 
 def point(name: str, documented: Any, panda: Any, text: str, difference: Difference, **details: Any) -> Key:
-    """Return the rule point ``broker.NAME``; what kind of value it has is seen from *documented*."""
+    """Return the rule point ``broker.NAME``; the type of *documented* is the type of its value."""
     return rule_point("broker", name, _KINDS[type(documented)], documented, panda, text, difference, **details)
