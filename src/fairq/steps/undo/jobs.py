@@ -24,7 +24,7 @@ def kept_jobs(state: State, found: Sequence[JobRange]) -> dict[str, Any]:
 
 
 def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Problem:
-    """Undo the submission of a cluster of *submitted* jobs, unless a job has run or was changed."""
+    """Undo the submission of a cluster of *submitted* jobs, unless a job runs, has run or has left the queue."""
     cluster = data["cluster"]
     found = jobs.select(state, cluster=cluster, schedd="")
     if sum(map(len, found)) != submitted:

@@ -49,7 +49,7 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
         if before is None:
             continue
         if record is None:
-            # Without a later use, the priority consists only of the undecayed part of the edit.
+            # A deleted record was not used since: its priority is the undecayed part of the former one.
             after = AccountingRecord(name, is_group=before.is_group, priority=0.0)
             record = replace(after)
         elif after is None:

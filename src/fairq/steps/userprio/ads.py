@@ -49,7 +49,7 @@ def accounting_ads(
 
     ``Priority`` is the effective priority and ``RealPriority`` the real one, as of *last_update* (seconds
     since 1970). *quotas* has the quota attributes by group, in the order of the tree; a group without a record
-    also gets an ad. Submitters named in *order* come first, in that order.
+    also gets an ad. Submitters named in *order* come before other submitters, in that order.
     """
     records = list(records)
     if quotas is not NO_GROUPS:

@@ -49,7 +49,7 @@ _SLOTS_OF_SMALLEST = 3
 class Entry:
     """One submitter, before and after.
 
-    Each share is the long-run share of the pie if all have endless jobs: current, wanted, and simulated. *asks* is the
+    Each share is the long-run share of the pie if all have endless jobs: before, after, and as simulated. *asks* is the
     slot weight that its jobs would use now. *leased* tells whether its factor is a lease. *ceiling* is -1 if none.
     """
 
