@@ -45,7 +45,7 @@ def become_job(spec: dict[str, Any], group: str | None, report: int) -> NoReturn
         os.mkdir(f"{spec['run_directory']}/{record.SCRATCH}", 0o700)  # noqa: PTH102
         step = "log"
         if spec["log"]:
-            # Before the program runs: without its log, a job would be invisible to whoever waits for its events.
+            # Before the program runs: without its log, a process that waits for the job's events would wait forever.
             os.close(_opened(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         step = "directory"
         os.chdir(spec["directory"])

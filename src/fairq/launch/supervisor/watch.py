@@ -118,7 +118,7 @@ class Supervisor:
         return json.loads(text) if text else None
 
     def _watch(self) -> None:
-        """Wait until the job's first process has ended, for whatever reason."""
+        """Wait until the job's first process has ended, or until the job must be killed."""
         memory = self.spec["memory"] if self.group is None or not cgroup.limits_memory(self.group) else None
         limits = [
             (self.began + seconds, reason)

@@ -234,7 +234,7 @@ class _Collection:
         return found[0] if found else None
 
     def _apply(self, launch: Launch, what: Outcome, job: JobRange, ad: Ad, former: Sequence[Launch]) -> None:
-        """Set the job's new status; record its history and its events."""
+        """Set the job's new status; collect its history entry and record its events."""
         state, procs = self._state, [jobs.Procs(*launch.key, launch.proc)]
         end = launch.end_time or self._clock.now
         body = usage(launch, ad, former, self._clock.now)

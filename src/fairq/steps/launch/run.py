@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _SOON = 0.3
-"""Seconds within which the starts of runs need not be recorded, because the next turn records them."""
+"""Seconds to wait for a turn that records the starts of runs; without one, they are then recorded separately."""
 
 _TOGETHER = 0.01
 """Seconds between an end and the turn, so that runs that end together need only one turn."""

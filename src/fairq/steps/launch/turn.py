@@ -64,7 +64,7 @@ def turn(
     """
     with kept_open(), opened(path, settings) as own, cycle_lock(path):
         result = _decided(path, settings, actor, launchers or own, match, explain, doing)
-        # A turn that only collects notifies the users at once.
+        # Without a cycle, `collect` has already notified the users.
         untold = list(result.ended) if match else []
         if result.launching:
             used = launchers or own
