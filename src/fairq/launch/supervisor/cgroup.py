@@ -136,7 +136,7 @@ def remove(group: str) -> None:
 
 
 def killed_for_memory(group: str) -> bool:
-    """Tell whether the kernel killed *group* for exceeding its memory limit."""
+    """Tell whether the kernel's OOM killer ended processes of *group*."""
     words = _read(f"{group}/memory.events").split()
     return any(name.startswith("oom") and count != "0" for name, count in zip(words[::2], words[1::2], strict=False)
                if name in ("oom_kill", "oom_group_kill"))  # fmt: skip

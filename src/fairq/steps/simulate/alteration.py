@@ -77,7 +77,7 @@ class Alteration:
             accountant.record(found[0]).priority_factor = factor
 
     def _kept(self, pool: LoadedPool) -> list[int]:
-        """The rows of the slots that stay, without removed slots and their dynamic slots."""
+        """The rows of the slots that stay; dynamic slots of removed slots are removed, too."""
         gone: set[int] = set()
         for name in self.without:
             rows = {
