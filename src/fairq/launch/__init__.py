@@ -1,5 +1,5 @@
-"""What runs jobs: launchers, one module each, behind the small interface of `fairq.launch.interface`.
+"""Launchers, which run jobs: one module each, behind the interface in `fairq.launch.interface`.
 
-A launcher knows runs and processes; it knows nothing of the state, the queue or the engine. It is found by the entry
-point ``fairq.launchers``. Nothing is imported here: the supervisors of jobs start from this package.
+A launcher knows runs and processes; it does not know the state, the queue or the engine. The entry point
+``fairq.launchers`` registers launchers. This module imports nothing: the supervisors of jobs import this package.
 """

@@ -1,4 +1,4 @@
-"""Which launchers there are: those of the entry point ``fairq.launchers``, by name."""
+"""Find launchers by name: ``local`` and those of the entry point ``fairq.launchers``."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from fairq.launch.interface import Launcher
 
 NONE = "none"
-"""The name that means: nothing is started."""
+"""The launcher name for a pool that starts no jobs."""
 
 _GROUP = "fairq.launchers"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a launcher may be told: *cgroup* (a directory, auto, none), and bytes of output that it keeps of a job."""
+    """Options of a launcher: *cgroup* (a directory, auto or none) and the bytes of output that it keeps per job."""
 
     cgroup: str = "auto"
     keep_output: int = 16 * 1024**2
@@ -38,7 +38,7 @@ def _known() -> dict[str, Callable[[Path, Options], Launcher]]:
 
 
 def check(name: str) -> str:
-    """Return *name* if it is that of a launcher, or none; raises UnknownLauncherError."""
+    """Return *name* if it names a launcher or is ``none``; raises UnknownLauncherError otherwise."""
     if name not in (NONE, "local") and name not in _known():
         raise UnknownLauncherError(name=name, known=", ".join([NONE, *sorted(_known())]))
     return name

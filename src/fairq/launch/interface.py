@@ -1,4 +1,4 @@
-"""What a launcher is told and what it answers; the same for every launcher."""
+"""The requests to a launcher and its answers, the same for every launcher."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from fairq.launch.supervisor import record
 JsonObject = dict[str, Any]
 
 AT_ONCE = record.AT_ONCE
-"""The word by which a run is killed without a grace."""
+"""The stop reason that kills a run at once, without grace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A job that is to run: everything about it that a launcher needs.
+    """A job to run, with everything that a launcher needs to know.
 
-    *run* is the unique name of this run: it is started at most once under it. *program* are the words of the command,
-    *output* and *error* absolute paths (None: the launcher keeps the text), *append* those of them that are not
-    truncated, *log* a file that must be writable before the program starts. *memory* is a limit in MB (None: no
-    limit), *execute_seconds* and *job_seconds* end the run, *grace* is the time in seconds between *kill_signal* and
-    SIGKILL. *limits* are resource limits by the names of `resource`. *cores* are those that it may run on (none: all).
+    *run* is the unique name of this run; a launcher starts it at most once. *program* holds the words of the command.
+    *output* and *error* are absolute paths (None: the launcher keeps the text). *append* lists the files that are not
+    truncated. *log* is a file that must be writable before the program starts. *memory* is a limit in MB (None: no
+    limit). *execute_seconds* and *job_seconds* limit the run's time. *grace* is the time in seconds between
+    *kill_signal* and SIGKILL. *limits* are resource limits by their names in `resource`. *cores* are the cores that
+    the run may use (empty: all).
     """
 
     run: str
@@ -48,7 +49,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A run began: the identity of what watches over it (process, its start in ticks since boot, boot id)."""
+    """A run began. Identifies its supervisor by process, start in ticks since boot, and boot id."""
 
     pid: int
     start: int
@@ -58,28 +59,28 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A run did not begin, and nothing of it is there; the reason in words."""
+    """A run did not begin and left nothing behind; gives the reason in words."""
 
     reason: str
 
 
 class Condition(Enum):
-    """How a run is found."""
+    """The condition of a run."""
 
     WAITING = "waiting"
-    """It has not begun; it may be started."""
+    """The run has not begun; it may be started."""
     RUNNING = "running"
     ENDED = "ended"
-    """What is known of its end is in `Look.end`."""
+    """The run has ended; `Look.end` describes its end."""
     LOST = "lost"
-    """It began and is gone, and nobody recorded how it ended; no process of it is left."""
+    """The run began and has no process left, but no end was recorded."""
     STRAY = "stray"
-    """Nobody watches over it any more, and processes of it are still being ended."""
+    """The run has no supervisor, and the launcher is still killing its processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What `Launcher.look` found of one run; *end* as `docs/running.md` describes it."""
+    """The result of `Launcher.look` for one run; `docs/running.md` describes *end*."""
 
     condition: Condition
     started: Started | None = None
@@ -89,44 +90,44 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """What a launcher can run on: the numbers of the *cores* of this machine, none if that is elsewhere."""
+    """The *cores* of this machine that a launcher can use, by number; empty if it runs jobs elsewhere."""
 
     cores: tuple[int, ...]
 
 
 class Launcher(Protocol):
-    """A way to run jobs. Every method may be repeated after a crash at any instant, with the same result."""
+    """A way to run jobs. After a crash at any instant, a repeated call of any method gives the same result."""
 
     def start(self, assignments: Sequence[Assignment]) -> dict[str, Started | Refused]:
-        """Start runs that have not begun; return what came of each by its name.
+        """Start runs that have not begun; return the result of each by its name.
 
-        A run that is missing in the answer may or may not have begun: `look` tells.
+        A run that is missing in the result may or may not have begun; call `look` to find out.
         """
         ...
 
     def look(self, runs: Mapping[str, Started | None]) -> dict[str, Look]:
-        """Return how these runs are found; what is known of how they began helps where its traces are gone."""
+        """Return the condition of these runs; their known `Started` helps if the run's files are lost."""
         ...
 
     def stop(self, runs: Mapping[str, str]) -> None:
-        """End these runs, each for the reason given in one word; `look` tells when they have ended.
+        """End these runs, each for a reason of one word; `look` reports when they have ended.
 
-        One that has not begun never will. The word `AT_ONCE` leaves no grace, also to a run that was given some before.
+        A run that has not begun will never begin. The reason `AT_ONCE` also ends the grace of a run that is stopping.
         """
         ...
 
     def runs(self) -> set[str]:
-        """Return the names of all runs that anything is kept of."""
+        """Return the names of all runs for which the launcher keeps data."""
         ...
 
     def forget(self, runs: Iterable[str]) -> None:
-        """Delete what is kept of runs that have ended."""
+        """Delete the data of runs that have ended."""
         ...
 
     def slots(self) -> Slots:
-        """Return what this launcher can run on."""
+        """Return the cores that this launcher can use."""
         ...
 
     def close(self) -> None:
-        """Give up what this process holds; the runs go on."""
+        """Release the resources of this process; the runs continue."""
         ...

@@ -1,4 +1,4 @@
-"""Runs on this machine, each in a directory of its own, under a supervisor that outlives whoever started it."""
+"""Runs on this machine, each with its own directory and a supervisor that outlives the process that started it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
 
 _PATIENCE = 5.0
-"""Seconds that the next run may take to begin before the others' turn goes on; it may begin afterwards."""
+"""Seconds that `start` waits for the next run to begin; a slower run may still begin later."""
 
 _LEFT: list[subprocess.Popen[bytes]] = []
-"""Warm processes that outlive their launcher: they end when every run has begun, which a hung file system delays."""
+"""Warm processes that outlive their launcher. Each ends once its runs have begun; a hung file system can delay this."""
 
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.launch.supervisor.main import main; main()"
 _SOURCE = Path(__file__).parent.parent.parent
@@ -50,7 +50,7 @@ class Local:
         for assignment in assignments:
             place = self._directory / assignment.run
             kept = {"output": assignment.output or str(place / "out"), "error": assignment.error or str(place / "err")}
-            # What is kept may be cut while the job writes: it must go on at the end.
+            # The supervisor may trim kept output while the job writes: the job must append.
             appended = (*assignment.append, *(path for path in kept.values() if path.startswith(f"{place}/")))
             limits = {"keep_output": self._options.keep_output, "cgroup": base, "append": appended}
             scratch = str(place / record.SCRATCH)
@@ -79,11 +79,11 @@ class Local:
         return answers
 
     def look(self, runs: Mapping[str, Started | None]) -> dict[str, Look]:
-        """Return how runs are found; what is left of those that nobody watches over any more is ended."""
+        """Return the condition of runs; kill the remaining processes of runs without a supervisor."""
         return {run: self._look(run, known) for run, known in runs.items()}
 
     def stop(self, runs: Mapping[str, str]) -> None:
-        """End runs; those that have not begun never will."""
+        """End runs; a run that has not begun will never begin."""
         for run, word in runs.items():
             place = self._directory / run
             with suppress(OSError):
@@ -108,11 +108,11 @@ class Local:
             shutil.rmtree(self._directory / run, ignore_errors=True)
 
     def slots(self) -> Slots:
-        """Return the cores of this process's affinity."""
+        """Return the cores in this process's CPU affinity."""
         return Slots(tuple(sorted(os.sched_getaffinity(0))))
 
     def close(self) -> None:
-        """Let the warm process end; the supervisors live on."""
+        """Let the warm process end; the supervisors continue."""
         warm, self._warm = self._warm, None
         if warm is not None:
             for stream in (warm.stdin, warm.stdout):
@@ -141,7 +141,7 @@ class Local:
         is_running = record.read_end(directory) is None and record.is_locked(directory)
         if is_running:
             return Look(Condition.RUNNING, started)
-        # Read once more: it may have ended between the two looks.
+        # Read the end again: the run may have ended after the first read.
         if (end := record.read_end(directory)) is not None:
             return Look(Condition.ENDED, started, end)
         if begun is None and not record.exists(directory, "begun"):
@@ -152,7 +152,7 @@ class Local:
         return self._ended_strays(run, started, record.read(directory, "job"), group)
 
     def _look_without(self, run: str, known: Started | None) -> Look:
-        """Look at a run of which there is no trace on the disk."""
+        """Return the condition of a run that has no files on disk."""
         if known is not None:
             if known.boot != self._boot:
                 return Look(Condition.LOST, known, detail="the machine was rebooted")
@@ -175,14 +175,14 @@ class Local:
         if not record.is_locked(directory):
             lock = record.lock(directory)
             if lock is not None:
-                # Nobody has begun it, or whoever did is gone: now nobody will.
+                # The run has not begun, or its supervisor is gone: prevent any later begin.
                 record.begin(directory, {"cancelled": True})
                 os.close(lock)
                 return
         begun = record.read(directory, "begun")
         if begun and begun.get("boot") == self._boot:
             processes.send(begun["pid"], begun["start"], signal.SIGTERM)
-            # A job can stop its own supervisor.
+            # A job can suspend its own supervisor (SIGSTOP).
             processes.send(begun["pid"], begun["start"], signal.SIGCONT)
 
     def _ask(self, line: bytes) -> None:
@@ -195,7 +195,7 @@ class Local:
                 cwd="/",
                 env={"PATH": os.defpath},
                 bufsize=0,
-                # Ctrl-C in the terminal of whoever starts jobs does not end them.
+                # Ctrl-C in the terminal of the command that starts jobs must not end them.
                 start_new_session=True,
             )
             self._heard = b""
@@ -204,7 +204,7 @@ class Local:
             line = line[self._warm.stdin.write(line) or 0 :]
 
     def _answers(self, seconds: float) -> list[bytes] | None:
-        """Return the next lines of the warm process; None if it says no more in time."""
+        """Return the next lines of the warm process; None if none arrive within *seconds* or its output is closed."""
         assert self._warm is not None
         assert self._warm.stdout is not None
         if seconds <= 0 or not select.select([self._warm.stdout], [], [], seconds)[0]:

@@ -1,4 +1,4 @@
-"""Processes as the kernel names them: a number, a start in ticks since boot, and the boot. Standard library only."""
+"""Processes, identified by number, start in ticks since boot, and boot id. Uses the standard library only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 def text_of(path: str) -> bytes:
-    """Return the content of a small file, as the kernel has them; empty if it cannot be read."""
+    """Return the content of a small file, e.g. in /proc; empty if it cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -29,7 +29,7 @@ def text_of(path: str) -> bytes:
 
 @cache
 def boot_id() -> str:
-    """Return the name of this boot of the machine."""
+    """Return the kernel's id of this boot."""
     return text_of(_BOOT).decode("ascii").strip()
 
 
@@ -44,7 +44,7 @@ def stat_of(pid: int) -> tuple[int, int, int, str] | None:
     text = text_of(f"/proc/{pid}/stat")
     if not text:
         return None
-    # The name of the program may hold blanks and brackets.
+    # The program name may contain blanks and parentheses.
     fields = text[text.rfind(b")") + 2 :].split()
     return int(fields[1]), int(fields[3]), int(fields[19]), fields[0].decode("ascii")
 
@@ -61,7 +61,7 @@ def numbers() -> list[int]:
 
 
 def descendants(root: int) -> list[int]:
-    """Return the processes below *root*, those that have ended and are not reaped left out."""
+    """Return the descendants of *root* without zombies."""
     children: dict[int, list[int]] = {}
     for pid in numbers():
         found = stat_of(pid)
@@ -78,7 +78,7 @@ def descendants(root: int) -> list[int]:
 
 
 def send(pid: int, start: int, number: int) -> bool:
-    """Send a signal to the process *pid* that started at *start*; False if it is gone or another one."""
+    """Send a signal to the process *pid* that started at *start*; False if it is gone or *pid* was reused."""
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
@@ -95,7 +95,7 @@ def send(pid: int, start: int, number: int) -> bool:
 
 
 def memory_of(pid: int) -> int:
-    """Return the memory of a process in KB: its share of what it has in common with others counts in part."""
+    """Return the memory of a process in KB; shared memory counts in proportion (PSS)."""
     for line in text_of(f"/proc/{pid}/smaps_rollup").splitlines():
         if line.startswith(b"Pss:"):
             return int(line.split()[1])

@@ -1,4 +1,4 @@
-"""What is left of a run whose supervisor is gone: found by its control group, its session and its environment."""
+"""Processes of a run whose supervisor is gone, found by control group, session and environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairq.launch import processes
 from fairq.launch.supervisor import cgroup
 
 MARKER = "FAIRQ_RUN"
-"""The variable that every process of a run has in its environment, unless it cleared it."""
+"""The environment variable that marks every process of a run, unless the process cleared it."""
 
 _ROUNDS = 50
 _FIRST_WAIT = 0.001
@@ -20,9 +20,9 @@ _LONGEST_WAIT = 0.05
 
 
 def end_strays(run: str, job: dict[str, int] | None, group: str | None) -> list[int]:
-    """Kill what is left of *run*; return the processes that do not go, as those in uninterruptible sleep.
+    """Kill the remaining processes of *run*; return those that survive, e.g. in uninterruptible sleep.
 
-    *job* is its first process as the supervisor noted it, *group* its control group.
+    *job* is its first process as the supervisor recorded it, *group* its control group.
     """
     wait = _FIRST_WAIT
     left: list[int] = []
@@ -43,12 +43,12 @@ def end_strays(run: str, job: dict[str, int] | None, group: str | None) -> list[
 
 
 def strays(run: str, job: dict[str, int] | None, group: str | None) -> list[int]:
-    """Return the processes of *run* that there are, and whatever they have started."""
+    """Return the existing processes of *run* and their descendants."""
     found = set(cgroup.members(group)) if group is not None else set()
     marker = f"{MARKER}={run}".encode()
     leader = job["pid"] if job else None
     if leader is not None and processes.start_of(leader) not in (None, job and job["start"]):
-        leader = None  # the number was given to another process
+        leader = None  # the pid was reused
     for pid in processes.numbers():
         about = processes.stat_of(pid)
         if about is None or about[3] == "Z" or pid == os.getpid():

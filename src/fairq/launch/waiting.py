@@ -1,4 +1,4 @@
-"""Wait without being busy until processes end or a file changes."""
+"""Wait, without busy waiting, until processes end or a file changes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 from fairq.launch import processes
 
 SLICE = 0.25
-"""Seconds between two looks at the file; the end of a process is noticed at once."""
+"""Seconds between two checks of the file; the end of a process is noticed at once."""
 
 _MOST = 500
-"""Processes that are watched by descriptors; a longer wait for the others ends with the next look."""
+"""Maximum number of processes watched by descriptors; with more, the wait is cut to `_FEW` seconds."""
 
 _FEW = 2.0
 
 
 def stamp(path: Path) -> tuple[int, ...]:
-    """Return what changes of a file with every change of its content."""
+    """Return a stamp of a file (inode, size, mtime) that changes whenever its content changes; empty without a file."""
     try:
         about = path.stat()
     except OSError:
@@ -30,9 +30,9 @@ def stamp(path: Path) -> tuple[int, ...]:
 
 
 def wait(path: Path, former: tuple[int, ...], watched: Collection[tuple[int, int]], seconds: float) -> bool:
-    """Wait until one of the *watched* processes (number, start) has ended or *path* is not as its *former* stamp says.
+    """Wait until one of the *watched* processes (number, start) ends or the stamp of *path* differs from *former*.
 
-    Return whether anything of that came about within *seconds*.
+    Return whether this happened within *seconds*.
     """
     descriptors = []
     try:

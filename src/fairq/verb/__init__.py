@@ -1,6 +1,6 @@
-"""The narrow verb: what a pool of many people does for somebody who asks, under the account that owns the pool.
+"""The narrow verb: makes a change in a shared pool for an asker, under the account that owns the pool.
 
-It reads one bounded document from standard input, knows the asker from sudo, checks who he is and what he may, makes
-the change, and prints one line. Nothing else of the asker reaches it; docs/pool.md says how. No command of fairq leads
-here yet.
+It reads one bounded document from standard input and takes the asker's identity from sudo. It checks the asker's
+rights, makes the change, and prints one line. It takes nothing else from the asker; docs/pool.md gives details. No
+command of fairq uses it yet.
 """

@@ -1,4 +1,4 @@
-"""Who asks: the person whom sudo names. The caller's word counts for nothing."""
+"""The asker: the person whom sudo names. Claims of the caller do not count."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ _CURE = "call it by sudo"
 
 
 def asker(environment: Mapping[str, str]) -> Person:
-    """Return who called sudo, by which alone others come to this account; call it before the environment is cleared.
+    """Return the person who called sudo, the only way for others to use this account.
 
-    sudo sets SUDO_UID itself, over whatever its caller had there. Without sudo the asker is the account itself.
+    Call it before the environment is cleared. sudo overwrites any SUDO_UID that its caller had set. Without sudo, the
+    asker is the account itself.
 
-    Raises SurroundingsError if nobody is proven.
+    Raises SurroundingsError if the identity is not proven.
     """
     given = environment.get("SUDO_UID")
     if given is None:

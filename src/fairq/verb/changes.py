@@ -1,4 +1,4 @@
-"""What can be asked for: each verb checks its arguments anew, and makes the change as any command does."""
+"""The verbs: each one checks its arguments again and makes the change with the steps of the commands."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Pool:
 
 
 def make(pool: Pool, actor: Actor, request: Request) -> Answer:
-    """Make the change that *request* asks for and return what to tell of it.
+    """Make the change that *request* asks for and return the answer.
 
-    Raises RequestError for a verb or an argument that there is not; else what the steps raise.
+    Raises RequestError for an unknown verb or argument, and the errors of the steps.
     """
     verb = _VERBS.get(request.verb)
     if verb is None:
@@ -108,7 +108,7 @@ def _edit(editor: Editor, edit: dict[str, Any]) -> Edited:
 
 
 def _submit(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
-    """Queue jobs as the asker; ads that name the cluster are of no use if another cluster is next by now."""
+    """Queue jobs as the asker; raises RequestError if the ads name another cluster than the next one."""
     from fairq.steps.jobs.submit import queue
     from fairq.verb.submission import submission_of
 
@@ -143,7 +143,7 @@ def _exactly(arguments: dict[str, Any], names: set[str]) -> dict[str, Any]:
 
 
 def _selection(words: Any) -> Selection:
-    """Return the jobs named; null stands for all that the asker may change. Constraints are the asker's to evaluate."""
+    """Return the named jobs; null selects all jobs that the asker may change. The asker evaluates constraints."""
     if words is None:
         return Selection()
     if not isinstance(words, list) or not 0 < len(words) <= _MOST_WORDS:

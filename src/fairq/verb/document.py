@@ -1,4 +1,4 @@
-"""The document that asks for a change: read whole and bounded, then parsed strictly."""
+"""The document that requests a change: read completely within bounds, then parsed strictly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST = 16 << 20
 """Bytes of the largest document."""
 
 PATIENCE = 20.0
-"""Seconds in which all of it has to come."""
+"""Seconds within which the whole document must arrive."""
 
 VERSION = 1
 _DEEPEST = 20
@@ -29,9 +29,9 @@ _LONGEST_TEXT = 4096
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for: *verb* with its *arguments*, which are not checked yet.
+    """A requested change: *verb* with its *arguments*, which are not checked yet.
 
-    *id* is drawn by the asker: the same one again is the same request. *command* and *reason* are for the history.
+    The asker chooses *id* at random; a repeated *id* is the same request. *command* and *reason* go into the history.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Request:
 
 
 def read(descriptor: int) -> bytes:
-    """Return the document that comes over *descriptor*: its length in digits, a line feed, and so many bytes.
+    """Return the document read from *descriptor*: its length in digits, a line feed, and that number of bytes.
 
     Raises RequestError if it is too large, too slow or incomplete.
     """
@@ -72,7 +72,7 @@ def _some(descriptor: int, most: int, until: float) -> bytes:
 
 
 def parse(content: bytes) -> Request:
-    """Return the request that the document is; raises RequestError if it is not exactly one."""
+    """Return the request in the document; raises RequestError unless it is exactly one valid request."""
     try:
         found = json.loads(
             content.decode("utf-8"), object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer,
@@ -99,7 +99,7 @@ def parse(content: bytes) -> Request:
 
 
 def text(value: Any, what: str, pattern: re.Pattern[str] | None = None) -> str:
-    """Return *value* if it is a text that can be stored and shown, and fits *pattern*; raises RequestError."""
+    """Return *value* if it is a storable, printable text and fits *pattern*; otherwise raises RequestError."""
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or (pattern and not pattern.fullmatch(value)):
         raise RequestError(problem=f"{what} is not such a text")
     if any(not (letter.isprintable() or letter in "\n\t") for letter in value):
@@ -108,7 +108,7 @@ def text(value: Any, what: str, pattern: re.Pattern[str] | None = None) -> str:
 
 
 def members(value: Any, what: str) -> dict[str, Any]:
-    """Return *value* if it is an object; raises RequestError."""
+    """Return *value* if it is an object; otherwise raises RequestError."""
     if not isinstance(value, dict):
         raise RequestError(problem=f"{what} is not an object")
     return value

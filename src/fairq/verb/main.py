@@ -19,11 +19,11 @@ from fairq.verb.document import parse, read
 from fairq.verb.surroundings import apart, clear
 
 _LONGEST = 120
-"""Seconds after which the system ends the process, whatever it is doing: nobody can make it stay."""
+"""Seconds after which the system kills the process, so that no caller can make it stay."""
 
 
 def main(state: Path, site: Path) -> int:
-    """Fulfil one request to the pool whose file is *state* and whose settings are *site*; return the exit code.
+    """Carry out one request to the pool in the file *state* with the settings in *site*; return the exit code.
 
     Both paths come from the script, never from the caller. All input is read before the state is opened, and the
     answer is written after it is closed: the caller cannot keep its lock.
@@ -58,7 +58,7 @@ def _serve(state: Path, site: Path, person: Person) -> int:
         answer = make(Pool(state, settings, host_name()), actor, request)
     except FairqError as error:
         return _refuse(error)
-    except Exception as error:  # what went wrong inside is not the caller's to see
+    except Exception as error:  # do not show internal errors to the caller
         return _refuse(FairqError(message=f"internal error: {type(error).__name__}"))
     _write(sys.stdout.fileno(), {"done": answer})
     return 0
@@ -70,7 +70,7 @@ def _refuse(error: FairqError) -> int:
 
 
 def _write(descriptor: int, answer: dict[str, object]) -> None:
-    """Write the answer; a caller who does not read it misses it."""
+    """Write the answer; a caller that does not read it loses it."""
     content = memoryview((json.dumps(answer) + "\n").encode())
     try:
         while content:

@@ -1,4 +1,4 @@
-"""Jobs that the asker's own fairq has made of his submit description, checked attribute by attribute."""
+"""Jobs that the asker's own fairq made from a submit description, checked attribute by attribute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairq.verb.document import members
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _RESERVED = JOB_COLUMNS | {"mytype", "targettype", "schedd", "remotehost", "launch"}
-"""What the queue says itself, in lower case; MyType and TargetType are set here."""
+"""Attributes that an asker may not set, in lower case: those of the queue, and MyType and TargetType, set here."""
 
 _MOST_GROUPS = 100_000
 _MOST_ATTRIBUTES = 500
@@ -25,11 +25,11 @@ _EXPRESSION = ("/Expr(", ")/")
 
 
 def submission_of(arguments: dict[str, Any]) -> Submission:
-    """Return the jobs that *arguments* describe; raises RequestError for the first thing that is wrong.
+    """Return the jobs that *arguments* describe; raises RequestError for the first error.
 
-    ``ads`` are what jobs share. Each of ``groups`` has the numbers of its ``first`` and ``last`` job, the ``ad`` that
-    they share, by its place, ``own`` and ``template`` over it (see `JobGroup`), ``priority``, and ``reason``: why the
-    jobs are held, or null.
+    ``ads`` are the shared ads. Each of ``groups`` has the numbers of its ``first`` and ``last`` job and the place of
+    its shared ``ad``. ``own`` and ``template`` override that ad (see `JobGroup`). ``priority`` is the job priority,
+    and ``reason`` is the hold reason or null.
     """
     ads = [_ad(ad) for ad in _listed(arguments["ads"], "ads")]
     groups: list[JobGroup] = []
@@ -72,7 +72,7 @@ def _ad(value: Any) -> Ad:
 
 
 def _check_spelling(*ads: Ad | None) -> None:
-    """Refuse ads over each other that spell an attribute differently: which one counts must not be a question."""
+    """Refuse overriding ads that spell an attribute differently, because the one that counts would be ambiguous."""
     names = {name for ad in ads for name in ad or {}}
     if len({name.lower() for name in names}) != len(names):
         raise RequestError(problem="an attribute is spelled in two ways")
@@ -89,7 +89,7 @@ def _template(value: Any) -> Ad:
 
 
 def _check(name: str, content: Any) -> None:
-    """Check a value: a number, a truth, a text or an expression in the form of ads; raises RequestError."""
+    """Check a value: a number, a Boolean, a text or an expression in ad syntax; raises RequestError."""
     if content is None or isinstance(content, bool):
         return
     if isinstance(content, int | float):

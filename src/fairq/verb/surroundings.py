@@ -1,4 +1,4 @@
-"""Leave behind what a caller can hand over besides the document: session, signals, limits, directory, environment."""
+"""Drop what a process inherits from the caller besides the document: session, signals, limits, directory, variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IGNORED = (
     signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE,
     signal.SIGXFSZ,
 )  # fmt: skip
-"""A terminal's signals; PIPE and XFSZ come back as errors of the write."""
+"""Signals of a terminal, and PIPE and XFSZ, which become errors of the write if ignored."""
 
 _LEAST = {
     "open files": (resource.RLIMIT_NOFILE, 64),
@@ -26,18 +26,18 @@ _LEAST = {
     "data segment": (resource.RLIMIT_DATA, 4 << 30),
     "stack": (resource.RLIMIT_STACK, 1 << 20),
 }
-"""Least limits under which a change is begun: below them the caller could make it fail at a moment of his choice."""
+"""Minimum resource limits for a change; with lower limits, the caller could make it fail at a chosen moment."""
 
 _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
 
 
 def apart(work: Callable[[], int]) -> int:
-    """Do *work* in a session of its own and return its exit code.
+    """Do *work* in a child process with its own session and return its exit code.
 
-    The caller's terminal can stop or end the process that waits here, and not the one that works.
+    The caller's terminal can stop or end the waiting parent, but not the child.
     """
     for number in signal.valid_signals():
-        with contextlib.suppress(OSError, ValueError):  # those that cannot be set
+        with contextlib.suppress(OSError, ValueError):  # signals that cannot be set
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in _IGNORED:
@@ -55,9 +55,9 @@ def apart(work: Callable[[], int]) -> int:
 
 
 def clear() -> None:
-    """Take nothing of the caller's but standard input and output: no descriptor, variable, directory, mask or group.
+    """Keep only standard input and output of the caller: no other descriptor, variable, directory, umask or group.
 
-    Raises SurroundingsError for what cannot be left behind.
+    Raises SurroundingsError if something cannot be dropped.
     """
     for number in (0, 1, 2):
         try:
@@ -65,7 +65,7 @@ def clear() -> None:
         except OSError:
             raise SurroundingsError(problem=f"descriptor {number} is closed", cure="open it") from None
     for number in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
-        if number > 2:  # one of them is that of the listing, closed by now
+        if number > 2:  # one descriptor belonged to the directory listing and is already closed
             with contextlib.suppress(OSError):
                 os.close(number)
     os.environ.clear()

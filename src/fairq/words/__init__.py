@@ -1,1 +1,1 @@
-"""The sentences that people read, made of what the engine found: the engine returns reasons as data."""
+"""Turn the engine's findings into sentences: the engine returns reasons as data."""

@@ -1,4 +1,4 @@
-"""What a job's owner and an administrator can do, as numbered sentences."""
+"""Advice to a job's owner and to an administrator, as numbered sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMMANDS = {"Cpus": "request_cpus", "Memory": "request_memory", "Disk": "reques
 
 
 def too_large_sentence(found: Sequence[TooLarge]) -> str:
-    """Return that no machine is large enough, with what to do."""
+    """Return the sentence that no machine is large enough, with the cure."""
     parts = []
     for one in found:
         unit, size = _UNITS[one.resource]
@@ -32,7 +32,7 @@ def too_large_sentence(found: Sequence[TooLarge]) -> str:
 
 
 def advice_lines(found: Alternatives) -> list[str]:
-    """Return the alternatives, numbered through."""
+    """Return the alternatives as numbered lines."""
     lines = []
     number = 1
     for who, remedies in (("You can do", found.owners), ("An administrator can do", found.administrators)):

@@ -34,7 +34,7 @@ def change_words(change: Change) -> str:  # noqa: PLR0911 - one per kind
 
 
 def is_owners(change: Change) -> bool:
-    """Say whether the owner of the job can make *change*; others are for an administrator."""
+    """Say whether the job's owner can make *change*; other changes need an administrator."""
     return change.kind in _OWNERS
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a configured group, and why a cycle passed one over, in words."""
+"""Sentences for problems of a configured group, and for the reasons why a cycle skipped a group."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SKIPPED = {
     SkipReason.FLAT_QUOTA_IN_USE: "skipping, at or over quota (usage={used:g})",
     SkipReason.NO_SUBMITTERS: "skipping, no submitters (usage={used:g})",
 }
-"""In the words of the negotiator's log (GroupEntry.cpp, hgq_negotiate_with_all_groups)."""
+"""The wording of the negotiator's log (GroupEntry.cpp, hgq_negotiate_with_all_groups)."""
 
 
 def problem_words(problem: Problem) -> str:
-    """Return what is wrong, without the group's name."""
+    """Return the sentence for *problem*, without the group's name."""
     return f"{_PROBLEMS[problem.kind]}{'; the group is ignored' if problem.ignored else ''}"
 
 
 def skip_words(turn: GroupTurn) -> str | None:
-    """Return why the group got no pie in a turn; None: it got one."""
+    """Return why *turn* skipped the group; None if it got a pie."""
     return None if turn.skipped is None else _SKIPPED[turn.skipped].format_map(turn._asdict())

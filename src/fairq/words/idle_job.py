@@ -1,4 +1,4 @@
-"""The one sentence on top: the deciding reason, and the least change that would let the job run."""
+"""The first sentence of an explanation: the deciding reason, and the least change that would let the job run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def summary(of: Diagnosis, requirements: Sequence[dict[str, Any]], refusals: Seq
 
 
 def remedy(of: Diagnosis, found: Found) -> str:
-    """Return what would let it run, as a sentence."""
+    """Return the change that would let the job run, as a sentence."""
     if of.reason is Reason.EMPTY_POOL:
         return "Add slots with 'fairq slots add'."
     if not found.changes:
@@ -36,7 +36,7 @@ def remedy(of: Diagnosis, found: Found) -> str:
 
 
 def _joined(found: Found) -> str:
-    """The changes after "It would run": one as it is; of several first the owner's, then the administrator's."""
+    """The changes after "It would run": a single change alone, otherwise the owner's before the administrator's."""
     changes = _without_invented_names(found.changes)
     freed = [change.of for change in changes if change.kind is ChangeKind.FREE_SLOT]
     others = [change for change in changes if change.kind is not ChangeKind.FREE_SLOT]
@@ -58,7 +58,7 @@ def _listed(changes: Sequence[Change]) -> str:
 
 
 def _without_invented_names(changes: Sequence[Change]) -> list[Change]:
-    """Return *changes* for people: a slot that was added for the search is the one that it is like."""
+    """Return *changes* for people: name an invented slot of the search by the real slot that it copies."""
     added = {change.to: change.of for change in changes if change.kind is ChangeKind.ADD_SLOT}
     told = []
     for change in changes:
@@ -122,7 +122,7 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
 
 
 def _taken(of: Diagnosis) -> str:
-    """Who got the slots; those that had a holder were preempted, and not free."""
+    """Who got the slots. Preempted slots are counted apart from free ones."""
     taken, preempted = of.lost[LostTo.TAKEN], of.taken_by_preemption
     free = taken - preempted
     if not preempted:
@@ -201,7 +201,7 @@ def _unmet(requirements: Sequence[dict[str, Any]], slots: int) -> str:
 
 
 def _no_value(row: dict[str, Any], slots: int) -> str:
-    """Why a clause has no value to compare."""
+    """Why a clause of the requirements has no value to compare."""
     if row.get("undefined") == slots:
         return f"; no slot has {row['compares']}" if "compares" in row else "; it is undefined for all of them"
     return "; it is an error for all of them" if row.get("error") == slots else ""

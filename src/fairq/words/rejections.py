@@ -1,4 +1,4 @@
-"""Why a request was rejected, in the negotiator's words."""
+"""The reason for a rejected request, in the negotiator's words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fairq.engine.negotiation.decision import Rejection, RejectReason
 
 
 def rejection_words(rejection: Rejection) -> str:
-    """Return the reason as the negotiator gives it, with the names of the concurrency limits."""
+    """Return the reason in the negotiator's wording, with the names of the concurrency limits."""
     if rejection.reason is RejectReason.CONCURRENCY_LIMIT and rejection.limits:
         return f"concurrency limit {', '.join(rejection.limits)} reached"
     return rejection.reason.value

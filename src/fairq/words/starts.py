@@ -1,4 +1,4 @@
-"""When a job will start, in words."""
+"""The forecast start of a job, as a sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairq.quantities import local
 
 
 def start_sentence(start: Mapping[str, Any]) -> str:
-    """Return the place in line and the start of a job as `Forecast.document` has them, with what they assume."""
+    """Return a sentence on a job's place in line and start, as in `Forecast.document`, with their assumptions."""
     if start["start_time"] is None:
         text = f"It does not start before {_moment(start['horizon_time'])}"
     else:

@@ -1,4 +1,4 @@
-"""The sentences on top of what `why` says of submitters, groups, and jobs that are not idle."""
+"""The first sentences of `why` for submitters, groups, and jobs that are not idle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairq.records import Ad, JobRange, JobStatus, Run
 
 
 def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
-    """Return what a job that is not idle does, and what would make it wait no more."""
+    """Return the status of a job that is not idle, and what would end its wait."""
     match job.status:
         case JobStatus.RUNNING:
             slot = ad.get("RemoteHost")
@@ -25,19 +25,19 @@ def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
 
 
 def matched_sentence(name: str, slot: str, preempted: str | None) -> str:
-    """Return that the next cycle would start a job."""
+    """Return the sentence that the next cycle would start a job."""
     instead = "" if preempted is None else f" in place of a job of {preempted}"
     return f"job {name} waits only for the next cycle, which would give it {slot}{instead}."
 
 
 def schedds_sentence(job: str, schedd: str, schedds: Sequence[str]) -> str:
-    """Return whose *job* was explained where several schedds have one of this number; fairq's own has no name."""
+    """Return which schedd's *job* is explained if several have a job of this number; fairq's own schedd has no name."""
     owner = f"schedd {schedd}" if schedd else "fairq's own queue"
     return f"This is the job of {owner}; choose among {', '.join(f'{job}@{name}' for name in schedds)}."
 
 
 def ended_sentence(name: str, run: Run) -> str:
-    """Return how a job that is not in the queue any more ended."""
+    """Return how a job that has left the queue ended."""
     code = "" if run.exit_code is None else f" with exit code {run.exit_code}"
     return f"job {name} is not in the queue any more: its last run, on {run.slot}, ended ({run.how}){code}."
 
@@ -48,7 +48,7 @@ def removed_sentence(name: str, user: str, command: str, time: int) -> str:
 
 
 def pair_sentence(name: str, pair: dict[str, Any]) -> str:
-    """Return what keeps a job and a slot apart in the next cycle."""
+    """Return whether the next cycle would give the slot to the job, and if not, why."""
     slot = pair["slot"]
     if pair["lost_to"] is None:
         return f"the next cycle would give {slot} to job {name}."
@@ -81,7 +81,7 @@ def _value(value: Any) -> str:
 
 
 def submitter_sentence(of: dict[str, Any], pie: float) -> str:
-    """Return what a submitter is entitled to, has, and why the next cycle would give it no more."""
+    """Return a submitter's entitlement and use, and why the next cycle would give it no more."""
     share = f"{100 * of['share']:.1f}% of {'the pie' if of['group'] == '<none>' else of['group']}"
     text = f"{of['submitter']} is entitled to {_weight(of['limit'], pie)} ({share}), has {of['used']:g} in use"
     if not of["idle"]:
@@ -99,7 +99,7 @@ def submitter_sentence(of: dict[str, Any], pie: float) -> str:
 
 
 def group_sentence(of: dict[str, Any], turns: Sequence[dict[str, Any]], members: Sequence[dict[str, Any]]) -> str:
-    """Return a group's quota, use and surplus, and what stops it."""
+    """Return a group's quota, use and surplus, and the limit that stops it."""
     idle = sum(member["idle"] for member in members)
     matched = sum(member["matched"] for member in members)
     surplus = f" and gets {of['surplus']:g} of surplus" if of["surplus"] else ""

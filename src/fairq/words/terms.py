@@ -1,4 +1,4 @@
-"""What a pilot offers and what a task queue asks for, in words."""
+"""Sentences for the offer of a pilot and the request of a task queue."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fairq.engine.shares.conditions import Terms
 
 
 def terms_words(terms: Terms) -> str:
-    """Return what one side says as one text."""
+    """Return the terms of one side as one text."""
     listed = ", ".join(terms.values) or "none"
     if terms.groups:
         return f"{listed} in {', '.join(terms.groups)}"

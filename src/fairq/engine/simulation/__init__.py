@@ -1,1 +1,1 @@
-"""Many negotiation cycles on a clock of their own, over data in memory (DESIGN: looking ahead and back)."""
+"""Many negotiation cycles on a simulated clock, over data in memory (DESIGN: looking ahead and back)."""

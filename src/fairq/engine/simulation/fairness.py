@@ -1,4 +1,4 @@
-"""Delivered against entitled shares over time, while there is demand."""
+"""Delivered and entitled shares over time, measured while there is demand."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ HOUR = 3600.0
 
 
 class Party(NamedTuple):
-    """Who has a claim to a share: a user, and the accounting *group* whose pie it is in (empty: one pie for all)."""
+    """A party entitled to a share: a user, and the accounting *group* whose pie it shares (empty: one pie for all)."""
 
     name: str
     group: str
 
 
 class ShareMeter:
-    """Integrates what each party was entitled to and what it used, while it had jobs waiting.
+    """Integrates the entitlement and the use of each party while it had waiting jobs.
 
-    Entitled is the long run's fair division of the pool among those with demand, each capped by its demand: by the
-    factors, within what the quotas allocate to the group.
+    The entitlement is the long-run fair share of the pool among the parties with demand, capped by each party's demand.
+    It follows from the factors, within the quota allocated to the group.
 
     Args:
         parties: all parties. *factors*: their priority factors.
@@ -44,7 +44,7 @@ class ShareMeter:
         self._now = start
         self.used = np.zeros(size)
         self.waiting = np.zeros(size)
-        """Slot weight in use, and wanted by waiting jobs; whoever feeds the meter keeps both up to date."""
+        """Slot weight in use (`used`) and wanted by waiting jobs (`waiting`); the caller updates both."""
         self._held = np.zeros(size)
         self._entitled_now = np.zeros(size)
         self._backlogged = np.zeros(size, np.bool_)
@@ -58,16 +58,16 @@ class ShareMeter:
         self._busy: list[float] = []
 
     def allocate(self, allocated: Mapping[str, float]) -> None:
-        """Take over what the last cycle allocated to each group, in slot weight."""
+        """Set the slot weight that the last cycle allocated to each group."""
         self._allocated = allocated
 
     def ended(self, party: int, weight: float, early: int) -> None:
-        """Count a job that ended *early* seconds before the moment that notices it."""
+        """Count a job that ended *early* seconds before the next call of `moment`."""
         self.used[party] -= weight
         self._early[party] += weight * early
 
     def moment(self, now: int) -> None:
-        """Integrate up to *now*, and take the counts as they stand from here on."""
+        """Integrate up to *now*; the current counts apply from then on."""
         if now > self._now:
             self._integrate(now)
         self._held = self.used.copy()
@@ -113,7 +113,7 @@ class ShareMeter:
             yield Window(start, entitled, delivered, self._busy[number] / capacity if capacity else 0.0)
 
     def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what each party was entitled to and what it got, in slot-seconds while it had jobs waiting."""
+        """Return the entitlement and the delivered use of each party, in slot-seconds while it had waiting jobs."""
         size = len(self.parties)
         return (
             np.sum([np.zeros(size), *self._entitled], axis=0),
@@ -131,9 +131,10 @@ class Window(NamedTuple):
 
 
 def jain_index(entitled: NDArray[np.float64], delivered: NDArray[np.float64]) -> tuple[float | None, int]:
-    """Return Jain's index of delivered over entitled, and of how many parties: those entitled to a slot-hour at least.
+    """Return Jain's index of delivered over entitled, and the number of parties entitled to at least one slot-hour.
 
-    It is between 1/n and 1; 1 means that all got the same part of what they were entitled to. None if there are none.
+    The index covers these n parties and lies between 1/n and 1. It is 1 if all got the same fraction of their
+    entitlement, and None without such parties.
     """
     some = entitled >= HOUR
     count = int(np.count_nonzero(some))

@@ -1,4 +1,4 @@
-"""What became of every job of a simulated trace."""
+"""The history of every job of a simulated trace."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Real = NDArray[np.float64]
 
 
 class Journal:
-    """Start and end of every job, in arrays by the job's number; times in seconds since 1970, -1: not yet.
+    """Start and end of every job, in arrays by the job's number; times in seconds since 1970 (-1: not yet).
 
     Args:
-        submit: when each job was submitted.
-        run: how long it runs, in seconds.
+        submit: the submission time of each job.
+        run: its run time in seconds.
     """
 
     def __init__(self, submit: Sequence[int], run: Sequence[int]) -> None:
@@ -28,16 +28,16 @@ class Journal:
         self.weight: Real = np.zeros(size)
         self.preemptions: Whole = np.zeros(size, np.int64)
         self.lost: Real = np.zeros(size)
-        """Weighted seconds that runs took which preemption ended."""
+        """Weighted seconds of runs that preemption ended."""
 
     def start(self, number: int, now: int, weight: float) -> None:
-        """Note that a job begins to run on a slot of *weight*."""
+        """Record that a job begins to run on a slot of *weight*."""
         if self.first_start[number] < 0:
             self.first_start[number] = now
         self.weight[number] = weight
 
     def preempt(self, number: int, seconds: int, weight: float) -> None:
-        """Note that a job lost its slot after *seconds*."""
+        """Record that a job lost its slot after *seconds*."""
         self.preemptions[number] += 1
         self.lost[number] += seconds * weight
 
@@ -47,12 +47,12 @@ class Journal:
         return self.first_start >= 0
 
     def waits(self) -> Real:
-        """The seconds that each job that has ended was not running, from submission to its end."""
+        """The seconds between submission and end that each ended job was not running."""
         done = self.end >= 0
         return (self.end[done] - self.run[done] - self.submit[done]).astype(np.float64)
 
     def slowdowns(self, bound: int = 10) -> Real:
-        """The bounded slowdown of each job that has ended: at least 1, runs count as *bound* seconds at least."""
+        """The bounded slowdown of each ended job: at least 1, with run times of at least *bound* seconds."""
         done = self.end >= 0
         times = (self.end[done] - self.submit[done]).astype(np.float64)
         return np.maximum(1.0, times / np.maximum(self.run[done], bound))

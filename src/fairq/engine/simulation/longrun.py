@@ -1,8 +1,9 @@
-"""What everybody gets in the long run, in closed form.
+"""The long-run use of each submitter, in closed form.
 
-The slices of the pie are inverse to real priority times factor. In steady state a real priority equals the use. Where
-everybody wants more than there is, the use is therefore inverse to the *square root* of the factor; below half a slot
-the priority does not fall further, and the use is inverse to the factor itself (docs/simulate.md).
+The slices of the pie are inversely proportional to real priority times factor. In steady state, the real priority
+equals the use. If all submitters want more than the pool has, the use is therefore inversely proportional to the
+*square root* of the factor. Below half a slot, the priority does not fall further, and the use is inversely
+proportional to the factor itself (docs/simulate.md).
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ _HALVINGS = 200
 
 
 def long_run_use(total: float, factors: ArrayLike, demands: ArrayLike) -> NDArray[np.float64]:
-    """Return the slot weight that each submitter uses in the long run, of *total*.
+    """Return the slot weight that each submitter uses in the long run, out of *total*.
 
-    *factors* are the priority factors (at least 1), *demands* the most that each could use (infinite: endless work).
+    *factors* are the priority factors (at least 1), *demands* the maximum use of each (infinite: endless jobs).
     """
     roots = np.sqrt(np.asarray(factors, np.float64))
     most = np.asarray(demands, np.float64)
@@ -30,12 +31,12 @@ def long_run_use(total: float, factors: ArrayLike, demands: ArrayLike) -> NDArra
         return most.copy()
 
     def uses(level: float) -> NDArray[np.float64]:
-        # x f^(1/2) is equal for all; below the least priority x P f is, with P = 1/2
+        # Equal for all, with use x and factor f: x f^(1/2), or x P f below the minimum priority P = 1/2.
         use = level / roots
         use = np.where(use < MINIMUM_PRIORITY, use * use / MINIMUM_PRIORITY, use)
         return np.minimum(use, most)
 
-    # Without the least priority the level follows from sorting; it is exact unless somebody falls below half a slot.
+    # Ignoring the minimum priority, sorting gives the level; it is exact unless a submitter falls below half a slot.
     order = np.argsort(most * roots)
     capped = np.concatenate([[0.0], np.cumsum(most[order])[:-1]])
     rest = np.cumsum((1.0 / roots[order])[::-1])[::-1]
@@ -53,10 +54,10 @@ def long_run_use(total: float, factors: ArrayLike, demands: ArrayLike) -> NDArra
 
 
 def factors_for(shares: Sequence[float], others: Sequence[float]) -> list[float]:
-    """Return the factors that give *shares* of the contended pool against submitters with the factors *others*.
+    """Return the factors that give *shares* of the contended pool, against submitters with the factors *others*.
 
-    The shares are fractions of 1, together below 1 if there are others; without others only their ratios matter, and
-    the largest share has factor 1.
+    The shares are fractions of 1, with a sum below 1 if there are others. Without others, only their ratios matter,
+    and the largest share has factor 1.
     """
     if not others:
         largest = max(shares)

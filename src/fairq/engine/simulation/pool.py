@@ -1,7 +1,7 @@
-"""The slots of a simulation: who runs on them, and the ads that a cycle reads of them at any time.
+"""The slots of a simulation: their claims, and their ads as a cycle reads them.
 
-What a claim adds to a slot's ad is what fairq's own pool shows of a claim (`fairq.steps.pool.claimed_ads`), as far as
-rules of matching read it. Of a partitionable slot every match takes a piece, which becomes a dynamic slot.
+A claim adds the same attributes to a slot's ad as in fairq's own pool (`fairq.steps.pool.claimed_ads`), as far as the
+matching rules read them. A match on a partitionable slot takes a piece of it, which becomes a dynamic slot.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CLAIMED = {"State": "Claimed", "Activity": "Busy"}
 
 @dataclass(slots=True)
 class Tenant:
-    """Who has a slot: since *start* (seconds since 1970), for a machine rank of *rank*; *key* is what is charged."""
+    """The user of a slot since *start* (seconds since 1970), with machine rank *rank*; the charge is under *key*."""
 
     submitter: str
     start: int
@@ -39,13 +39,13 @@ class Tenant:
 
 
 class SimulatedPool:
-    """All slots of a pool, with who has them.
+    """All slots of a pool, with their tenants.
 
     Args:
         names: one per slot, as advertised.
-        ads: the slots as advertised with no claim of fairq's on them, partitionable ones whole. Dynamic slots are not
-            among them: they are pieces that somebody has (`claim` with a carving).
-        draining: indices of slots that get no more work.
+        ads: the slots as advertised without claims of fairq, partitionable slots whole. Dynamic slots are not among
+            them: they are pieces with a tenant (`claim` with a carving).
+        draining: indices of slots that get no new jobs.
     """
 
     def __init__(self, names: Sequence[str], ads: AdColumns, draining: frozenset[int] = frozenset()) -> None:
@@ -66,7 +66,7 @@ class SimulatedPool:
         self._taken: dict[int, dict[str, float]] = {}
         self._told_limits = self._told_group = False
         self.free = sum(1 for state in self._base["State"] if state not in ("Claimed", "Preempting")) - len(draining)
-        """How many static slots nobody has; a partitionable one always counts."""
+        """The number of static slots without a tenant; a partitionable slot always counts."""
         self._partitionable = [value is True for value in self._column("PartitionableSlot")]
         self.divides = any(self._partitionable)
         self.ranks_jobs = bool(ads.nodes("rank"))
@@ -76,7 +76,7 @@ class SimulatedPool:
         return self._size
 
     def _column(self, name: str) -> list[Any]:
-        """The attribute of every slot as advertised, None where it has none; read once, and not to be changed."""
+        """The attribute of every slot as advertised, None if missing; cached, so callers must not change it."""
         known = self._columns.get(name)
         if known is None:
             column = self._ads.column(name.lower())
@@ -86,20 +86,20 @@ class SimulatedPool:
 
     @property
     def tenants(self) -> Iterable[Tenant]:
-        """All who have a slot or a piece of one."""
+        """All tenants of slots and of pieces of slots."""
         yield from (tenant for tenant in self._tenants if tenant is not None)
         yield from self._pieces
 
     def tenant(self, row: int) -> Tenant | None:
-        """Who has the slot at *row* of the last snapshot."""
+        """The tenant of the slot at *row* of the last snapshot."""
         return self._tenants[row] if row < self._size else self._pieces[row - self._size]
 
     def name(self, row: int) -> str:
-        """The name of the slot *row*, or of the one that a piece is of."""
+        """The name of the slot *row*; for a piece, the name of its partitionable slot."""
         return self._names[row]
 
     def new_key(self) -> int:
-        """Return a key to charge the next piece under."""
+        """Return the key for the charge of the next piece."""
         self._count += 1
         return -self._count
 
@@ -168,7 +168,7 @@ class SimulatedPool:
         return PoolSlots(names, keys, ads, draining, carved)
 
     def _lay_claims(self, ads: AdColumns, now: int, pieces: list[Tenant]) -> None:
-        """Give the ads what the claims add to them."""
+        """Add the attributes of the claims to the ads."""
         some = len(pieces)
         users = [piece.submitter for piece in pieces]
         for name in ("State", "Activity"):
@@ -190,7 +190,7 @@ class SimulatedPool:
         return [None if one is None else getattr(one, attribute) for one in self._tenants]
 
     def _lay_pieces(self, ads: AdColumns, pieces: list[Tenant]) -> None:
-        """Let partitionable slots say what is left of them, and pieces what they have."""
+        """Set the resources in the ads: of partitionable slots the rest, of pieces their own."""
         some = len(pieces)
         ads.with_column("PartitionableSlot", [value or None for value in self._partitionable] + [None] * some)
         ads.with_column("DynamicSlot", [None] * self._size + [True] * some)

@@ -1,4 +1,4 @@
-"""Idle jobs of a simulation, kept as ranges of alike procs: a million waiting jobs cost what one costs."""
+"""Idle jobs of a simulation, stored as ranges of identical procs: a million waiting jobs cost no more than one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class JobKey(NamedTuple):
 
 
 class _Line:
-    """The idle jobs of one submitter at one schedd, and how many run."""
+    """The idle jobs of one submitter at one schedd, and the number of running ones."""
 
     def __init__(self, name: str, schedd: str) -> None:
         self.name = name
@@ -31,7 +31,7 @@ class _Line:
         self.running_weight = 0.0
 
     def add(self, jobs: JobRange) -> None:
-        """Add *jobs*, joined to the range before them if they are alike and follow it directly."""
+        """Add *jobs*; merge them into the preceding range if they are identical and follow it directly."""
         self.idle += len(jobs)
         last = self.ranges[-1] if self.ranges else None
         if last is not None and _continues(last, jobs):
@@ -76,22 +76,22 @@ def _continues(last: JobRange, jobs: JobRange) -> bool:
 
 
 class Queues:
-    """Everybody's idle jobs; clusters are numbered so that procs of one follow each other in submission order."""
+    """The idle jobs of all submitters; within a cluster, procs are in submission order."""
 
     def __init__(self, idle: Iterable[JobRange] = ()) -> None:
         self._lines: dict[tuple[str, str], _Line] = {}
         self.idle = 0
-        """How many jobs wait."""
+        """The number of waiting jobs."""
         for jobs in idle:
             self.add(replace(jobs))
 
     def add(self, jobs: JobRange) -> None:
-        """Queue *jobs*; the range becomes the queue's own."""
+        """Queue *jobs*; the queue takes over the range and may change it."""
         self._line(jobs.submitter, jobs.schedd).add(jobs)
         self.idle += len(jobs)
 
     def start(self, submitter: str, job: JobKey, weight: float) -> JobRange:
-        """Let one idle job run on a slot of *weight*; return it as a range of one."""
+        """Start one idle job on a slot of *weight*; return it as a range of one."""
         line = self._line(submitter, job.schedd)
         line.running += 1
         line.running_weight += weight
@@ -99,7 +99,7 @@ class Queues:
         return line.take(job.cluster, job.proc)
 
     def run(self, submitter: str, schedd: str, weight: float) -> None:
-        """Count a job that runs already."""
+        """Count a job that is already running."""
         line = self._line(submitter, schedd)
         line.running += 1
         line.running_weight += weight
@@ -111,13 +111,13 @@ class Queues:
         line.running_weight = line.running_weight - weight if line.running else 0.0
 
     def counts(self) -> Iterator[tuple[str, int, float]]:
-        """Yield the submitter, its idle jobs and the slot weight it uses, for all that have any jobs."""
+        """Yield each submitter with jobs, its number of idle jobs and the slot weight that it uses."""
         for line in self._lines.values():
             if line.idle or line.running:
                 yield line.name, line.idle, line.running_weight
 
     def snapshot(self) -> list[SubmitterQueue]:
-        """Return everybody's queue as a cycle reads it, sorted by name."""
+        """Return the queues of all submitters as a cycle reads them, sorted by name."""
         return [
             SubmitterQueue(line.name, line.schedd, line.running, line.ranges, line.running_weight)
             for _, line in sorted(self._lines.items())

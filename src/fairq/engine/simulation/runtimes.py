@@ -1,7 +1,7 @@
-"""How long jobs will run: from the run times of jobs alike that have ended, at most their declared limit.
+"""Estimates of run times, from the run times of similar ended jobs, at most the declared limit.
 
-Alike are jobs of the same cluster, else of the same submitter, else of the same accounting group, else all of the pool;
-the last fifty of them count. Of a job that runs already only those count that ran longer.
+Similar jobs are those of the same cluster, else of the same submitter, of the same accounting group, or of the pool.
+The last fifty of them count. For a running job, only jobs that ran longer count.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 _LAST = 50
 _FEW = 3
-"""So many ended runs are enough to go by; of fewer, wider circles are asked first."""
+"""Minimum number of ended runs for an estimate; with fewer, wider sets of jobs are tried first."""
 
 UNKNOWN = 3600
-"""Seconds that a job is taken to run of which nothing is known."""
+"""Assumed run time in seconds of a job without similar jobs and without a limit."""
 
 
 class PastRun(NamedTuple):
-    """A run that has ended by itself, after *seconds*; *group* is the accounting group."""
+    """A run that ended by itself after *seconds*; *group* is the accounting group."""
 
     schedd: str
     cluster: int
@@ -54,9 +54,9 @@ class RunTimes:
         limit: int | None = None,
         age: int = 0,
     ) -> Estimate:
-        """Return how long such a job runs in all, so that a part *quantile* of the jobs alike ran no longer.
+        """Return the total run time of such a job: the *quantile* (0 to 1) of the run times of similar jobs.
 
-        *limit* is its declared limit, *age* how long it has run already, in seconds.
+        *limit* is its declared limit, *age* the time that it has already run; all times in seconds.
         """
         keys = _keys(schedd, cluster, submitter, group)
         for least in (_FEW, 1):

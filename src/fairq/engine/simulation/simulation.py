@@ -1,4 +1,4 @@
-"""The loop of a simulation: jobs arrive, cycles are held, jobs end. The cycles are those of `negotiate`, unchanged."""
+"""The loop of a simulation: jobs arrive, cycles run, jobs end. The cycles are those of `negotiate`, unchanged."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ class Running(NamedTuple):
 
 
 class Witness(Protocol):
-    """Told what happens, in the order of time."""
+    """Receives the events of a simulation in order of time."""
 
     def started(self, job: JobKey, match: Match, now: int) -> None:
         """A job begins to run."""
 
     def ended(self, job: JobKey, tenant: Tenant, end: int, now: int) -> None:
-        """A job has ended at *end*, as the cycle at *now* finds."""
+        """A job ended at *end*; the cycle at *now* notices it."""
 
     def preempted(self, job: JobKey, tenant: Tenant, now: int) -> None:
         """A job has lost its slot, and waits again."""
 
     def held(self, decision: CycleDecision) -> None:
-        """A cycle was held."""
+        """A cycle has run."""
 
     def moment(self, simulation: Simulation, now: int) -> None:
-        """All that happens at *now* has happened."""
+        """All events at *now* have been reported."""
 
 
 @dataclass(slots=True)
@@ -65,26 +65,25 @@ class _Job:
 class Simulation:
     """A pool over time.
 
-    At every time of a cycle, first the jobs that ended by then leave, then those submitted by then are queued, then
-    the cycle is held. A cycle in which nothing can match is not held: nothing ended or arrived since the last one, no
-    job waits, or no slot is free and no job may be preempted. Usage is charged to the second, whether or not there
-    was a cycle.
+    At the time of each cycle, first the jobs that have ended leave, then the submitted jobs are queued, then the cycle
+    runs. A cycle is skipped if nothing can match: nothing ended or arrived since the last one, no job waits, or no
+    slot is free and no job may be preempted. Usage is charged to the second, with or without a cycle.
 
     Args:
         pool: the slots, and who has them.
         queues: the idle jobs.
-        ads: the shared ads of the jobs, by id; those of later arrivals, too.
-        accountant: the records and charges at the start; the charges are known under `SimulatedPool`'s keys.
+        ads: the shared ads of the jobs, by id, including those of later arrivals.
+        accountant: the records and charges at the start; the charges use the keys of `SimulatedPool`.
         policy: the rules of the cycles.
-        run_time: tells how long a job runs, in seconds, when it starts.
+        run_time: called when a job starts; returns its run time in seconds.
         arrivals: the jobs submitted later, sorted by time.
         start: the time of the first cycle (seconds since 1970).
         every: seconds between cycles; 0: whenever a job arrives or ends.
-        witness: told of all that happens.
+        witness: receives all events.
         round_robin_times: see `negotiate`.
         running: jobs that run at the start.
-        charge_each_end: charge everybody up to each end, as commands do that report it. Otherwise all ends since the
-            last cycle are charged at once, which is the same but for the last digits, and faster.
+        charge_each_end: charge all submitters up to each end, as commands that report an end do. Otherwise, all ends
+            since the last cycle are charged at once, which is faster and differs only in the last digits.
     """
 
     def __init__(
@@ -109,16 +108,16 @@ class Simulation:
         self.accountant = accountant
         self.policy = policy
         self.cycles = 0
-        """How many cycles were held."""
+        """The number of cycles that ran."""
         self.now = start - (every or 1)
-        """The time of the last cycle, or of one that was not necessary."""
+        """The time of the last cycle, run or skipped."""
         self._ads = ads
         self._run_time = run_time
         self._arrivals = iter(arrivals)
         self._next_arrival = next(self._arrivals, None)
         self._start = start
         self._charges_each_end = charge_each_end or not accountant.policy.exact_usage
-        # Nobody reads the ledger of a simulation, which may hold many thousand cycles.
+        # The ledger of a simulation is not used, and would grow over many thousand cycles.
         accountant.keeps_books = False
         self._every = every
         self._witness = witness
@@ -135,9 +134,9 @@ class Simulation:
             self._begin(one.job, one.jobs, one.tenant, one.end)
 
     def advance(self, until: int, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Go on to the last cycle at or before *until*, or until *stop* is true after one.
+        """Continue to the last cycle at or before *until*, or until *stop* returns true after a cycle.
 
-        Say whether anything is left to happen.
+        Return whether events remain.
         """
         while (now := self._next_time()) is not None:
             if now > until or stop():
@@ -146,7 +145,7 @@ class Simulation:
         return False
 
     def _next_time(self) -> int | None:
-        """The time of the next cycle in which something may happen, None if nothing will."""
+        """The time of the next cycle that may change something; None if no event remains."""
         times = [self._ends[0][0]] if self._ends else []
         if self._next_arrival is not None:
             times.append(self._next_arrival.time)
@@ -178,7 +177,7 @@ class Simulation:
         while self._ends and self._ends[0][0] <= now:
             end, number = heapq.heappop(self._ends)
             job = self._jobs.pop(number, None)
-            if job is None:  # preempted meanwhile
+            if job is None:  # the job was preempted before this end
                 continue
             tenant = job.tenant
             del self._of_key[id(tenant)]
@@ -200,7 +199,7 @@ class Simulation:
         self.cycles += 1
         if decision.round_robin_times:
             self._times = decision.round_robin_times
-        # Whom each match takes a slot from is known by the rows of this cycle: look them up before any changes.
+        # The victims of a match are rows of this cycle's snapshot: look them up before the pool changes.
         victims = [[self.pool.tenant(row) for row in match.victims] for match in decision.matches]
         for match, evicted in zip(decision.matches, victims, strict=True):
             for tenant in evicted:
@@ -211,7 +210,7 @@ class Simulation:
         self._witness.held(decision)
 
     def _evict(self, tenant: Tenant, now: int) -> None:
-        """Return a preempted job to the queue; the cycle has taken it off its user's charges."""
+        """Return a preempted job to the queue; the cycle has already removed its charge."""
         job = self._jobs.pop(self._of_key.pop(id(tenant)))
         self.pool.release(tenant)
         self.queues.stop(tenant.submitter, job.key.schedd, tenant.weight)
@@ -248,9 +247,9 @@ class Simulation:
 
 
 def may_preempt(policy: NegotiationPolicy, pool: SimulatedPool) -> bool:
-    """Whether a cycle may take a slot from somebody: else none is worth holding while no slot is free.
+    """Whether a cycle may preempt a job; if not, cycles are skipped while no slot is free.
 
-    By priority it may not if PREEMPTION_REQUIREMENTS is false, by machine rank not if no slot tells jobs apart.
+    Priority preempts nothing if PREEMPTION_REQUIREMENTS is false, machine rank nothing if no slot's rank prefers jobs.
     """
     if not policy.consider_preemption:
         return False

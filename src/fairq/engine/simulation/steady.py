@@ -1,4 +1,4 @@
-"""The shares that endless demand settles at, found by holding cycles: the check on what the closed form says."""
+"""The steady shares under endless demand, found by running cycles: a check of the closed form."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from fairq.records import AccountingRecord, Ad, JobRange, JobStatus
 _CYCLES_PER_HALF_LIFE = 12
 _HALF_LIVES = 9
 _MEASURED = 2
-"""Half-lives at the end over which the shares are averaged."""
+"""Number of half-lives at the end over which the shares are averaged."""
 
 _START = 1_000_000_000
 _ENDLESS = 1 << 40
 
 
 class _Counter:
-    """Counts the matches of everybody after a while."""
+    """Counts the matches of each submitter from the time *after* on."""
 
     def __init__(self, names: Mapping[str, float], after: int) -> None:
         self.matches = dict.fromkeys(names, 0.0)
@@ -36,16 +36,16 @@ class _Counter:
             self.matches[match.submitter] += 1
 
     def ended(self, job: JobKey, tenant: Tenant, end: int, now: int) -> None:
-        """Nothing counts but starts."""
+        """Ends are not counted."""
 
     def preempted(self, job: JobKey, tenant: Tenant, now: int) -> None:
-        """Nobody is preempted: every job ends before the next cycle."""
+        """Never happens: every job ends before the next cycle."""
 
     def held(self, decision: CycleDecision) -> None:
-        """Only its matches count."""
+        """Cycles are not counted; their matches arrive as starts."""
 
     def moment(self, simulation: Simulation, now: int) -> None:
-        """Only starts count."""
+        """Moments are not counted."""
 
 
 def steady_shares(
@@ -55,11 +55,11 @@ def steady_shares(
     accounting: AccountingPolicy,
     policy: NegotiationPolicy,
 ) -> dict[str, float]:
-    """Return the share of the pool that each submitter settles at, if all have endless jobs.
+    """Return the share of the pool that each submitter reaches in steady state, if all have endless jobs.
 
-    *factors* and real *priorities* are those at the start, by name; the pool is *slots* equal slots. There are no
-    groups: it is one pie. Cycles are held over nine half-lives, and the last two count:
-    a disturbance falls to a half in half a half-life.
+    *factors* and real *priorities* are the values at the start, by name. The pool has *slots* equal slots and no
+    groups, so there is one pie. Cycles run over nine half-lives, and the last two count: a disturbance halves in half
+    a half-life.
     """
     length = max(1, int(accounting.priority_halflife / _CYCLES_PER_HALF_LIFE))
     end = _START + _HALF_LIVES * _CYCLES_PER_HALF_LIFE * length

@@ -1,4 +1,4 @@
-"""A control group (version 2) for each run, where one can be made: it ends a tree at once and limits its memory."""
+"""A control group (version 2) per run, where possible: it kills a process tree at once and limits its memory."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import time
 from fairq.launch import processes
 
 _CLONE3 = 435
-"""The number of this system call, the same on every architecture."""
+"""The number of the clone3 system call, the same on every architecture."""
 _INTO_CGROUP = 0x200000000  # CLONE_INTO_CGROUP
-# The interpreter keeps its lock over the call: the child goes on with it.
+# PyDLL keeps the interpreter lock during the call, so that the child holds it.
 _LIBRARY = ctypes.PyDLL(None, use_errno=True)
 
 _PATIENCE = 5.0
-"""Seconds that killed processes may take to leave their group; the caller tries again afterwards."""
+"""Seconds to wait for killed processes to leave their group; the caller tries again later."""
 
 
 def base(setting: str) -> str | None:
-    """Return the directory under which groups for runs can be made; None if there is none.
+    """Return the directory in which groups for runs can be created; None if there is none.
 
     *setting* is that directory, ``auto`` (a group ``fairq`` inside this process's own) or ``none``.
     """
@@ -38,13 +38,13 @@ def base(setting: str) -> str | None:
         return None
     found = [name for name in ("memory", "pids") if name in there]
     if found:
-        # Where processes are in the group above, the kernel refuses: then groups only end trees.
+        # The kernel refuses if the parent group contains processes: then groups only kill trees.
         _write(f"{place}/cgroup.subtree_control", " ".join(f"+{name}" for name in found))
     return place if os.access(place, os.W_OK) else None
 
 
 def _own() -> str | None:
-    """Return where a group inside this process's own would be."""
+    """Return the path for a group inside this process's own group."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             mounts = [line.split(" - ") for line in file]
@@ -60,7 +60,7 @@ def _own() -> str | None:
 
 
 def make(place: str, run: str, memory_mb: int | None) -> str | None:
-    """Make the group of *run* with a limit of memory, if any; None if it cannot be made."""
+    """Create the group of *run*, with a memory limit if given; return None on failure."""
     group = f"{place}/{run}"
     try:
         os.mkdir(group)  # noqa: PTH102
@@ -71,7 +71,7 @@ def make(place: str, run: str, memory_mb: int | None) -> str | None:
     if memory_mb is not None:
         _write(f"{group}/memory.max", str(memory_mb * 1024**2))
         _write(f"{group}/memory.swap.max", "0")
-        # The whole job ends, not one process of it.
+        # The kernel's OOM killer must end the whole job, not one process.
         _write(f"{group}/memory.oom.group", "1")
     return group
 
@@ -82,10 +82,10 @@ def limits_memory(group: str) -> bool:
 
 
 def fork(group: str) -> int:
-    """Fork a child that is in *group* from its first instant; -1 where the kernel cannot.
+    """Fork a child that is in *group* from its first instant; return -1 if the kernel cannot.
 
-    To move a process into a group costs the kernel milliseconds; a child that begins there costs nothing more.
-    The child must have no thread and soon execute another program.
+    Moving a process into a group takes the kernel milliseconds; a child that starts there costs nothing extra.
+    The child must not create threads and must soon execute another program.
     """
     try:
         directory = os.open(group, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -114,7 +114,7 @@ def members(group: str) -> list[int]:
 
 
 def kill(group: str) -> None:
-    """End every process in *group* at once, and wait a while until they have left it."""
+    """Kill every process in *group* at once; wait briefly for them to leave it."""
     if is_empty(group) or not _write(f"{group}/cgroup.kill", "1"):
         return
     end = time.monotonic() + _PATIENCE
@@ -128,7 +128,7 @@ def is_empty(group: str) -> bool:
 
 
 def remove(group: str) -> None:
-    """Remove an empty group, and what a job made inside it."""
+    """Remove an empty group and the groups that a job created inside it."""
     for directory, names, _ in os.walk(group, topdown=False):
         for name in names:
             _remove(f"{directory}/{name}")
@@ -136,14 +136,14 @@ def remove(group: str) -> None:
 
 
 def killed_for_memory(group: str) -> bool:
-    """Tell whether the kernel ended *group* for its memory."""
+    """Tell whether the kernel's OOM killer ended processes of *group*."""
     words = _read(f"{group}/memory.events").split()
     return any(name.startswith("oom") and count != "0" for name, count in zip(words[::2], words[1::2], strict=False)
                if name in ("oom_kill", "oom_group_kill"))  # fmt: skip
 
 
 def peak_kb(group: str) -> int | None:
-    """Return the most memory that *group* had, in KB; None where the kernel does not tell."""
+    """Return the peak memory of *group* in KB; None if the kernel does not report it."""
     text = _read(f"{group}/memory.peak").strip()
     return int(text) // 1024 if text.isdigit() else None
 

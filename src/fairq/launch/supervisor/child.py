@@ -13,18 +13,18 @@ from typing import Any, NoReturn
 from fairq.launch.supervisor import cgroup, record
 
 IGNORED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGUSR1", "SIGUSR2")
-"""The signals that a supervisor ignores, and a job must not."""
+"""The signals that a supervisor ignores but a job must not ignore."""
 
 _OUT_OF_MEMORY_SCORE = "500"
-"""Under pressure the kernel ends jobs before supervisors and other people's programs."""
+"""The oom_score_adj of jobs: out of memory, the kernel kills jobs before supervisors and other people's programs."""
 
 
 def become_job(spec: dict[str, Any], group: str | None, report: int) -> NoReturn:
-    """Turn this process into the job; what fails is reported as JSON (step, errno, text), and the process ends."""
+    """Turn this process into the job; on a failure, report (step, errno, text) as JSON and exit."""
     step = "session"
     try:
         os.setsid()
-        # First of all: the supervisor's lock must not live on in a job that waits for a file to be opened.
+        # First: a job that waits while opening a file must not keep the supervisor's lock.
         os.dup2(report, 3, inheritable=False)
         os.closerange(4, 1 << 20)
         report = 3
@@ -45,7 +45,7 @@ def become_job(spec: dict[str, Any], group: str | None, report: int) -> NoReturn
         os.mkdir(f"{spec['run_directory']}/{record.SCRATCH}", 0o700)  # noqa: PTH102
         step = "log"
         if spec["log"]:
-            # Before anything runs: a job without its log would be lost to whoever waits for it there.
+            # Before the program runs: without its log, a process that waits for the job's events would wait forever.
             os.close(_opened(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         step = "directory"
         os.chdir(spec["directory"])
@@ -77,7 +77,7 @@ def _score() -> None:
 
 
 def _opened(path: str, flags: int) -> int:
-    # Not blocking: a named pipe that nobody has at its other end must not stop the starts of other jobs.
+    # Nonblocking: a named pipe without a process at its other end must not delay the start of other jobs.
     descriptor = os.open(path, flags | os.O_NOCTTY | os.O_NONBLOCK, 0o666)
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) & ~os.O_NONBLOCK)
     return descriptor
@@ -96,7 +96,7 @@ def _become(number: int, descriptor: int) -> None:
 
 
 def _default_signals() -> None:
-    # What has a handler is reset by exec; what is ignored stays so.
+    # exec resets signal handlers but keeps ignored signals ignored.
     for name in IGNORED:
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -1,6 +1,6 @@
 """The warm process: reads runs from stdin, forks a supervisor for each, and answers on stdout how each began.
 
-A run is a line of JSON, and so is an answer. At the end of its input the process ends; the supervisors live on.
+Each run and each answer is one line of JSON. The process ends at the end of its input; the supervisors continue.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AT_ONCE = 65536
 def main() -> None:
     """Serve until stdin is closed and every run has begun."""
     _warm_up()
-    # Whoever started this may have ignored some, as nohup does; supervisors ignore their own.
+    # The parent may have ignored signals, as nohup does; each supervisor sets its own ignored signals.
     for number in signal.valid_signals():
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _warm_up() -> None:
-    """Do once what every supervisor does: what that loads, as codecs of files, is loaded before the first fork."""
+    """Do once what every supervisor does, to load modules such as file codecs before the first fork."""
     processes.start_of(os.getpid())
     processes.boot_id()
     json.loads(json.dumps({"warm": [1, 0.5, None, "x"]}))
@@ -65,13 +65,13 @@ def _warm_up() -> None:
 
 
 def tell_on(text: bytes) -> None:
-    """Hand an answer on; whoever asked may be gone."""
+    """Pass an answer on; the reader may be gone."""
     with contextlib.suppress(OSError):
         os.write(1, text)
 
 
 def _fork(line: bytes, others: set[int]) -> int:
-    """Fork the supervisor of one run; return where its answer comes from."""
+    """Fork the supervisor of one run; return the descriptor to read its answer from."""
     hear, say = os.pipe()
     try:
         child = os.fork()

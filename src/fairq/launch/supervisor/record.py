@@ -1,11 +1,11 @@
-"""The files of a run's directory: how it began, the order to end it, and its end, each written whole or not at all.
+"""The files of a run's directory: its begin, the order to end it, and its end. Each is written atomically.
 
-- ``lock``: locked (flock) by the supervisor as long as it lives.
-- ``begun``: made by whoever first may begin the run, and by nobody after: a run begins at most once.
+- ``lock``: locked (flock) by the supervisor while it lives.
+- ``begun``: created by the first process that begins or cancels the run; a run begins at most once.
 - ``job``: the job's first process.
-- ``order``: why the run is to end, in one word.
-- ``scratch``: a directory of the job's own, removed at the end.
-- ``end``: the facts of the end, with a checksum. Its space is reserved before the job starts: a full disk loses none.
+- ``order``: the reason to end the run, in one word.
+- ``scratch``: the job's own temporary directory, removed at the end.
+- ``end``: the facts of the end, with a checksum. Its space is reserved before the job starts, in case the disk fills.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 VERSION = 1
 AT_ONCE = "fast"
 SCRATCH = "scratch"
-"""The directory of a run that is the job's alone, and is removed when it ends."""
+"""The job's own temporary directory inside the run's directory, removed at the end."""
 RESERVED = 4096
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -31,12 +31,12 @@ _REMOVE = 'chmod -R u+rwX -- "$1"; rm -rf -- "$1"'
 
 
 def open_directory(path: str) -> int:
-    """Return a descriptor of a run's directory; raises OSError."""
+    """Open a run's directory and return its descriptor; raises OSError."""
     return os.open(path, _DIRECTORY)
 
 
 def lock(directory: int) -> int | None:
-    """Lock the run; return the descriptor that holds the lock, None if another process has it."""
+    """Lock the run; return the descriptor that holds the lock, or None if another process holds it."""
     descriptor = os.open("lock", os.O_RDWR | os.O_CREAT | _FLAGS, 0o600, dir_fd=directory)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,7 +47,7 @@ def lock(directory: int) -> int | None:
 
 
 def begin(directory: int, content: dict[str, Any]) -> bool:
-    """Claim the right to begin the run; False if somebody had it before."""
+    """Claim the right to begin the run; return False if another process claimed it before."""
     try:
         descriptor = os.open("begun", os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600, dir_fd=directory)
     except FileExistsError:
@@ -58,7 +58,7 @@ def begin(directory: int, content: dict[str, Any]) -> bool:
 
 
 def note_job(directory: int, content: dict[str, Any]) -> None:
-    """Note which process is the job's first, for whoever has to look for what is left of the run."""
+    """Record the job's first process, so that leftover processes of the run can be found later."""
     try:
         descriptor = os.open("job", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600, dir_fd=directory)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -68,7 +68,7 @@ def note_job(directory: int, content: dict[str, Any]) -> None:
 
 
 def read(directory: int, name: str) -> Any:
-    """Return the JSON of a file of the run; None if it is not there or is not whole."""
+    """Return the JSON of a file of the run; None if it is missing or incomplete."""
     try:
         with os.fdopen(os.open(name, os.O_RDONLY | _FLAGS, dir_fd=directory), "rb") as file:
             return json.loads(file.read())
@@ -77,7 +77,7 @@ def read(directory: int, name: str) -> Any:
 
 
 def write_order(directory: int, word: str) -> None:
-    """Order the run to end; the first order counts, but for one to end at once. Raises OSError."""
+    """Order the run to end. The first order counts, but an order to end at once replaces it. Raises OSError."""
     draft = f".order-{os.getpid()}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600, dir_fd=directory)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -94,7 +94,7 @@ def write_order(directory: int, word: str) -> None:
 
 
 def reserve(directory: int) -> int | None:
-    """Set aside the space of the end; return its descriptor, None where that cannot be."""
+    """Reserve disk space for the end; return the descriptor of the file, or None on failure."""
     try:
         descriptor = os.open("end.reserve", os.O_RDWR | os.O_CREAT | _FLAGS, 0o600, dir_fd=directory)
         os.posix_fallocate(descriptor, 0, RESERVED)
@@ -113,7 +113,7 @@ def exists(directory: int, name: str) -> bool:
 
 
 def is_locked(directory: int) -> bool:
-    """Tell whether a supervisor watches over the run."""
+    """Tell whether the run has a living supervisor."""
     try:
         descriptor = os.open("lock", os.O_RDWR | _FLAGS, dir_fd=directory)
     except FileNotFoundError:
@@ -128,7 +128,7 @@ def is_locked(directory: int) -> bool:
 
 
 def read_end(directory: int) -> dict[str, Any] | None:
-    """Return the facts of the end; None if the run has not ended or what is there is not what was written."""
+    """Return the facts of the end; None if the run has not ended or the checksum is wrong."""
     found = read(directory, "end")
     if not isinstance(found, dict) or found.get("version") != VERSION:
         return None
@@ -137,7 +137,7 @@ def read_end(directory: int) -> dict[str, Any] | None:
 
 
 def write_end(path: str, directory: int, reserved: int | None, facts: dict[str, Any]) -> None:
-    """Write the end so that it is there after a power failure; goes on trying until there is space for it."""
+    """Write the end so that it survives a power failure; retry until the disk has space."""
     facts = {"version": VERSION, **facts}
     text = json.dumps({**facts, "checksum": _checksum(facts)}).encode()
     wait = 0.1
@@ -177,12 +177,12 @@ def _checksum(facts: dict[str, Any]) -> int:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a directory with all that is in it, as far as that can be; links are not followed."""
+    """Remove a directory and its content as far as possible; do not follow links."""
     try:
         os.rmdir(path)  # noqa: PTH106 - a supervisor imports no pathlib
     except FileNotFoundError:
         return
     except OSError:
-        # However deep a job has made it, and whatever it has closed to itself.
+        # A job may have created deep trees and directories without permissions.
         with contextlib.suppress(OSError):
             os.waitpid(os.posix_spawn("/bin/sh", ["sh", "-c", _REMOVE, "sh", path], {"PATH": os.defpath}), 0)

@@ -1,4 +1,4 @@
-"""One supervisor: it starts the job of a run, ends its whole tree when that is due, and records the end."""
+"""One supervisor: it starts the job of a run, kills its process tree at the end, and records the end."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _NAME = 15  # PR_SET_NAME
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _LOOK = 1.0
-"""Seconds between two looks at a job's memory and kept output."""
+"""Seconds between two checks of a job's memory and kept output."""
 _CLOSE_LOOK = 0.2
 _HEARD = (signal.SIGCHLD, signal.SIGTERM)
 
 
 def supervise(spec: dict[str, Any], report: int) -> NoReturn:
-    """Run one job to its end in this process, which nothing else is done in; *report* hears how it began."""
+    """Run one job to its end; this process does nothing else. The descriptor *report* receives how the run began."""
     try:
         Supervisor(spec, report).run()
     except BaseException as error:
@@ -35,13 +35,13 @@ def supervise(spec: dict[str, Any], report: int) -> NoReturn:
 
 
 def tell(report: int, answer: dict[str, Any]) -> None:
-    """Answer whoever started the run, if he is still there."""
+    """Write *answer* to the process that started the run, if it still exists."""
     with contextlib.suppress(OSError):
         os.write(report, json.dumps(answer).encode() + b"\n")
 
 
 class Supervisor:
-    """Watches over one run, described by *spec*: an `Assignment` as an object, with its directory and its cores."""
+    """Supervises one run, described by *spec*: the fields of an `Assignment`, with the run's directory and cores."""
 
     def __init__(self, spec: dict[str, Any], report: int) -> None:
         self.spec = spec
@@ -59,7 +59,7 @@ class Supervisor:
         self.killed_for_memory = False
 
     def run(self) -> None:
-        """Start the job, watch it, end its tree, record the end."""
+        """Start the job, watch it, kill its process tree, record the end."""
         spec = self.spec
         _become_supervisor(spec["run"])
         lock = record.lock(self.directory)
@@ -118,7 +118,7 @@ class Supervisor:
         return json.loads(text) if text else None
 
     def _watch(self) -> None:
-        """Wait until the job's first process has ended, for whatever reason."""
+        """Wait until the job's first process has ended, or until the job must be killed."""
         memory = self.spec["memory"] if self.group is None or not cgroup.limits_memory(self.group) else None
         limits = [
             (self.began + seconds, reason)
@@ -158,7 +158,7 @@ class Supervisor:
         return [path for path in (self.spec["output"], self.spec["error"]) if path.startswith(self.path + "/")]
 
     def _obey(self) -> None:
-        """End the job as ordered; without an order, somebody ended the supervisor politely."""
+        """End the job as ordered; without an order, the supervisor itself received SIGTERM."""
         found = record.read(self.directory, "order")
         word = found["order"] if found else "terminated"
         if self.kill_at is None:
@@ -170,12 +170,12 @@ class Supervisor:
         self.reason = reason
         self.kill_at = time.clock_gettime(time.CLOCK_BOOTTIME) + self.spec["grace"]
         for number in (self.spec["kill_signal"], signal.SIGCONT):
-            # The whole group: a shell does not pass the signal on to what it runs.
+            # Signal the whole process group: a shell does not pass the signal on to its children.
             with contextlib.suppress(OSError):
                 os.killpg(self.job, number)
 
     def _sample(self, exactly: bool) -> int:
-        """Return the memory of the whole tree in KB; without a limit to hold, only now and then."""
+        """Return the memory of the whole tree in KB; unless *exactly*, measure only now and then and else return 0."""
         if not exactly and self.sampled and time.clock_gettime(time.CLOCK_BOOTTIME) % 10 > _LOOK:
             return 0
         tree = cgroup.members(self.group) if self.group is not None else processes.descendants(os.getpid())
@@ -184,7 +184,7 @@ class Supervisor:
         return used
 
     def _end_tree(self) -> None:
-        """Kill whatever the job has left, until nothing is left of it: orphans come to this process."""
+        """Kill the job's remaining processes until none is left; orphans become children of this process."""
         wait = 0.001
         if self.group is not None:
             cgroup.kill(self.group)
@@ -199,7 +199,7 @@ class Supervisor:
             cgroup.kill(self.group)
 
     def _reap(self) -> bool:
-        """Take leave of the children that have ended; return whether any is left."""
+        """Reap the children that have ended; return whether any child is left."""
         while True:
             try:
                 pid, status, used = os.wait4(-1, os.WNOHANG)
@@ -252,7 +252,7 @@ def _become_supervisor(run: str) -> None:
     for number in (0, 1, 2):
         os.dup2(null, number)
     os.close(null)
-    # Heard by sigtimedwait only, so that none is missed.
+    # Only sigtimedwait receives them, so that no signal is missed.
     signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     for name in IGNORED:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -266,7 +266,7 @@ def _become_supervisor(run: str) -> None:
 
 
 def _trim(path: str, most: int) -> bool:
-    """Keep only the end of kept output that has grown beyond *most* bytes; tell whether it is growing fast.
+    """Keep only the end of kept output larger than *most* bytes; tell whether it has reached a quarter of *most*.
 
     A job that floods its output must not fill the disk.
     """

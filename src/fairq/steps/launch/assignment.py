@@ -1,4 +1,4 @@
-"""What a launcher is told of a job: its program, files, environment and limits, from its ad and its slot's."""
+"""The assignment of a job to a launcher: program, files, environment and limits, from the ads of job and slot."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _THREADS = (
     "OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "JULIA_NUM_THREADS", "ROOT_MAX_THREADS", "TF_NUM_THREADS", "GOMAXPROCS", "PYTHON_CPU_COUNT", "CUBACORES",
 )  # fmt: skip
-"""What HTCondor sets to the number of cores of a job."""
+"""The environment variables that HTCondor sets to the number of cores of a job."""
 
 _DEFAULT_REQUEST = 128
-"""MB that a job requests of whose memory its submit description says nothing."""
+"""Default memory request of a job in MB."""
 
 _NO_GPU = "10000"
-"""The number of a GPU that no machine has, as HTCondor hides those that a job has not been given."""
+"""A GPU number that no machine has; HTCondor uses it to hide GPUs that are not assigned to a job."""
 
 
 def files(ad: Ad) -> tuple[str | None, str | None, str | None]:
@@ -51,7 +51,7 @@ def files(ad: Ad) -> tuple[str | None, str | None, str | None]:
 def assignment(
     launch: Launch, ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int, cores: tuple[int, ...]
 ) -> Assignment:
-    """Return what to tell the launcher of the job with this *ad*, which runs on a *slot* with that ad at *now*."""
+    """Return the launcher's assignment for the job with this *ad* on the slot with the ad *slot*, at *now*."""
     given, output, error = files(ad)
     cpus = max(1, int(number(ad, "RequestCpus", now, slot) or 1))
     appended = raw(ad, "AppendFiles")

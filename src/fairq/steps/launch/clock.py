@@ -10,7 +10,7 @@ from fairq.launch import processes
 from fairq.records import Launch
 
 _SAME = 5.0
-"""Maximum difference in seconds between a command's time and the clock at which the clock is used."""
+"""Maximum difference in seconds between a command's time and the machine's clock for which the clock is used."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Clock:
         """Return the clock of a command whose time is *now*, whatever the machine's clock says."""
         boottime = time.clock_gettime(time.CLOCK_BOOTTIME)
         since = time.time() - now
-        # The command began its second a fraction ago: ends are cut to the same seconds.
+        # A command's time is a whole second: shift boottime to it, so that ends are cut to the same seconds.
         return cls(now, boottime - since if 0 <= since < _SAME else boottime, processes.boot_id())
 
     def end_of(self, launch: Launch, ended_boottime: float | None = None, boot: str | None = None) -> int:

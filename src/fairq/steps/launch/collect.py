@@ -1,4 +1,4 @@
-"""Take in what ended: free its slot, charge it, and decide what becomes of the job; all in one transaction."""
+"""Collect ended runs: free the slot, charge the use, and decide the job's next status, all in one transaction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _FAILURES = 3
-"""Jobs of so many clusters in a row that did not start on a slot drain it; those of one cluster may share a fault."""
+"""Failed starts in a row, each of another cluster, that drain a slot; jobs of one cluster may share a fault."""
 
 _DYNAMIC = re.compile(r"(.+)_\d+(@.*)?")
 
@@ -33,21 +33,21 @@ Key = tuple[str, int, int]
 
 @dataclass(slots=True)
 class Collected:
-    """The runs that ended with what became of their jobs, and what an administrator should know."""
+    """The ended runs with the outcome of their jobs, and notes for an administrator."""
 
     ended: list[tuple[Launch, Outcome | None]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 def started(launch: Launch) -> Started | None:
-    """Return what is known of how a run began."""
+    """Return the recorded start of a run; None if none is recorded."""
     if launch.pid is None or launch.pid_start is None:
         return None
     return Started(launch.pid, launch.pid_start, launch.boot, tuple(launch.cores.get("cores", ())))
 
 
 def look(live: Iterable[Launch], launchers: Launchers) -> dict[str, Look]:
-    """Return how these runs are found, by name."""
+    """Return the condition of these runs, by name."""
     by_launcher: dict[str, dict[str, Started | None]] = {}
     for launch in live:
         by_launcher.setdefault(launch.launcher, {})[launch.name] = started(launch)
@@ -58,7 +58,7 @@ def look(live: Iterable[Launch], launchers: Launchers) -> dict[str, Look]:
 
 
 def stop(live: Iterable[Launch], launchers: Launchers) -> None:
-    """Have those runs ended that are ordered to; it does no harm to have it done twice."""
+    """Stop the runs that are ordered to end; a repeated call is harmless."""
     by_launcher: dict[str, dict[str, str]] = {}
     for launch in live:
         if launch.ordered is not None:
@@ -69,7 +69,7 @@ def stop(live: Iterable[Launch], launchers: Launchers) -> None:
 
 
 def collect(path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> Collected:
-    """Take in the runs of this state that have ended, and have those ended that lost their slot."""
+    """Collect the ended runs of this state, and stop the runs that lost their slot."""
     collecting = Collecting(path, settings, launchers, actor)
     if collecting.is_needed:
         with writing(path) as state:
@@ -83,7 +83,7 @@ def collect(path: Path, settings: Settings, launchers: Launchers, actor: Actor) 
 
 
 class Collecting:
-    """What `collect` does, apart: look at the runs, `store` what is new in a transaction, and `finish`."""
+    """The parts of `collect`: look at the runs, `store` the news in a transaction, and `finish`."""
 
     def __init__(self, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
         self.result = Collected()
@@ -102,14 +102,14 @@ class Collecting:
         self.is_needed = bool(self._news or without)
 
     def store(self, state: State) -> None:
-        """Store what is new."""
+        """Store the news in the caller's transaction."""
         live = launches.live(state)
         _order(state, _without_claim(state, live), {"how": "evict", "reason": "its slot was taken"})
         _Collection(state, self._settings, self._clock, self._actor, self.result).take(live, self._news)
         self._live = launches.live(state)
 
     def finish(self) -> None:
-        """Have those runs ended that are ordered to, when the transaction is over."""
+        """Stop the runs that are ordered to end, after the transaction."""
         stop(self._live, self._launchers)
 
 
@@ -122,7 +122,7 @@ def _is_news(one: Look, live: Sequence[Launch]) -> bool:
 
 
 def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
-    """Return the runs that nobody ordered to end, and that have no slot any more: their claim is gone or another's."""
+    """Return the runs without an order to end that have lost their slot: their claim is gone or another's."""
     if not live:
         return []
     held = held_slots(state, live)
@@ -130,7 +130,7 @@ def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
 
 
 def held_slots(state: State, live: Sequence[Launch]) -> dict[str, Claim]:
-    """Return the claims that live runs have on their slots, by the names of the runs."""
+    """Return the claims of live runs on their slots, by the names of the runs."""
     found = claims.of_procs(state, {jobs.Procs(*launch.key, launch.proc) for launch in live})
     by_job = {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
     names = slots.names_of(state, [claim.slot_id for claim in found])
@@ -153,7 +153,7 @@ def _order(state: State, live: Iterable[Launch], order: dict[str, Any]) -> None:
 
 
 class _Collection:
-    """One transaction that takes in ends."""
+    """One transaction that collects ended runs."""
 
     def __init__(self, state: State, settings: Settings, clock: Clock, actor: Actor, result: Collected) -> None:
         self._state = state
@@ -164,7 +164,7 @@ class _Collection:
         self._changes: list[Change] = []
 
     def take(self, live: Sequence[Launch], news: Mapping[str, Look]) -> None:
-        """Store what is new of the *live* runs."""
+        """Store the *news* of the *live* runs."""
         held = held_slots(self._state, live)
         begun: list[Launch] = []
         done: list[tuple[Launch, Claim | None]] = []
@@ -187,16 +187,16 @@ class _Collection:
         mark_started(self._state, begun, self._clock.now, always=True)
         if done:
             self._end(done)
-        # What has ended is a fact that anybody may bring in, not a change that he decides on.
+        # An end is a fact, not a decision of the actor: any user may record it.
         history.record(self._state, self._actor, self._changes, own=True)
 
     def _note_start(self, launch: Launch, begun: Started) -> None:
-        """Note how a run began of which only the intent is known."""
+        """Record the start of a run that was only intended."""
         launch.phase = LaunchPhase.STARTED
         launch.pid, launch.pid_start = begun.pid, begun.start
         launch.cores = {"cores": list(begun.cores)} if begun.cores else {}
         if begun.boot != launch.boot:
-            # It was matched before the machine was rebooted: the seconds since then are told by the clock.
+            # The machine was rebooted after the match: compute the seconds since then from the clock.
             launch.boot, launch.boottime = begun.boot, self._clock.boottime - (self._clock.now - launch.intended)
 
     def _end(self, done: Sequence[tuple[Launch, Claim | None]]) -> None:
@@ -234,7 +234,7 @@ class _Collection:
         return found[0] if found else None
 
     def _apply(self, launch: Launch, what: Outcome, job: JobRange, ad: Ad, former: Sequence[Launch]) -> None:
-        """Give the job its new status, with its history and its events."""
+        """Set the job's new status; collect its history entry and record its events."""
         state, procs = self._state, [jobs.Procs(*launch.key, launch.proc)]
         end = launch.end_time or self._clock.now
         body = usage(launch, ad, former, self._clock.now)
@@ -267,7 +267,7 @@ class _Collection:
         self._changes.append(Change(f"job {launch.job}", before, after))
 
     def _stays(self, launch: Launch, ad: Ad, former: Sequence[Launch]) -> bool:
-        """Tell whether a completed job stays in the queue; the turns that follow ask again."""
+        """Tell whether a completed job stays in the queue (leave_in_queue); later turns ask again."""
         seen = {**exit_ad(ad, launch.ended or {}, former), "JobStatus": int(JobStatus.COMPLETED)}
         return is_true(seen, "LeaveJobInQueue", self._clock.now)
 
@@ -287,7 +287,7 @@ class _Collection:
 
 
 def mark_started(state: State, begun: Iterable[Launch], now: int, *, always: bool) -> None:
-    """Store that runs have begun, with the events."""
+    """Store the starts of runs, with their events."""
     begun = list(begun)
     if not begun:
         return
@@ -298,7 +298,7 @@ def mark_started(state: State, begun: Iterable[Launch], now: int, *, always: boo
 
 
 def usage(launch: Launch, ad: Ad, former: Sequence[Launch], now: int) -> dict[str, Any]:
-    """Return what the events tell of a run's end: seconds of CPU, of this run and of all, and MB of memory."""
+    """Return the figures of a run's end for the events: CPU seconds of this run and of all runs, and memory in MB."""
     facts = launch.ended or {}
     user, system = facts.get("user_seconds", 0.0), facts.get("system_seconds", 0.0)
     request = int(number(ad, "RequestMemory", now) or 0)

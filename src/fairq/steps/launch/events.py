@@ -1,4 +1,4 @@
-"""What happened to jobs, recorded in the state and written to the event log that a job names (``log = FILE``).
+"""Events of jobs, recorded in the state and written to the event log that a job names (``log = FILE``).
 
 The layout is that of HTCondor's user log (its manual, "Job Event Log Codes").
 """
@@ -23,7 +23,7 @@ from fairq.waiting import Patience, take
 SUBMITTED, EXECUTING, EVICTED, TERMINATED, ABORTED, HELD, RELEASED = 0, 1, 4, 5, 9, 12, 13
 
 _PATIENCE = 1.0
-"""Seconds that a log may be locked by another process, perhaps the user's: a turn must not wait for him."""
+"""Seconds to wait for a log that another process has locked; a turn must not wait for a user's process."""
 
 _END = b"...\n"
 _TAIL = 65536
@@ -34,7 +34,7 @@ _NO_TOTAL = "\t0  -  Total Bytes Sent By Job\n\t0  -  Total Bytes Received By Jo
 def record(
     state: State, found: Iterable[JobRange], number: int, body: Mapping[str, Any], now: int, *, always: bool
 ) -> None:
-    """Record that an event of this *number* happened to jobs at *now*; only to those with a log, if not *always*."""
+    """Record an event of this *number* for jobs at *now*; unless *always*, only for jobs with a log."""
     found = list(found)
     shared = jobs.ads(state, {job.ad_id for job in found})
     events = []
@@ -55,10 +55,10 @@ def _log(job: JobRange, shared: Ad) -> str | None:
 
 
 def flush(path: Path) -> list[str]:
-    """Write the events that wait to their logs, in order; return what could not be written, one line for each log.
+    """Write the pending events to their logs, in order; return an error message for each log that failed.
 
-    A log is locked meanwhile, so that two processes do not write the same event. After a crash in between, an event is
-    found at the end of its log, and not written again.
+    Each log is locked meanwhile, so that two processes do not write the same event. After a crash, an event already at
+    the end of its log is not written again.
     """
     with reading(path) as state:
         waiting = _by_log(job_events.unwritten(state))
@@ -72,7 +72,7 @@ def flush(path: Path) -> list[str]:
                 entries = events.get(log, [])
                 _append(descriptor, [entry for _, entry in entries])
                 done.update(event.id for event, _ in entries)
-                # One event of many jobs may go to many logs.
+                # An event of several jobs may belong to several logs.
                 whole = {event.id for event, _ in entries if done[event.id] == len(event)}
                 if whole:
                     with writing(path) as state:
@@ -98,7 +98,7 @@ def _locked(log: str) -> Iterator[int]:
         try:
             is_mine = take(descriptor, Patience(_PATIENCE, Path(log)))
         except OSError:
-            is_mine = True  # there are no locks on some file systems
+            is_mine = True  # some file systems have no locks
         if not is_mine:
             raise OSError(errno.EAGAIN, "another process has it locked")
         yield descriptor
@@ -111,7 +111,7 @@ def _append(descriptor: int, entries: list[bytes]) -> None:
     start = max(0, size - _TAIL)
     tail = os.pread(descriptor, _TAIL, start)
     if tail and not tail.endswith(_END):
-        # A torn event that is followed by anything stops every reader: cut back to the last whole one.
+        # Text after an incomplete event stops every reader: truncate the log after its last complete event.
         whole = tail.rfind(b"\n" + _END)
         kept = whole + 1 + len(_END) if whole >= 0 else 0
         if whole >= 0 or start == 0:
@@ -123,7 +123,7 @@ def _append(descriptor: int, entries: list[bytes]) -> None:
 
 
 def text(event: JobEvent, proc: int) -> str:
-    """Return an event of one job as the log has it."""
+    """Return an event of one job as text for the log."""
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event.time))
     head = f"{event.number:03d} ({event.cluster:03d}.{proc:03d}.000) {when} "
     return head + _TEXTS[event.number]({name: _one_line(value) for name, value in event.body.items()}) + "...\n"

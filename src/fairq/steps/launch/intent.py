@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Matched(NamedTuple):
-    """A job that a cycle has matched with a slot; *displaced* are the jobs (schedd, cluster, proc) that had it."""
+    """A job that a cycle matched with a slot; *displaced* are the preempted jobs (schedd, cluster, proc)."""
 
     schedd: str
     cluster: int
@@ -30,9 +30,9 @@ class Matched(NamedTuple):
 
 
 def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: Clock) -> None:
-    """Record the intent to start what was *matched* on slots that have a launcher.
+    """Record the intent to start the *matched* jobs whose slots have a launcher.
 
-    A run waits for earlier runs of the same job, on the same slot and of displaced jobs, until they have ended.
+    A run waits until earlier runs of the same job, on the same slot and of displaced jobs have ended.
     """
     wanted = [(one, name) for one in matched if (name := of_slot(one.slot_ad, settings)) != NONE]
     if not wanted:

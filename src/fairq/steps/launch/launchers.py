@@ -1,4 +1,4 @@
-"""The launchers that a command uses, opened when first needed, and which one a slot's jobs go to."""
+"""The launchers that a command uses, opened when first needed, and the launcher of each slot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MB = 1024**2
 
 
 def runs_directory(state: Path) -> Path:
-    """Return where the directories of a state's runs are."""
+    """Return the directory that contains the directories of a state's runs."""
     return Path(f"{resolve(state)}.runs")
 
 
@@ -35,7 +35,7 @@ class Launchers:
         self._options = Options(settings["launch.cgroup"], settings["launch.keep_output"] * _MB)
         self._open: dict[str, Launcher] = {}
         self.are_checked = False
-        """Whether somebody has looked for runs that the state does not know."""
+        """Whether `end_unknown` has already looked for runs unknown to the state."""
 
     def __getitem__(self, name: str) -> Launcher:
         """Return the launcher *name*; raises UnknownLauncherError."""
@@ -46,12 +46,12 @@ class Launchers:
         return self._open[name]
 
     def in_use(self, kind: str) -> list[str]:
-        """Return the launchers that may keep runs of this state: that of the pool's *kind*, and the local one."""
+        """Return the launchers that may have runs of this state: the pool's launcher *kind*, and the local one."""
         local = ["local"] if self._directory.exists() else []
         return sorted({*local, kind} - {NONE})
 
     def close(self) -> None:
-        """Close those that are open; runs go on."""
+        """Close the open launchers; runs continue."""
         for one in self._open.values():
             one.close()
         self._open.clear()
@@ -59,7 +59,7 @@ class Launchers:
 
 @contextmanager
 def opened(state: Path, settings: Settings) -> Iterator[Launchers]:
-    """Open launchers for a while."""
+    """Provide launchers and close them at the end of the context."""
     found = Launchers(state, settings)
     try:
         yield found
@@ -74,5 +74,5 @@ def of_slot(ad: Mapping[str, Any], settings: Settings) -> str:
 
 
 def is_launching(state: State, settings: Settings) -> bool:
-    """Tell whether anything starts the jobs of this pool, or of some of its slots."""
+    """Tell whether this pool, or any of its slots, has a launcher."""
     return bool(settings["launch.kind"] != NONE or slots.has_launcher(state))

@@ -1,4 +1,4 @@
-"""Mail to the users of jobs that ended, as ``notification`` and ``notify_user`` of the submit description ask for it.
+"""Mail to the users of ended jobs, according to ``notification`` and ``notify_user`` of the submit description.
 
 Source: the manual of condor_submit, "notification".
 """
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 ALWAYS, COMPLETE, ERROR = 1, 2, 3
-"""HTCondor's numbers of notifications; 0 is never."""
+"""HTCondor's values of the notification attribute; 0 means never."""
 
 _MOST = 100
-"""Mails that one turn sends."""
+"""Maximum number of mails that one turn sends."""
 
 
 def notify(path: Path, settings: Settings, ended: Sequence[tuple[Launch, Outcome | None]]) -> list[str]:
-    """Mail to the users of these runs who want it; return what went wrong. Without mail.command nothing is done."""
+    """Mail the users of these runs who asked for it; return error messages. Without mail.command, do nothing."""
     if not settings["mail.command"]:
         return []
     told: list[tuple[Launch, Outcome, Ad]] = []
@@ -41,7 +41,7 @@ def notify(path: Path, settings: Settings, ended: Sequence[tuple[Launch, Outcome
     for one in told[:_MOST]:
         problem = _mail(settings, *one)
         if problem is not None:
-            # The others would wait for the same command.
+            # Stop here: the other mails would wait for the same command.
             return [problem]
     left = len(told) - _MOST
     return [f"{left} mails about jobs were left out: {_MOST} are sent at once"] if left > 0 else []

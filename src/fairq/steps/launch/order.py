@@ -12,7 +12,7 @@ from fairq.state.connection import State
 
 
 def order_ends(state: State, found: Sequence[JobRange], order: dict[str, Any]) -> tuple[set[str], list[JobRange]]:
-    """Order the end of the jobs *found* that a launcher runs; return the names of these runs, and the other jobs.
+    """Order the end of those jobs *found* that a launcher runs; return the names of their runs, and the other jobs.
 
     *order* has the kind (``remove``, ``hold``), the reason and the hold code. A later order replaces an earlier one,
     except that a hold does not replace a removal.
@@ -46,7 +46,7 @@ def _any_running(found: Iterable[JobRange]) -> bool:
 
 
 def _without(job: JobRange, taken: Sequence[int]) -> list[JobRange]:
-    """Return *job* less these procs."""
+    """Return *job* without the procs *taken*."""
     rest = []
     start = job.first_proc
     for proc in [*sorted(taken), job.last_proc + 1]:

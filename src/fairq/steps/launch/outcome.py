@@ -1,4 +1,4 @@
-"""What becomes of a job when its run has ended: done, held, or waiting again (docs/running.md, "Ends").
+"""The outcome of a job whose run has ended: completed, held, or idle again (docs/running.md, "Ends").
 
 Source: the manual of condor_submit, "on_exit_hold" to "retry_until"; ``AnalyzePolicy`` and ``SetJobRetries``.
 """
@@ -26,7 +26,7 @@ OVER_RESOURCES = 34
 JOB_DURATION = 46
 EXECUTE_DURATION = 47
 LOST = 26
-"""HTCondor's hold codes (condor_holdcodes.h); a job that is lost too often is held by the pool's policy."""
+"""HTCondor's hold codes (condor_holdcodes.h); a job lost too often is held with the code of the pool's policy."""
 
 _STEPS = {"directory": NO_DIRECTORY, "input": NO_INPUT, "output": NO_OUTPUT, "error": NO_OUTPUT, "log": NO_LOG}
 _WHAT = {
@@ -42,7 +42,7 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The *status* a job has next; how the run is recorded (*how*); why and by which code it is held."""
+    """The next *status* of a job, the recorded end of its run (*how*), and the reason and codes of a hold."""
 
     status: JobStatus
     how: str
@@ -54,7 +54,7 @@ class Outcome:
 def outcome(
     launch: Launch, ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int
 ) -> Outcome:
-    """Return what becomes of the job with this *ad*, whose run ended with *facts*; *former* are its ended runs."""
+    """Return the outcome of the job with this *ad*, whose run ended with *facts*; *former* are its ended runs."""
     order = launch.ordered or {}
     ended = facts["reason"]
     if order.get("how") == "remove":
@@ -100,7 +100,7 @@ def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings
 
 
 def exit_ad(ad: Ad, facts: dict[str, Any], former: Sequence[Launch]) -> Ad:
-    """Return *ad* with the attributes that it has at the exit; of a code and a signal the other one is absent."""
+    """Return *ad* with its attributes at the exit: either the exit code or the signal is absent."""
     completions = 1 + sum((run.ended or {}).get("reason") == "exit" for run in former)
     gone = {"exitcode", "exitsignal", "exitbysignal", "numjobcompletions", "numjobstarts", "jobstatus"}
     seen = {name: value for name, value in ad.items() if name.lower() not in gone}
@@ -109,7 +109,7 @@ def exit_ad(ad: Ad, facts: dict[str, Any], former: Sequence[Launch]) -> Ad:
 
 
 def at_exit(facts: dict[str, Any]) -> Ad:
-    """Return the attributes that tell of an exit."""
+    """Return the attributes that describe an exit."""
     if facts.get("signal") is not None:
         return {"ExitBySignal": True, "ExitSignal": facts["signal"], "JobCoreDumped": facts.get("core", False)}
     return {"ExitBySignal": False, "ExitCode": facts.get("exit_code")}
@@ -127,10 +127,10 @@ def _at_exit(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], now: int) 
 
 
 def _leaves(seen: Ad, now: int) -> bool:
-    """Tell whether the job leaves the queue: by on_exit_remove, or by the commands that retry."""
+    """Tell whether the job leaves the queue, according to on_exit_remove or the retry commands."""
     retries, until = number(seen, "JobMaxRetries", now), raw(seen, "RetryUntil")
     own = computed(seen, "OnExitRemove", now)
-    # Whatever is not a false number lets the job go.
+    # Only false and 0 keep the job in the queue.
     own_says = not (isinstance(own, bool | int | float) and not own)
     if retries is None and until is None and raw(seen, "JobSuccessExitCode") is None:
         return own_says
@@ -145,7 +145,7 @@ def _leaves(seen: Ad, now: int) -> bool:
                 return True
         elif isinstance(value, int) and code == value:
             return True
-    # Without an on_exit_remove of its own, a job has the literal true.
+    # A literal true is the default: the job has no on_exit_remove of its own.
     return raw(seen, "OnExitRemove") is not True and own is not None and own_says
 
 

@@ -1,4 +1,4 @@
-"""Where a job's output is, and what happened to it."""
+"""Find a job's output and its events."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fairq.steps.launch.launchers import runs_directory
 
 
 def output_of(path: Path, cluster: int, proc: int, *, error: bool = False) -> Path:
-    """Return the file of the output, or of the error, of a job's last run.
+    """Return the file with the standard output, or (*error*) standard error, of a job's last run.
 
     Raises:
-        UnknownJobError: there never was such a job.
-        NoRunError: it has not run yet.
+        UnknownJobError: the job never existed.
+        NoRunError: the job has not run yet.
     """
     with reading(path) as state:
         found = launches.of_job(state, cluster, proc)
@@ -31,12 +31,12 @@ def output_of(path: Path, cluster: int, proc: int, *, error: bool = False) -> Pa
     if last is None or name is None:
         raise NoRunError(job=f"{cluster}.{proc}")
     kept = f"{last.name}/{'err' if error else 'out'}"
-    # The run's own directory moves with the state.
+    # The run's directory may have moved together with the state.
     return runs_directory(path) / kept if name.endswith(f".runs/{kept}") else Path(name)
 
 
 def open_output(place: Path, job: str, what: str) -> int:
-    """Open a file of output for reading; return its descriptor. Raises NoOutputError, also for what is no file."""
+    """Open a file of output for reading; return its descriptor. Raises NoOutputError, also if it is not a file."""
     try:
         descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
@@ -48,7 +48,7 @@ def open_output(place: Path, job: str, what: str) -> int:
 
 
 def has_ended(path: Path, cluster: int, proc: int) -> bool:
-    """Tell whether the last run of a job has ended, taken in or not."""
+    """Tell whether the last run of a job has ended, collected or not."""
     from fairq.launch import processes
 
     with reading(path) as state:
@@ -57,7 +57,7 @@ def has_ended(path: Path, cluster: int, proc: int) -> bool:
 
 
 def events_of(path: Path, cluster: int, proc: int | None) -> list[JobEvent]:
-    """Return the events of a job, or of all of a cluster, oldest first; raises UnknownJobError if there are none."""
+    """Return the events of a job, or of a whole cluster, oldest first; raises UnknownJobError if there are none."""
     with reading(path) as state:
         found = job_events.of_job(state, cluster, proc)
         known = bool(found) or any(

@@ -30,7 +30,7 @@ POLICIES = (_HOLD, _RELEASE, _REMOVE, _LEAVE)
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A job of whom a policy became true: what is to happen, and why."""
+    """A job for which a policy became true, with the action and its reason."""
 
     job: JobRange
     policy: str
@@ -39,7 +39,7 @@ class Due:
 
 
 def apply_periodic(path: Path, settings: Settings, actor: Actor) -> None:
-    """Do what the periodic policies of the queue's own jobs say at the actor's time."""
+    """Apply the periodic policies of the queue's own jobs at the actor's time."""
     with reading(path) as state:
         if not any(True for _ in _due(state, actor.time)):
             return
@@ -48,7 +48,7 @@ def apply_periodic(path: Path, settings: Settings, actor: Actor) -> None:
 
 
 def store_periodic(state: State, settings: Settings, actor: Actor) -> None:
-    """Do the same in a transaction that is under way."""
+    """Do the same as `apply_periodic` in the caller's transaction."""
     for due in list(_due(state, actor.time)):
         _apply(state, settings, actor, due)
 
@@ -57,7 +57,7 @@ def _due(state: State, now: int) -> Iterator[Due]:
     found = jobs.with_policies(state, POLICIES)
     shared = jobs.ads(state, {job.ad_id for job in found})
     for whole in found:
-        # Jobs that run or ran differ from each other: by their start, their end, and by how often they ran.
+        # Jobs that run or ran differ in start, end and number of runs: evaluate each one.
         apart = whole.status in (JobStatus.RUNNING, JobStatus.COMPLETED) or whole.template is not None
         for job in _procs(whole) if apart else [whole]:
             ad = job.ad_of(shared[job.ad_id], job.first_proc)
@@ -71,7 +71,7 @@ def _procs(job: JobRange) -> Iterator[JobRange]:
 
 
 def _further(state: State, job: JobRange) -> Ad:
-    """Return what the policies may ask for beyond the ad of the queue."""
+    """Return attributes that the policies may read beyond those of the queue's ad."""
     more: Ad = {}
     if job.status == JobStatus.HELD:
         more |= {"HoldReason": job.reason, "HoldReasonCode": job.hold_code, "HoldReasonSubCode": job.hold_subcode}
@@ -99,7 +99,7 @@ def _of_job(job: JobRange, ad: Ad, now: int) -> Due | None:
     if job.status not in (JobStatus.HELD, JobStatus.COMPLETED) and is_true(ad, _HOLD, now):
         reason = computed(ad, "PeriodicHoldReason", now) or "periodic_hold is true"
         return Due(job, _HOLD, str(reason), int(number(ad, "PeriodicHoldSubCode", now) or 0))
-    # A hold by the user himself is his to release.
+    # Only the user may release a hold that the user requested.
     if job.status == JobStatus.HELD and job.hold_code != BY_USER and is_true(ad, _RELEASE, now):
         return Due(job, _RELEASE, "periodic_release is true")
     if is_true(ad, _REMOVE, now):

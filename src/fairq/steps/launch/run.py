@@ -1,4 +1,4 @@
-"""Turns in the foreground, whenever something has changed."""
+"""Run turns in the foreground whenever something has changed."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _SOON = 0.3
-"""Seconds for which it is not recorded that a run has begun: the turn after a short one records it."""
+"""Seconds to wait for a turn that records the starts of runs; without one, they are then recorded separately."""
 
 _TOGETHER = 0.01
-"""Seconds between an end and the turn: what ends at about the same time costs one turn, not one each."""
+"""Seconds between an end and the turn, so that runs that end together need only one turn."""
 
 _OBSTRUCTED = 5.0
-"""Seconds until the next turn after one that could not store anything, as on a full disk."""
+"""Seconds until the next turn if a turn could not store anything, e.g. on a full disk."""
 
 _NOT_BEGUN = 1.0
-"""Seconds until a run is looked at again of which nobody knows whether it has begun."""
+"""Seconds until the next turn if a run may or may not have begun."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How many jobs wait, are held and run after a turn; runs that wait for others to end count among the last."""
+    """The numbers of idle, held and running jobs after a turn; runs that wait for others to end count as running."""
 
     idle: int
     held: int
@@ -54,10 +54,10 @@ def run(
     every: float,
     until_idle: bool = False,
 ) -> Standing:
-    """Hold a turn now, whenever the state has changed or a run has ended, and *every* so many seconds.
+    """Run a turn now, whenever the state has changed or a run has ended, and every *every* seconds.
 
-    *report* hears of every turn. With *until_idle* the end is when nothing runs and nothing more could be started.
-    What others change during a turn, which may have looked before, leads to another one at once.
+    *report* receives every turn. With *until_idle*, stop when nothing runs and nothing more can be started. A change by
+    another command during a turn causes another turn at once, because the turn may have missed it.
     """
     place = resolve(path)
     with kept_open(), opened(path, settings) as launchers:
@@ -82,7 +82,7 @@ def run(
                 return view.standing
             watched = view.watched | {(one.pid, one.pid_start) for one in held.started if one.pid and one.pid_start}
             if held.started and not wait(place, after, watched, _SOON):
-                # No turn follows at once, which would record what has begun.
+                # No turn follows at once that would record the starts.
                 collect(path, settings, launchers, actor())
                 events.flush(path)
                 after = stamp(place)
@@ -97,14 +97,14 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What the state says between two turns.
+    """The relevant data of the state between two turns.
 
     Args:
-        standing: how many jobs wait, are held and run.
+        standing: the numbers of idle, held and running jobs.
         watched: the processes of the runs, each with its start.
-        unknown: whether there is a run of which nobody knows whether it has begun.
+        unknown: whether a run may or may not have begun.
         latest: the number of the latest change in the history.
-        others_changed: whether another command has changed anything since the view before.
+        others_changed: whether another command has changed anything since the previous view.
     """
 
     standing: Standing
@@ -115,7 +115,7 @@ class _View:
 
     @classmethod
     def of(cls, path: Path, since: int, command: str) -> _View:
-        """Read it; *since* is the latest change of the view before, *command* this command."""
+        """Read the state; *since* is the latest change of the previous view, *command* the name of this command."""
         with reading(path) as state:
             live = launches.live(state)
             counts = jobs.counts_by_submitter(state)
@@ -131,12 +131,12 @@ class _View:
 
 
 def standing_of(path: Path) -> Standing:
-    """Return how the pool stands now."""
+    """Return the current numbers of jobs."""
     return _View.of(path, 0, "").standing
 
 
 def stop_all(path: Path, settings: Settings, actor: Actor) -> None:
-    """End every run, and let their jobs wait again; wait until the grace of all is over, but no longer."""
+    """End every run and make its job idle; wait at most until the grace of all runs is over."""
     with writing(path) as state:
         live = launches.live(state)
         for one in live:

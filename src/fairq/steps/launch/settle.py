@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 PATIENCE = 2.0
-"""Seconds; a run that takes longer is collected by a later turn."""
+"""Seconds to wait; a later turn collects a run that takes longer."""
 
 _NAP = 0.05
 
@@ -26,7 +26,7 @@ _NAP = 0.05
 def settle(
     path: Path, settings: Settings, actor: Actor, names: Collection[str], patience: float = PATIENCE
 ) -> set[str]:
-    """End the runs *names*, and collect those that end soon; return the others."""
+    """End the runs *names* and collect those that end within *patience* seconds; return the others."""
     wanted = set(names)
     end = time.monotonic() + patience
     with opened(path, settings) as launchers:

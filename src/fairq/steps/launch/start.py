@@ -1,4 +1,4 @@
-"""Start the runs that are intended and have nothing to wait for any more."""
+"""Start the intended runs that no longer wait for other runs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Begun:
-    """The runs that began, and what an administrator should know of those that did not."""
+    """The runs that began, and notes for an administrator on those that did not."""
 
     started: list[Launch] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *, record: bool = True) -> Begun:
-    """Start what can be started, in a process that has the cycle's lock.
+    """Start all startable runs; the caller must hold the cycle's lock.
 
-    Without *record* the next collection records what has begun, as it does after a crash.
+    Without *record*, the next collection records the starts, as after a crash.
     """
     clock = Clock.at(actor.time)
     result = Begun()
@@ -66,7 +66,7 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
 
 
 def startable(state: State) -> list[Launch]:
-    """Return the intended runs that nothing keeps from starting: no order, no run before them that is still there."""
+    """Return the intended runs that can start: without an order to end, and without earlier runs still alive."""
     live = launches.live(state)
     names = {launch.name for launch in live}
     held = held_slots(state, live)
@@ -91,7 +91,7 @@ def _plans(
         if not found or launch.slot not in every:
             continue
         if launch.boot != clock.boot:
-            # It was matched before the machine was rebooted: the seconds since then are told by the clock.
+            # The machine was rebooted after the match: compute the seconds since then from the clock.
             launch.boot, launch.boottime = clock.boot, clock.boottime - (clock.now - launch.intended)
         slot = every[launch.slot]
         ad = found[0].ad_of(jobs.ads(state, [found[0].ad_id])[found[0].ad_id], launch.proc)
@@ -106,5 +106,5 @@ def _plans(
 
 
 def _cores_of_slots(every: Mapping[str, Mapping[str, Any]], settings: Settings, launcher: str, now: int) -> float:
-    """Return how many cores the slots of a launcher have together, dynamic ones as what is left of theirs."""
+    """Return the total cores of a launcher's slots; a partitionable slot counts its rest, dynamic slots their own."""
     return sum(number(ad, "Cpus", now) or 0 for ad in every.values() if of_slot(ad, settings) == launcher)

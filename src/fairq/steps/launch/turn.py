@@ -1,6 +1,6 @@
-"""A whole turn: collect what ended, match, start; or a part of it.
+"""A whole turn (collect ended runs, match, start), or a part of it.
 
-What only a pool with a launcher needs is imported where it is used: a cycle of any other pool starts sooner.
+Modules that only a pool with a launcher needs are imported in functions, so that cycles of other pools start sooner.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from fairq.steps.launch.outcome import Outcome
 
 _PATIENCE = 2.0
-"""Seconds that a turn waits for jobs that were preempted to make room; whoever is to start there starts later."""
+"""Seconds that a turn waits for preempted jobs to end; if they take longer, a later turn starts the new jobs."""
 
 _NAP = 0.05
 
 
 @dataclass(slots=True)
 class Turn:
-    """What a turn did: the *cycle* if one was held, the runs that ended and began, and notes for an administrator."""
+    """The result of a turn: the *cycle* if one ran, the ended and the started runs, and notes for an administrator."""
 
     cycle: Cycle | None = None
     ended: list[tuple[Launch, Outcome | None]] = field(default_factory=list)
@@ -54,17 +54,17 @@ def turn(
     record: bool = True,
     doing: Callable[[str], None] = lambda _: None,
 ) -> Turn:
-    """Collect; then, with *match*, hold a cycle; then, with *launch*, start what it matched; *doing* is told of it.
+    """Collect; with *match*, run a cycle; with *launch*, start the matched jobs. *doing* receives the progress.
 
-    Without *record* the next turn records what has begun.
+    Without *record*, the next turn records the starts.
 
     Raises:
-        CycleUnderWayError: another cycle works on this state.
-        UnknownLauncherError: the settings, or a slot, name a launcher that there is not.
+        CycleUnderWayError: another cycle is running on this state.
+        UnknownLauncherError: the settings or a slot name an unknown launcher.
     """
     with kept_open(), opened(path, settings) as own, cycle_lock(path):
         result = _decided(path, settings, actor, launchers or own, match, explain, doing)
-        # Whoever only collects tells the users at once.
+        # Without a cycle, `collect` has already notified the users.
         untold = list(result.ended) if match else []
         if result.launching:
             used = launchers or own
@@ -88,7 +88,7 @@ def _decided(
     explain: bool,
     doing: Callable[[str], None],
 ) -> Turn:
-    """Collect, and match."""
+    """Collect; with *match*, run a cycle."""
     result = Turn()
     result.notes += end_unknown(path, settings, launchers)
     with reading(path) as state:
@@ -121,7 +121,7 @@ def _decided(
 def _launch(
     result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor, launch: bool, record: bool
 ) -> None:
-    """Make room, start, and write what is to be written."""
+    """End preempted runs, start runs, write event logs, and prune old runs."""
     from fairq.steps.launch.prune import prune
     from fairq.steps.launch.start import start
 
@@ -144,7 +144,7 @@ def _collect(result: Turn, path: Path, settings: Settings, launchers: Launchers,
 
 
 def _make_room(result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
-    """End the runs that were preempted, and wait a moment for it."""
+    """End the preempted runs, and wait at most `_PATIENCE` seconds for them."""
     end = time.monotonic() + _PATIENCE
     while True:
         with reading(path) as state:

@@ -1,4 +1,4 @@
-"""Runs that the state does not know: those of a state that was replaced by an older copy, or deleted."""
+"""Runs unknown to the state, e.g. after it was deleted or replaced by an older copy."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 _PATIENCE = 2.0
-"""Seconds that a turn waits for them to end."""
+"""Seconds that a turn waits for unknown runs to end."""
 
 _NAP = 0.05
 
 
 def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
-    """End what runs unknown to the state, once for each opening of *launchers*; return a note for each that is left.
+    """End runs unknown to the state, once for each opening of *launchers*; return a note for each one left.
 
-    The caller has the cycle's lock: nobody intends to start anything meanwhile. As long as one is left nothing may be
-    started, for it may be a run of the same job.
+    The caller must hold the cycle's lock, so that no other process starts runs meanwhile. While an unknown run is left,
+    nothing may be started, because it may be a run of the same job.
     """
     if launchers.are_checked:
         return []
@@ -39,7 +39,7 @@ def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[st
 
 
 def _unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
-    """Have the runs ended that the state does not know; return those that are still there."""
+    """Stop the runs unknown to the state; return those that still exist."""
     running = []
     for name in launchers.in_use(settings["launch.kind"]):
         launcher = launchers[name]

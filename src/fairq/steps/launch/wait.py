@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 _SIGNALLED = 128
 _LONGEST = 5.0
-"""Seconds until the jobs are looked at again, whatever is noticed."""
+"""Maximum seconds between two checks of the jobs."""
 
 Job = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a job stands: *ended* with a *code* (128 and its number for a signal), *removed*, *held*, or *pending*."""
+    """The status of a job: *ended* with a *code* (128 + number for a signal), *removed*, *held*, or *pending*."""
 
     job: str
     how: str
@@ -48,12 +48,12 @@ def wait_for(
     timeout: float | None = None,
     any_of_them: bool = False,
 ) -> list[Verdict]:
-    """Wait until the jobs that *targets* name have ended, are held or removed, or one of them (*any_of_them*) is.
+    """Wait until all jobs of *targets* (or one of them, with *any_of_them*) have ended, are held or removed.
 
-    Ends are taken in meanwhile. After *timeout* seconds the verdicts are returned as they are then.
+    Meanwhile, ended runs are collected. After *timeout* seconds, the current verdicts are returned.
 
     Raises:
-        UnknownJobError, NoMatchingJobError: there never was such a job.
+        UnknownJobError, NoMatchingJobError: the job never existed.
     """
     place = resolve(path)
     end = None if timeout is None else time.monotonic() + timeout

@@ -1,1 +1,1 @@
-"""The slots of the pool and their ads, import and export."""
+"""The slots of the pool and their ads; import and export."""

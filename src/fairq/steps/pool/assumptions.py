@@ -1,4 +1,4 @@
-"""What an import takes for granted where the dumps do not say, and what they mean by what they say."""
+"""The assumptions of an import: where the dumps lack data, and how their data is interpreted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _WITHOUT_ACCOUNTING = "without_accounting"
-"""Where the state keeps before which cycle a pool was imported without accounting records."""
+"""Metadata key; its value is the next cycle's number at the import of a pool without accounting records."""
 
 _NO_ACCOUNTING = (
     "no accounting records: every submitter starts with the best priority; "
@@ -29,7 +29,7 @@ def assumptions(
     slots: SlotDump | None,
     accounting: AccountingDump | None,
 ) -> list[str]:
-    """Return a sentence for each assumption of an import of these dumps into *state*, which is as before."""
+    """Return a sentence for each assumption of an import of these dumps into *state*, which is still unchanged."""
     notes = []
     if accounting is not None:
         notes += _priorities(accounting)
@@ -41,7 +41,7 @@ def assumptions(
 
 
 def note_accounting(state: State, accounting: AccountingDump | None) -> None:
-    """Keep whether the pool that is about to be imported into *state* has accounting records."""
+    """Store whether the pool to be imported into *state* has accounting records."""
     if accounting is not None:
         meta.set(state, _WITHOUT_ACCOUNTING, "")
     elif not submitters.load_all(state):
@@ -49,7 +49,7 @@ def note_accounting(state: State, accounting: AccountingDump | None) -> None:
 
 
 def missing_accounting(state: State) -> str | None:
-    """Return what to say where a pool was imported without accounting records and had no cycle since."""
+    """Return a warning if a pool was imported without accounting records and has had no cycle since, else None."""
     since = meta.get(state, _WITHOUT_ACCOUNTING)
     return _NO_ACCOUNTING if since and since == str(cycles.next_number(state)) else None
 
@@ -61,7 +61,7 @@ def _priorities(dump: AccountingDump) -> list[str]:
 
 
 def _rules_of_version(settings: Settings, of_slots: Version | None) -> list[str]:
-    """Say whose rules hold, and which of them are those of an older version."""
+    """Name the HTCondor version whose rules apply, and the newer rules that do not apply."""
     if settings["negotiator.rules"] == DOCUMENTED:
         return []
     of_slots_text = None if of_slots is None else words(of_slots)

@@ -1,4 +1,4 @@
-"""All dumps of a pool at once: asked from its daemons, or in the archive that ``fairq-dump.sh`` writes."""
+"""All dumps of a pool together, from its daemons or from the archive that ``fairq-dump.sh`` writes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SCRIPT = "fairq-dump.sh"
 
 _LARGEST = 1 << 32
-"""Bytes of a member of an archive that are read: many times the dump of the largest pool."""
+"""Maximum bytes read of an archive member: many times the dump of the largest pool."""
 
 
 @dataclass(slots=True)
@@ -29,10 +29,10 @@ class Bundle:
     """The dumps of one pool.
 
     Args:
-        slots, jobs, accounting: the dumps; None for what could not be got.
+        slots, jobs, accounting: the dumps; None if unavailable.
         configuration: HTCondor's configuration, with the name for messages.
-        missing: what could not be got, and why.
-        time: when the pool was asked, in seconds since 1970; None if nothing tells.
+        missing: the unavailable data, with reasons.
+        time: the time of the dumps, in seconds since 1970; None if unknown.
     """
 
     slots: Held | None = None
@@ -44,7 +44,7 @@ class Bundle:
 
 
 def script() -> str:
-    """Return the shell script that writes such an archive."""
+    """Return the shell script that writes an archive of dumps."""
     return resources.files("fairq.dumps").joinpath(SCRIPT).read_text(encoding="utf-8")
 
 
@@ -57,9 +57,9 @@ def is_archive(name: str) -> bool:
 
 
 def read_archive(name: str) -> Bundle:
-    """Return the dumps in the archive *name*, which are told by their names.
+    """Return the dumps in the archive *name*, identified by the names of its members.
 
-    Raises UnreadableDumpError if it is damaged or has no dump.
+    Raises UnreadableDumpError if the archive is damaged or contains no dump.
     """
     try:
         members = _members(name)
@@ -108,7 +108,7 @@ def _members(name: str) -> dict[str, bytes]:
 
 @dataclass(slots=True)
 class TakenOver:
-    """What became of a bundle: the settings, None if they stay, and the state."""
+    """The result of importing a bundle: the settings (None if unchanged) and the state."""
 
     config: ImportedConfig | None
     imported: Imported
@@ -125,9 +125,9 @@ def import_bundle(
     dry_run: bool = False,
     advance: Advance | None = None,
 ) -> TakenOver:
-    """Take *bundle* over: first the state at *path*, by the settings of the pool, then the file of settings.
+    """Import *bundle*: first the state at *path*, under the settings of the pool, then the settings file.
 
-    Where the pool's configuration is not known, *settings* hold. If anything is wrong, neither is changed.
+    If the pool's configuration is unknown, *settings* apply. With any error, neither is changed.
 
     Raises the errors of `import_dumps` and of `fairq.steps.config.import_config`.
     """

@@ -1,4 +1,4 @@
-"""The checks of ``fairq pool check``: whether a pool works, with a cure for each fault."""
+"""The checks of ``fairq pool check``: the faults of a pool, with a cure for each."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 GOOD, FAULT, NOT_NEEDED = "good", "fault", "not needed"
 
 _SLACK = 60
-"""Seconds by which clocks may differ."""
+"""Tolerated difference between clocks, in seconds."""
 
 _PATIENCE = 2.0
-"""Seconds that this waits for the lock on the state."""
+"""Seconds that the check waits for the lock on the state."""
 
 _LEAST_SPACE = 100 * 1024**2
 _CRON_PLACES = ("/etc/crontab", "/etc/cron.d", "/var/spool/cron", "/var/spool/cron/crontabs")
@@ -38,7 +38,7 @@ _UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/li
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: its *name*, *status* (good, fault or not needed), what was found, and the cure of a fault."""
+    """The result of one check: *name*, *status* (good, fault or not needed), detail, and the cure of a fault."""
 
     name: str
     status: str
@@ -47,7 +47,7 @@ class Finding:
 
 
 def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int) -> list[Finding]:
-    """Return the findings at *now*; cycles should be at most *longest* seconds apart. *load* reads the settings."""
+    """Return the findings at *now*; a last cycle older than *longest* seconds is a fault. *load* reads the settings."""
     settings: Settings | None = None
     try:
         settings = load()
@@ -78,7 +78,7 @@ def _state(path: Path) -> Finding:
 
 
 def _times(path: Path, now: int, longest: int) -> Iterator[Finding]:
-    """Yield what is found of the clock, the last cycle, and whatever holds the cycles."""
+    """Yield findings on the clock, the last cycle, and the program that runs the cycles."""
     with reading(path) as state:
         updated = last_update(state)
         last = next(iter(cycles.summaries(state, 1)), None)
@@ -105,7 +105,7 @@ def _times(path: Path, now: int, longest: int) -> Iterator[Finding]:
 
 
 def _mentions(places: tuple[str, ...], pattern: str = "*") -> Iterator[str]:
-    """Yield the files among *places*, or in them, that mention fairq."""
+    """Yield the files that mention fairq, among *places* or in these directories."""
     for place in map(Path, places):
         try:
             files = [place] if place.is_file() else sorted(place.glob(pattern))
@@ -153,7 +153,7 @@ def _disk(path: Path) -> Finding:
 
 
 def _slots(path: Path) -> Finding:
-    """Say which slots fairq drains because jobs do not start on them; those that people drain are no fault."""
+    """Name the slots that fairq drains because jobs do not start on them; slots drained by people are no fault."""
     with reading(path) as state:
         failing = []
         for name in slots.draining_names(state):
@@ -169,7 +169,7 @@ def _slots(path: Path) -> Finding:
 
 
 def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
-    """Yield what is found of the launcher, the control group, and the supervisors of jobs."""
+    """Yield findings on the launcher, the control group, and the supervisors of jobs."""
     with reading(path) as state:
         live = launches.live(state)
         if not (is_launching(state, settings) or live):

@@ -1,4 +1,4 @@
-"""A slot's ad as it stands: what was advertised, with fairq's own claim laid over it."""
+"""A slot's current ad: the advertised ad, overlaid with fairq's own claim."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _IF_KNOWN: Mapping[str, _Told] = {
     "RemoteNegotiatingGroup": lambda claim, now: claim.negotiating_group,
     "RemoteAutoregroup": lambda claim, now: claim.autoregroup,
 }
-"""What a slot's ad tells of its claim at a time: always, or unless it is None."""
+"""The attributes that a claim adds to its slot's ad: always, or unless the value is None."""
 
 
 def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
     """Return *ad* with the attributes that a startd advertises while *claim* is on the slot.
 
-    Times in seconds since 1970. A claim without a job of fairq's queue is in the ad already. Machines suspend
-    jobs, let them retire or vacate them by policies of their own, which fairq knows only from an import; that
-    has its effect through the slot's State and Activity (docs/htcondor.md 2.4 and 3.1), so a job has no status for it.
+    Times are in seconds since 1970. The ad already contains a claim without a job of fairq's queue. Machines suspend,
+    retire or vacate jobs by their own policies, which fairq knows only from an import. They act through the slot's
+    State and Activity (docs/htcondor.md 2.4 and 3.1), without a job status of their own.
     """
     if claim.cluster is None:
         return ad
@@ -49,9 +49,9 @@ def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
 
 
 def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
-    """Return *ads* with *claims*, by row, laid over them as `with_claim` does, column by column.
+    """Return *ads* overlaid with *claims* (by row), with the result of `with_claim` but column by column.
 
-    All claims are of jobs of fairq's queue, and have nothing *advertised*.
+    All claims are of jobs of fairq's queue, and their *advertised* is empty.
     """
     result = AdTable()
     optional = tuple(_IF_KNOWN.values())
@@ -77,7 +77,7 @@ _OF = {**_ALWAYS, **_IF_KNOWN}
 
 
 def _of_places(part: Part, at: int, places: Sequence[int]) -> tuple[Any, ...]:
-    """One column of a part at these of its places."""
+    """The values of a column of *part* at *places*."""
     column = part.columns[at]
     return column if len(places) == len(column) else tuple([column[place] for place in places])
 
@@ -97,11 +97,11 @@ _TOLD = {
         "RetirementTimeRemaining",
     )
 }
-"""What is kept of an imported slot's ad as long as its claim lasts."""
+"""Attributes of an imported slot's ad that are kept while its claim lasts."""
 
 
 def told_of(ad: Ad, claim: Claim) -> Ad | None:
-    """Return what an imported slot's *ad* tells of *claim* that the claim itself does not, None if nothing."""
+    """Return the attributes of an imported slot's *ad* that describe *claim* beyond its own data; None if none."""
     told = {_TOLD[name.lower()]: value for name, value in ad.items() if name.lower() in _TOLD}
     known = with_claim({}, claim, claim.start_time)
     return {name: value for name, value in told.items() if name not in known or known[name] != value} or None
@@ -133,7 +133,7 @@ _CLAIM_ATTRIBUTES = frozenset(
 
 
 def without_claim(ad: Ad, now: int) -> Ad:
-    """Return an imported slot's ad as it is once its claim has ended at *now*."""
+    """Return an imported slot's ad after the end of its claim at *now*."""
     state = {
         "State": "Unclaimed",
         "Activity": "Idle",

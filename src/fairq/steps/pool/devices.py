@@ -1,7 +1,7 @@
 """The devices of a dynamic slot: the GPUs of its machine, by their advertised names.
 
-A partitionable slot has AssignedGPUs, the names of all its GPUs, and AvailableGPUs, those that no dynamic slot has
-(a list; condor_startd writes into it GPUs_GPU_1a2b3c4d for the GPU-1a2b3c4d). A dynamic slot has its own as
+A partitionable slot has AssignedGPUs, the names of all its GPUs, and AvailableGPUs, the GPUs of no dynamic slot
+(a list, in which condor_startd writes GPUs_GPU_1a2b3c4d for GPU-1a2b3c4d). A dynamic slot has its own GPUs in
 AssignedGPUs.
 """
 
@@ -31,7 +31,7 @@ def assigned_gpus(ad: Ad) -> list[str]:
 
 
 def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
-    """Return the *ad* of a partitionable slot with these also in AvailableGPUs; unchanged if it names no GPUs."""
+    """Return the *ad* of a partitionable slot, *given_back* added to AvailableGPUs; unchanged if it names no GPUs."""
     back = list(given_back)
     if not back or _value(ad, "availablegpus") is None:
         return ad
@@ -40,7 +40,7 @@ def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
 
 
 def without_gpus(ad: Ad, taken: Iterable[str]) -> Ad:
-    """Return the *ad* of a partitionable slot with AvailableGPUs without those *taken*; unchanged if it names none."""
+    """Return the *ad* of a partitionable slot, *taken* removed from AvailableGPUs; unchanged if it names no GPUs."""
     available, gone = available_gpus(ad), set(taken)
     if not available or not gone:
         return ad

@@ -1,4 +1,4 @@
-"""Drain slots: they get no new jobs, and what runs there goes on or is ended (condor_drain, "-graceful" to "-fast")."""
+"""Drain slots: they get no new jobs; running jobs continue or are ended (condor_drain, "-graceful" to "-fast")."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 class Schedule(Enum):
-    """What happens to the jobs that run on a slot that is being drained."""
+    """The treatment of jobs that run on a draining slot."""
 
     GRACEFUL = "graceful"
-    """They run to their end."""
+    """Jobs run to their end."""
     QUICK = "quick"
-    """They are told to end, and killed after their grace."""
+    """Jobs receive their kill signal, and are killed after their grace."""
     FAST = "fast"
-    """They are killed at once."""
+    """Jobs are killed at once."""
 
 
 @dataclass(slots=True)
 class Drained:
-    """The slots that changed, how many jobs are sent back to the queue, and of how many processes are still there."""
+    """The changed slots, and the numbers of jobs returned to the queue and of jobs whose processes still end."""
 
     slots: list[str] = field(default_factory=list)
     evicted: int = 0
@@ -48,7 +48,7 @@ def drain(
     *,
     dry_run: bool = False,
 ) -> Drained:
-    """Begin to drain slots; end their jobs as *schedule* says, which wait again when nothing is left of their runs.
+    """Begin to drain slots and end their jobs according to *schedule*; jobs become idle when their runs have ended.
 
     Raises UnknownSlotError.
     """
@@ -71,7 +71,7 @@ def drain(
 
 
 def cancel(path: Path, names: Sequence[str], actor: Actor, *, dry_run: bool = False) -> list[str]:
-    """Let slots that are being drained take jobs again; return those that changed. Raises UnknownSlotError."""
+    """Let draining slots take jobs again; return the changed slots. Raises UnknownSlotError."""
     with opened_for(path, dry_run or not exists(path)) as state:
         found = [slot for name in dict.fromkeys(names) for slot in named(state, name)]
         changed = [slot.name for slot in found if slot.draining]
@@ -83,7 +83,7 @@ def cancel(path: Path, names: Sequence[str], actor: Actor, *, dry_run: bool = Fa
 
 
 def _undoable(state: State, actor: Actor, entries: range, names: Sequence[str], *, draining: bool) -> None:
-    """Keep what it takes to undo the draining itself; jobs that were sent back stay so."""
+    """Store the data to undo the draining; the undo does not restart jobs returned to the queue."""
     undo.record(state, actor, entries, "slots drain", {"names": list(names), "draining": draining}, None)
 
 
@@ -97,11 +97,11 @@ def _evict(
     *,
     dry_run: bool,
 ) -> set[str]:
-    """Order the end of the runs on these slots, and end at once what no launcher has; return the runs ordered."""
+    """Order the end of the runs on these slots; end jobs without a launcher at once. Return the ordered runs."""
     names = {slot.name for slot in found}
     live = [launch for launch in launches.live(state) if launch.slot in names]
     for launch in live:
-        # Who removes or holds a job decides what becomes of it; a drain can only make its end come sooner.
+        # An earlier order to remove or hold a job decides its next status; a drain can only end it sooner.
         launch.ordered = launch.ordered or {"how": "drain", "reason": f"slot {launch.slot} is drained"}
         if schedule is Schedule.FAST:
             launch.ordered["fast"] = True

@@ -149,7 +149,7 @@ def _own_ad(name: str, number: int, taken: Mapping[str, float], weight: float, p
 
 
 def _numbers(names: Iterable[str]) -> dict[str, set[int]]:
-    """The numbers of dynamic slots in use, by name of the parent."""
+    """The numbers of existing dynamic slots, by name of the parent."""
     used: dict[str, set[int]] = {}
     for name in names:
         stem, at, machine = name.partition("@")
@@ -160,7 +160,7 @@ def _numbers(names: Iterable[str]) -> dict[str, set[int]]:
 
 
 def add_slots(state: State, made: Mapping[SlotKey, CarvedSlot], addresses: Mapping[int, str]) -> dict[SlotKey, int]:
-    """Append the new dynamic slots *made* to the pool; return their numbers by the same keys."""
+    """Append the new dynamic slots *made* to the pool; return their slot ids by the same keys."""
     carved = list(made.values())
     new = [SlotRecord(0, one.name, one.ad, addresses[one.parent_id]) for one in carved]
     numbers = slots.add(state, new)

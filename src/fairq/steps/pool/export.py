@@ -1,4 +1,4 @@
-"""Write the pool out as HTCondor's dumps: what ``fairq import`` reads."""
+"""Write the pool as HTCondor's dumps, which ``fairq import`` reads."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Subject = Literal["slots", "jobs", "accounting"]
 def export_dump(path: Path, subject: Subject, stream: IO[str], *, long: bool, now: int) -> None:
     """Write the *subject*'s ads to *stream*, in the ``-long`` form or as JSON.
 
-    Slots have their state at *now*, with the claims that fairq made; accounting ads have the real priority.
+    Slots have their state at *now*, with fairq's claims; accounting ads have the real priority.
 
-    Raises UnwritableExportError for values that the form cannot hold, or the state's errors.
+    Raises UnwritableExportError for values that the format cannot represent, or the state's errors.
     """
     with reading(path) as state:
         ads = _ads(state, subject, now)
-    # The state is closed: a reader of the stream may be slow, as a pager is, and nobody could write meanwhile.
+    # The state is closed here: a slow reader of the stream, e.g. a pager, must not block writers.
     if long:
         long_form.write(ads, stream, _described)
     else:

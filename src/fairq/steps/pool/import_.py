@@ -157,7 +157,7 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
         dynamic_slots.add(state, plan.dynamic)
         pilot_slots.add(state, plan.pilots)
     elif plan.pool is not None:
-        # What ended a moment ago may have been a dynamic slot, which is no more.
+        # A claim that just ended may have been on a dynamic slot, which no longer exists.
         ids = set(slots.load_ids(state))
         slots.add(state, (slot for slot in plan.pool if slot.id in ids))
     slot_columns.keep(state)

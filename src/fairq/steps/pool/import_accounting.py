@@ -1,4 +1,4 @@
-"""What an import does to the accounting: the records of the dump, and who is charged for which slots."""
+"""The effect of an import on the accounting: the records of the dump, and the charges for slots."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def charge_imported(
 ) -> list[Change]:
     """Store the accounting records of *dump* and charge the claims of *plan*; return the changes of records.
 
-    Where the dump says what was in use at its last update, that is charged up to *now* and the claims count from then
-    on (see `fairq.steps.cycle.accounts`). Otherwise claims are charged from the start of their jobs on, as far as that
-    is not in the records already.
+    If the dump contains the use at its last update, that use is charged up to *now* and the claims count from then on
+    (see `fairq.steps.cycle.accounts`). Otherwise, claims are charged from the start of their jobs, unless the records
+    already contain that time.
     """
     if dump is not None:
         _complete(dump, policy)
         keep_reported(state, Reported(dump.quotas, [record.name for record in dump.records], sorted(dump.tells_usage)))
     former = last_update(state)
     known = None if dump is None else dump.last_update
-    # Decay counts from here on: what was imported is as of now, not as of 1970.
+    # Decay begins here: the imported values are as of now, not as of 1970.
     counted_to = former or min(known or now, now)
     if (dump is not None and dump.tells_use and dump.last_update is not None) or recorded_until(state):
         return _as_recorded(state, dump, plan, policy, counted_to, now)
@@ -43,20 +43,20 @@ def charge_imported(
         accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, since)
     if accountant.last_update != counted_to:
         meta.set(state, LAST_UPDATE, str(accountant.last_update))
-    # The dump's own counts are those of slots that may not be here.
+    # The dump's own counts may include slots that were not imported.
     accountant.recount()
     submitters.store(state, accountant.records.values(), accountant.booked, Booking("import", now))
     return changes
 
 
 def _complete(dump: AccountingDump, policy: AccountingPolicy) -> None:
-    """Make the priorities of *dump* real where its ads have no factor, and those of the last update all."""
+    """Convert priorities of ads without a factor to real ones, and bring all records to the dump's last update."""
     for record in dump.records:
         if record.name in dump.without_factor:
             record.priority = real_of(record.priority, resolve_factor(record.name, policy))
         updated = dump.updated.get(record.name)
         if updated is not None and dump.last_update is not None and updated < dump.last_update:
-            # The collector keeps the ads of submitters who have left; they use nothing since.
+            # The collector keeps the ads of departed submitters, which have used nothing since their update.
             _release(record)
             seconds = dump.last_update - updated
             charge(record, seconds, decay(seconds, policy.priority_halflife), dump.last_update)
@@ -68,7 +68,7 @@ def _release(record: AccountingRecord) -> None:
 
 
 def _put(accountant: Accountant, dump: AccountingDump | None) -> list[Change]:
-    """Put the records of *dump* in the place of those of the same name."""
+    """Replace records by the records of *dump* with the same name."""
     changes = []
     for record in () if dump is None else dump.records:
         old = accountant.records.get(record.name)
@@ -87,9 +87,9 @@ def _as_recorded(
     counted_to: int,
     now: int,
 ) -> list[Change]:
-    """Keep the use that the records of *dump* tell, to be charged up to *now*.
+    """Keep the use in the records of *dump*, to be charged up to *now*.
 
-    The records in the state and those of the dump are brought to the same time, that of the later update.
+    The records of the state and of the dump are brought to the time of the later update.
     """
     accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept))
     if dump is not None and dump.last_update is not None:

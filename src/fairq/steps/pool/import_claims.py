@@ -1,4 +1,4 @@
-"""What an import does to the claims: which go on, which end, and which the slots' ads tell of."""
+"""The effect of an import on claims: claims that continue, claims that end, and new claims in the slots' ads."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ class ClaimPlan:
     """The claims after an import.
 
     Args:
-        kept: former claims that go on, by the slots' new numbers.
-        ended: those whose slot or running job is gone, by the slots' former numbers.
-        moved: former claims, by the slots' former numbers, whose job runs on another slot by now, each with
-            the time since when it does; the claims there are among *linked*.
-        linked: new ones, of slots whose ads say that they run a running job of the queue; weights unset.
-        found: the jobs among these that ran where this state could not see it.
-        pool: the slots after the import, the linked ones as they would be without their claim; None if
-            no slot changes.
-        dynamic: those of them that fairq carved out of others, if the pool is replaced.
-        pilots: those of them that pilots brought along, if the pool is replaced.
+        kept: former claims that continue, with the slots' new ids.
+        ended: former claims whose slot or running job is gone, with the slots' former ids.
+        moved: former claims, with the slots' former ids, whose job now runs on another slot, each with the
+            time of the move; the new claims are among *linked*.
+        linked: new claims, of slots whose ads name a running job of the queue; weights unset.
+        found: the jobs of *linked* that ran on slots unknown to this state.
+        pool: the slots after the import, linked slots without their claim; None if no slot changes.
+        dynamic: the slots of *pool* that fairq carved out of others, if the pool is replaced.
+        pilots: the slots of *pool* that belong to pilots, if the pool is replaced.
     """
 
     kept: list[Claim] = field(default_factory=list)
@@ -47,7 +46,7 @@ class ClaimPlan:
 def plan_claims(
     state: State, new_slots: list[SlotRecord] | None, new_jobs: list[JobRange] | None, now: int
 ) -> ClaimPlan:
-    """Decide about the claims of *state*, whose slots and jobs the new ones (None: the same) will replace at *now*."""
+    """Plan the claims of *state* for an import at *now* that replaces its slots and jobs (None: unchanged)."""
     plan = ClaimPlan(pool=new_slots)
     former = claims.load_all(state)
     running = _Running(jobs.select(state, statuses=[JobStatus.RUNNING]) if new_jobs is None else new_jobs)
@@ -77,7 +76,7 @@ def plan_claims(
 
 
 def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> dict[Job, set[SlotIdentity]]:
-    """The running jobs of the queue that slots say they run, with these slots."""
+    """The running jobs of the queue that slots' ads name, with these slots."""
     found: dict[Job, set[SlotIdentity]] = {}
     if not running:
         return found
@@ -92,14 +91,14 @@ def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> dict[Job, set
 def _staying(
     claims: Iterable[Claim], places: Mapping[int, SlotIdentity], runs_at: Mapping[Job, Collection[SlotIdentity]]
 ) -> list[Claim]:
-    """Return *claims* but those whose jobs have moved: only other slots name the job, and one of these can take it."""
+    """Return *claims* without moved jobs, i.e. jobs that only other slots name, one of which can take the job."""
     staying: list[Claim] = []
     moving: list[Claim] = []
     for claim in claims:
         told = runs_at.get(_job(claim))
         (staying if told is None or places[claim.slot_id] in told else moving).append(claim)
     taken = {places[claim.slot_id] for claim in staying if claim.cluster is not None} if moving else set()
-    # Who cannot move may be in the way of the next one.
+    # A claim that cannot move may block the move of another claim.
     while stuck := [claim for claim in moving if taken.issuperset(runs_at[_job(claim)])]:
         staying += stuck
         taken.update(places[claim.slot_id] for claim in stuck)
@@ -155,7 +154,7 @@ def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
 
 
 def _follow(plan: ClaimPlan, running: _Running, now: int) -> None:
-    """Tell the jobs that run on another slot by now from those that are lost; they run without a break."""
+    """Separate jobs that now run on another slot from lost ones; moved jobs run without a break."""
     linked = {_job(claim): claim for claim in plan.linked}
     lost = []
     for former in plan.ended:
@@ -163,7 +162,7 @@ def _follow(plan: ClaimPlan, running: _Running, now: int) -> None:
         if former.cluster is None or claim is None or not running.has(former):
             lost.append(former)
             continue
-        # A slot that was only renamed says when its job began, if anything; the stay there is no other one.
+        # The ad of a renamed slot may contain the job's start: use the later start of the two claims.
         claim.start_time = max(claim.start_time, former.start_time)
         plan.moved.append((former, min(now, claim.start_time)))
     plan.ended = lost
@@ -174,7 +173,7 @@ def _job(claim: Claim) -> Job:
 
 
 def running_elsewhere(state: State) -> list[jobs.Procs]:
-    """The running jobs whose slot is not in the pool, as where only a part of a pool was imported."""
+    """The running jobs whose slot is not in the pool, e.g. if only a part of a pool was imported."""
     held: dict[tuple[str, int], set[int]] = {}
     for claim in claims.load_all(state):
         if claim.cluster is not None and claim.proc is not None:
@@ -210,7 +209,7 @@ class _Running:
         return job is not None and job.submitter == claim.submitter
 
     def schedd_of(self, use: Use) -> str:
-        """Return by which name the queue knows the schedd of *use*: by none if it has only one."""
+        """Return the queue's name for the schedd of *use*; empty if the queue has only one schedd."""
         return "" if self._one_schedd else use.schedd
 
     def job(self, schedd: str, cluster: int, proc: int) -> JobRange | None:

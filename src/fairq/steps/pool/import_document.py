@@ -13,13 +13,13 @@ from fairq.state import document, jobs, slots, submitters
 from fairq.state.connection import in_memory, writing
 
 _OWN_LEVELS = 5
-"""Levels of the document above the values of ads."""
+"""Nesting levels of the document above the values of ads."""
 
 
 def import_document(path: Path, name: str, *, dry_run: bool = False) -> dict[str, int]:
-    """Replace the state at *path* by the one in the document *name*; return its counts.
+    """Replace the state at *path* by the state in the document *name*; return its counts.
 
-    With *dry_run*, it is imported only into a state in memory.
+    With *dry_run*, the document is imported only into a state in memory.
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidDocumentError, or the state's errors; then nothing
     is changed.

@@ -1,4 +1,4 @@
-"""What an import of slots does to slots that live as long as their claims: fairq's dynamic ones, and pilots'."""
+"""The effect of an import on slots that exist only while claimed: fairq's dynamic slots, and slots of pilots."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ def carried_over(
     new: list[SlotRecord],
     claims: Collection[Claim],
 ) -> tuple[list[SlotRecord], list[DynamicSlot]]:
-    """Return the pool *new* with the dynamic slots of *former* that stay, numbered on, and what these carved.
+    """Return the pool *new* plus the dynamic slots of *former* that stay, with the next ids, and their carvings.
 
-    One stays where its parent is still there and partitionable, its claim is among *claims*, those whose job
-    runs on there, and no slot of the new pool has its name: that would be the same slot, as its machine tells
-    of it.
+    A dynamic slot stays if its parent still exists and is partitionable and if its claim is among *claims*, whose jobs
+    continue there. It does not stay if a slot of the new pool has its name: that is the same slot in its machine's ads.
     """
     carved = dynamic_slots.load_all(state)
     if not carved:
@@ -47,9 +46,9 @@ def carried_over(
 def pilots_carried_over(
     state: State, former: Collection[SlotRecord], new: list[SlotRecord], claims: Collection[Claim]
 ) -> tuple[list[SlotRecord], list[PilotSlot]]:
-    """Return the pool *new* with the pilots' slots of *former* whose job runs on, numbered on, and whose they are.
+    """Return the pool *new* plus the pilots' slots of *former* whose jobs continue, with the next ids and their pilots.
 
-    A pilot is no machine of the pool, so that no dump tells of it.
+    A pilot is not a machine of the pool, so no dump contains it.
     """
     pilots = {pilot.slot_id: pilot for pilot in pilot_slots.load_all(state)}
     held = {claim.slot_id for claim in claims}

@@ -16,7 +16,7 @@ from fairq.settings.keys import BY_MACRO
 from fairq.steps.pool.bundle import Bundle
 
 _TRIES = 3
-"""Number of repeated queries if the negotiator runs a cycle meanwhile."""
+"""Maximum number of repeated queries if the negotiator runs a cycle meanwhile."""
 
 _GROUPS_AND_LIMITS = re.compile(r"(NEGOTIATOR\.)?(GROUP_.*|.*_LIMIT|CONCURRENCY_LIMIT_DEFAULT.*)", re.IGNORECASE)
 _LAST_UPDATE = "LastUpdate"

@@ -1,4 +1,4 @@
-"""The machines of the pool: add and remove slots, and look at them."""
+"""Add, remove and show the slots of the pool."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def with_launcher(ads: Sequence[Ad], launcher: str) -> list[Ad]:
 
 
 def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = False) -> None:
-    """Append slots to the pool; raises DuplicateSlotError if one is there already."""
+    """Append slots to the pool; raises DuplicateSlotError if one exists already."""
     with opened_for(path, dry_run) as state:
         twice = [name for name, count in Counter((slot.name, slot.address) for slot in new).items() if count > 1]
         if twice:
@@ -72,9 +72,9 @@ def remove(
     force: bool = False,
     dry_run: bool = False,
 ) -> list[str]:
-    """Take slots out of the pool and return their names.
+    """Remove slots from the pool and return their names.
 
-    With *force* slots in use too: their use is charged, and their jobs wait again.
+    With *force*, slots in use are removed, too: their use is charged, and their jobs become idle.
 
     Raises UnknownSlotError, SlotInUseError.
     """
@@ -99,7 +99,7 @@ def remove(
 
 
 def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
-    """Return the ads of the pool's slots (all, or those named) in pool order, as they stand at *now*.
+    """Return the current ads at *now* of the pool's slots (all, or the named ones) in pool order.
 
     Raises UnknownSlotError.
     """
@@ -115,19 +115,19 @@ def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
 
 
 def standing_ad(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
-    """Return the ad of *slot* as it stands: advertised, claimed, draining."""
+    """Return the current ad of *slot*: as advertised, with its claim and its draining."""
     ad = slot.ad if claim is None else with_claim(slot.ad, claim, now)
     return _draining(ad, claim is not None) if slot.draining else ad
 
 
 def _draining(ad: Ad, busy: bool) -> Ad:
-    """As of a startd that drains: what runs retires, then the slot is drained."""
+    """Set the state of *ad* as a draining startd does: running jobs retire, then the slot is drained."""
     state = {"Draining": True, "Activity": "Retiring"} if busy else {"Draining": True, "State": "Drained"}
     return {name: value for name, value in ad.items() if name not in state} | state
 
 
 def totals(ads: Sequence[Ad]) -> Iterator[Ad]:
-    """Yield how many slots there are by platform and state, then over all (``Platform``: ``Total``)."""
+    """Yield the number of slots by platform and state, then the sum of all (``Platform``: ``Total``)."""
     by_platform: dict[str, Counter[str]] = {}
     for ad in ads:
         platform = "/".join(str(ad[name]) for name in ("Arch", "OpSys") if name in ad)
@@ -152,7 +152,7 @@ def opened_for(path: Path, read_only: bool) -> AbstractContextManager[State]:
 
 
 def named(state: State, name: str) -> list[SlotRecord]:
-    """Return the slots of this *name*, or those of the machine of this name; raises UnknownSlotError."""
+    """Return the slots called *name*, or those of the machine called *name*; raises UnknownSlotError."""
     found = slots.load(state, name)
     if found:
         return found
@@ -166,7 +166,7 @@ def named(state: State, name: str) -> list[SlotRecord]:
 
 
 def with_carved(state: State, found: list[SlotRecord]) -> list[SlotRecord]:
-    """Add the dynamic slots of those that are partitionable."""
+    """Return *found* with the dynamic slots of its partitionable slots."""
     carved = set(dynamic_slots.children(state, [slot.id for slot in found])) - {slot.id for slot in found}
     return found + [slot for slot in slots.load_all(state) if slot.id in carved] if carved else found
 

@@ -1,4 +1,4 @@
-"""All slots of the pool as they stand: advertised, divided, claimed."""
+"""All slots of the pool with their current ads: advertised, divided, claimed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairq.steps.pool.dynamic_slots import carved_rows, lay_out
 
 
 class StandingSlots(NamedTuple):
-    """All slots in pool order: numbers, names, which are being drained, ads; and the dynamic ones, by place."""
+    """All slots in pool order: ids, names, draining slots, ads; and the dynamic slots, by place."""
 
     ids: list[int]
     names: list[str]
@@ -25,10 +25,10 @@ class StandingSlots(NamedTuple):
 
 
 def load_standing(state: State, held: Mapping[int, Claim], now: int) -> StandingSlots:
-    """Return the slots with their claims, *held* by slot, laid over the ads; by column, which is faster than each."""
+    """Return the slots with the claims *held* (by slot id) in their ads; computed by column, which is faster."""
     dynamic = dynamic_slots.load_all(state)
     families = {number for one in dynamic for number in (one.slot_id, one.parent_id)}
-    # A claim of somebody else's job is in the slot's ad already.
+    # The slot's ad already contains a claim of a job from outside the queue.
     own = {number: claim for number, claim in held.items() if claim.cluster is not None}
     alone = {number for number, claim in own.items() if claim.advertised is not None} | families
     stored = slots.load_table(state, alone)

@@ -1,4 +1,4 @@
-"""Tell an administrator of trouble once, and once more when it is over."""
+"""Mail an administrator once about each fault, and once when it is over."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 def tell_trouble(path: Path, settings: Settings, found: Sequence[Finding]) -> list[str]:
-    """Mail what is new of the faults *found*, and what is over; return what went wrong.
+    """Mail new faults among *found* and faults that are over; return error messages.
 
-    What was told stands in a file beside the state, ``STATE.troubles``: the state itself may be in trouble. It is kept
-    only if the mail was sent, so that the next check tries again.
+    The file ``STATE.troubles`` beside the state lists the reported faults, because the state itself may be faulty. It
+    is updated only after the mail was sent, so that the next check tries again.
     """
     place = Path(f"{resolve(path)}.troubles")
     told = _told(place)
     faults = {one.name: one for one in found if one.status == FAULT}
     new = [one for one in faults.values() if one.name not in told]
-    # A check that could not be made, as nothing can be asked of a damaged state, says nothing.
+    # A missing check, e.g. because of a damaged state, does not end a fault.
     over = [one for one in found if one.name in told and one.status != FAULT]
     if not new and not over:
         return []

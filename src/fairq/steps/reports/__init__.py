@@ -1,1 +1,1 @@
-"""Reports on the past: who used what."""
+"""Reports on past usage."""

@@ -1,4 +1,4 @@
-"""One line of a report: sums, and what follows from them."""
+"""One line of a report: sums, and figures computed from them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _MEDIAN, _HIGH = 0.5, 0.95
 
 @dataclass(slots=True)
 class Line:
-    """The sums of one user, group, slot or stretch of time, named by *keys*; *start_time* is that of the stretch.
+    """The sums of one user, group, slot or period, named by *keys*; *start_time* is the start of the period.
 
-    *jobs* ended, *failed* of them with another code than 0 or by a signal, *removed* were removed. *runs* took
-    *slot_seconds*, *weighted_seconds* in slot weight. *charged_seconds* is what the accountant charged in slot weight;
-    *edited_seconds* what edits, and *imported_seconds* what imports added to that. While there was demand,
-    *entitled_seconds* in slot weight were due, and *delivered_seconds* were charged. *cpu_seconds* were computed in
-    *core_seconds* of requested cores by *measured* jobs.
+    *jobs* ended; *failed* of them exited with a code other than 0 or by a signal, *removed* were removed. *runs* took
+    *slot_seconds*, or *weighted_seconds* by slot weight. The accountant charged *charged_seconds* by slot weight; edits
+    added *edited_seconds*, imports *imported_seconds*. While there was demand, the entitlement was *entitled_seconds*
+    and the charge *delivered_seconds*, both by slot weight. *measured* jobs used *cpu_seconds* of CPU time within
+    *core_seconds* of requested cores.
     """
 
     keys: tuple[str, ...]
@@ -45,21 +45,21 @@ class Line:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was done by it, or for it."""
+        """Whether all sums are 0."""
         return not any(getattr(self, name) for name in _SUMS)
 
     @property
     def cpu_efficiency(self) -> float | None:
-        """The share of the requested cores' time that was computed in; None if nothing was measured."""
+        """CPU time divided by the time of the requested cores; None if nothing was measured."""
         return self.cpu_seconds / self.core_seconds if self.core_seconds else None
 
     @property
     def met(self) -> float | None:
-        """The share of its entitlement that was delivered while there was demand; None if it had no right to any."""
+        """The delivered fraction of the entitlement while there was demand; None without an entitlement."""
         return self.delivered_seconds / self.entitled_seconds if self.entitled_seconds else None
 
     def wait_quantiles(self) -> tuple[float, float] | tuple[None, None]:
-        """Return median and 95 % quantile of the seconds that jobs waited; None without jobs that ran."""
+        """Return the median and the 95 % quantile of the jobs' wait in seconds; None if no job ran."""
         if not self.waits:
             return None, None
         ordered = sorted(self.waits)
@@ -70,7 +70,7 @@ _SUMS = tuple(field.name for field in fields(Line) if field.name not in ("keys",
 
 
 def _quantile(ordered: list[int], share: float) -> float:
-    """Return a quantile of ordered numbers, interpolated linearly."""
+    """Return the quantile *share* (0 to 1) of ordered numbers, interpolated linearly."""
     place = share * (len(ordered) - 1)
     low = int(place)
     high = min(low + 1, len(ordered) - 1)

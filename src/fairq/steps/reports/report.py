@@ -1,7 +1,7 @@
-"""Who used what in a stretch of time: by user, group, slot, and by hours, days, weeks, months or years.
+"""Usage in a period: by user, group, slot, and by hours, days, weeks, months or years.
 
-Use is cut at the window; jobs count where they ended. What the accountant charged comes from the ledger, whose sums
-are those of userprio; what ran, from the runs.
+Usage is cut at the ends of the period; jobs count in the period in which they ended. Charges come from the ledger,
+whose sums equal those of userprio; running times come from the runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _IMPORTED = ("import", "earlier")
 class Report:
     """The *lines* of a report *by* at most two dimensions from *since* to *until*, and their *total*.
 
-    *charged* tells whether lines have what was charged: the ledger does not know of slots. *edits* are in the lines.
+    *charged* tells whether lines have charges; the ledger has none by slot. The lines include *edits*.
     """
 
     since: int
@@ -57,10 +57,10 @@ def report(
     top: int | None = None,
     wanted: Callable[[str], bool] = lambda _: True,
 ) -> Report:
-    """Return the use from *since* to *until* by at most two of `DIMENSIONS`, of the submitters that are *wanted*.
+    """Return the use from *since* to *until* by at most two of `DIMENSIONS`, for the *wanted* submitters.
 
-    Both ends are moved back to where a bucket of the ledger begins, but for an *until* that is not over yet. Only the
-    *top* lines are told apart.
+    Both ends are moved back to the start of a ledger bucket, except an *until* in an unfinished bucket. Only the *top*
+    lines are shown separately.
     """
     groups = accounting_policy(settings).group_names
     notes: list[str] = []
@@ -88,7 +88,7 @@ def report(
 
 
 def _snapped(state: State, since: int, until: int, now: int, notes: list[str]) -> tuple[int, int]:
-    """Return the window, moved to where buckets begin."""
+    """Return the window, aligned with the ledger's buckets."""
     thinned = usage.thinned_until(state)
 
     def snapped(time: int) -> int:
@@ -102,7 +102,7 @@ def _snapped(state: State, since: int, until: int, now: int, notes: list[str]) -
 
 @dataclass(slots=True)
 class _Ran:
-    """So many runs took so many seconds, and so many in slot weight."""
+    """The number of runs, their seconds, and their seconds weighted by slot weight."""
 
     runs: int = 0
     seconds: float = 0.0
@@ -110,7 +110,7 @@ class _Ran:
 
 
 def _ran(state: State, spans: Sequence[Period], now: int, of_slots: bool) -> dict[tuple[int, str, str], _Ran]:
-    """Return what ran, cut to the spans, by the place of the span, submitter, and slot if that matters."""
+    """Return the runs, cut to the spans, by index of the span, submitter, and (if *of_slots*) slot."""
     found: dict[tuple[int, str, str], _Ran] = defaultdict(_Ran)
     starts = [span.start for span in spans]
     for submitter, slot, start, end, weight in report_figures.ran(state, spans[0].start, spans[-1].end, now):
@@ -127,7 +127,7 @@ def _ran(state: State, spans: Sequence[Period], now: int, of_slots: bool) -> dic
 
 
 class _Lines:
-    """The lines of one stretch of time, by their keys."""
+    """The lines of one period, by their keys."""
 
     def __init__(self, span: Period, by: Sequence[str], groups: tuple[str, ...], wanted: Callable[[str], bool]) -> None:
         self.found: dict[tuple[str, ...], Line] = {}
@@ -139,7 +139,7 @@ class _Lines:
         self._bare: set[str] = set()
 
     def of(self, submitter: str, slot: str = "") -> Line | None:
-        """Return the line that a submitter (and a slot) belongs to; None if it is not wanted."""
+        """Return the line of a submitter (and a slot); None if the submitter is not wanted."""
         if not self._wanted(submitter):
             return None
         keys = tuple(
@@ -148,7 +148,7 @@ class _Lines:
         return self.found.setdefault(keys, Line(keys, self._start))
 
     def add_runs(self, submitter: str, slot: str, ran: _Ran) -> None:
-        """Add what ran of one submitter."""
+        """Add the runs of one submitter."""
         if is_group_name(submitter):
             self._bare.add(submitter)
         if (line := self.of(submitter, slot)) is not None:
@@ -171,7 +171,7 @@ class _Lines:
                 line.waits.extend(waited)
 
     def add_ledger(self, state: State) -> None:
-        """Add what was charged, and what was edited or imported."""
+        """Add charges, edits and imports."""
         for name, row in usage.sums(state, self._span.start, self._span.end).items():
             if self._is_submitter(name) and (line := self.of(name)) is not None:
                 line.charged_seconds += row.weighted
@@ -185,7 +185,7 @@ class _Lines:
                     line.edited_seconds += edit.weighted
 
     def _is_submitter(self, name: str) -> bool:
-        """Tell the ledger's rows of submitters from those of groups, whose use is that of their members again."""
+        """Whether a ledger row is a submitter's; a group's row would count the use of its members twice."""
         return not is_group_name(name) or name in self._bare
 
 

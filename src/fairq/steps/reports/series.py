@@ -1,4 +1,4 @@
-"""What pictures show: use, priorities and queues over time, and the shares of a stretch of time."""
+"""The data of charts: use, priorities and queues over time, and the shares of a period."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ _STEPS = (HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 
 
 @dataclass(slots=True)
 class Line:
-    """One line of a picture: a value for each step of time, None where nothing is known."""
+    """One line of a chart: a value for each time step, None if unknown."""
 
     name: str
     values: list[float | None]
 
     @property
     def known(self) -> list[float]:
-        """The values that are known."""
+        """The known values."""
         return [value for value in self.values if value is not None]
 
     @property
     def mean(self) -> float:
-        """The mean of what is known; 0 if nothing is."""
+        """The mean of the known values; 0 if there are none."""
         return sum(self.known) / len(self.known) if self.known else 0.0
 
     @property
     def largest(self) -> float:
-        """The largest value; 0 if nothing is known."""
+        """The largest known value; 0 if there are none."""
         return max(self.known, default=0.0)
 
 
 @dataclass(slots=True)
 class Share:
-    """A submitter's or a group's part of all use, and its part of what those with demand were entitled to.
+    """The share of a submitter or group in all use, and its share in the entitlements of those with demand.
 
-    *met* is what was delivered while it had demand, divided by its entitlement; None if it was entitled to nothing.
+    *met* is the delivered use while it had demand, divided by its entitlement; None without an entitlement.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Series:
 def series(
     path: Path, settings: Settings, what: str, by: str, since: int, until: int, *, columns: int, top: int
 ) -> Series:
-    """Return at most *columns* values of each of the *top* lines; the others are one line, but not of priorities."""
+    """Return at most *columns* values of each of the *top* lines; others are added up, but omitted for priorities."""
     groups = accounting_policy(settings).group_names
     with reading(path) as state:
         thinned = usage.thinned_until(state)
@@ -102,7 +102,7 @@ def series(
 
 
 def shares(path: Path, settings: Settings, by: str, since: int, until: int, top: int) -> list[Share]:
-    """Return the shares from *since* to *until*, the largest first; behind the *top* the others are one."""
+    """Return the shares from *since* to *until*, the largest first; those after the *top* are combined into one."""
     groups = accounting_policy(settings).group_names
     sums: dict[str, UsageRow] = {}
     with reading(path) as state:
@@ -133,7 +133,7 @@ def _share(row: UsageRow, used: float, entitled: float) -> Share:
 
 
 def _line_of(name: str, by: str, groups: Sequence[str]) -> str | None:
-    """Return the line that a name of the ledger belongs to; None if it is on none."""
+    """Return the line of a name in the ledger; None if it has none."""
     if by == "pool":
         return "pool" if name == POOL else None
     if is_group_name(name):
@@ -142,13 +142,13 @@ def _line_of(name: str, by: str, groups: Sequence[str]) -> str | None:
 
 
 def _mean(measure: str, cell: Sequence[UsageRow], step: int) -> float | None:
-    """Return the mean over a step of time; what was charged is known even where no cycle ran."""
+    """Return the mean over a time step; charges are known even without cycles."""
     if measure == "weighted":
         return sum(row.weighted for row in cell) / step
     if measure == "priority":
         known = sum(row.known for row in cell)
         return sum(row.priority for row in cell) / known if known else None
-    # Jobs of several submitters add up: what is known is known of all at the same time.
+    # Values of several submitters add up; the known time is the same for all, so it counts once.
     by_start: dict[int, float] = defaultdict(float)
     for row in cell:
         by_start[row.start] = max(by_start[row.start], row.known)
@@ -157,7 +157,7 @@ def _mean(measure: str, cell: Sequence[UsageRow], step: int) -> float | None:
 
 
 def _joined(lines: list[Line], top: int, what: str) -> list[Line]:
-    """Return the first lines; the others as one where they add up."""
+    """Return the first *top* lines; add up the others into one line, except for priorities."""
     if len(lines) <= top:
         return lines
     if what == "priority":

@@ -1,4 +1,4 @@
-"""How the pool stands: its slots, its jobs, who waits and why, as the last cycle left it."""
+"""The current status of the pool: slots, jobs, and submitters with the results of the last cycle."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SubmitterStanding:
-    """A submitter with jobs or slots: counts, weight in use, and what the last cycle entitled it to.
+    """A submitter with jobs or slots: counts, weight in use, and its entitlement in the last cycle.
 
-    *entitled* and *share* (0 to 1) are None for one that the last cycle did not see. *stopped* says why it got no more.
+    *entitled* and *share* (0 to 1) are None if the last cycle did not include it. *stopped* is why it got no more.
     """
 
     submitter: str
@@ -44,7 +44,7 @@ class SubmitterStanding:
 
 @dataclass(frozen=True, slots=True)
 class GroupUse:
-    """What a group with its subgroups has in use, in slot weight, and its effective priority."""
+    """The slot weight in use by a group and its subgroups, and its effective priority."""
 
     weight: float
     priority: float
@@ -66,10 +66,10 @@ class LastCycle:
 class Standing:
     """The pool at *now* (seconds since 1970); weights are slot weights.
 
-    *slots* are those that were not carved out of others, *drained* those of them that take no jobs, *claims* the jobs
-    and dynamic slots in use. *weight* is that of all slots in the last cycle, None before the first one. *running_here*
-    counts the processes that a launcher has started. *rejected* says for which reasons how many requests of the last
-    cycle got nothing. *groups* are the last cycle's figures of the accounting groups, *used_by_groups* what they use.
+    *slots* counts slots without dynamic slots, *drained* those of them that take no jobs, *claims* the jobs and dynamic
+    slots in use. *weight* is that of all slots in the last cycle, None before the first one. *running_here* counts the
+    processes that launchers started. *rejected* counts rejected requests of the last cycle by reason. *groups* are the
+    last cycle's figures of the accounting groups, *used_by_groups* their use.
     """
 
     state: str
@@ -89,12 +89,12 @@ class Standing:
     used_by_groups: dict[str, GroupUse] = field(default_factory=dict)
 
     def count(self, status: str) -> int:
-        """Return how many jobs are *idle*, *running* or *held*."""
+        """Return the number of jobs of this *status*: idle, running or held."""
         return sum(getattr(one, status) for one in self.submitters)
 
 
 def standing(path: Path, settings: Settings, now: int) -> Standing:
-    """Return how the pool stands; submitters with idle jobs first, those with most use before others."""
+    """Return the status of the pool; submitters with idle jobs come first, ordered by decreasing use."""
     with reading(path) as state:
         slots, drained, claimed = report_figures.slot_counts(state)
         decision = cycles.latest_decision(state) or {}

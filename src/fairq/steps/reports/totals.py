@@ -1,4 +1,4 @@
-"""What metrics count since the pool began."""
+"""Counters for metrics since the pool began."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairq.steps.cycle.sampling import CYCLE_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Ended runs by outcome, cycles held, and seconds that the last one took; None where nobody measured it."""
+    """Ended runs by outcome, the number of cycles, and the last cycle's duration in seconds (None if not measured)."""
 
     runs: dict[str, int]
     cycles: int
@@ -20,7 +20,7 @@ class Totals:
 
 
 def totals(path: Path) -> Totals:
-    """Return what was counted since the pool began."""
+    """Return the counters since the pool began."""
     with reading(path) as state:
         seconds = meta.get(state, CYCLE_SECONDS)
         return Totals(

@@ -1,1 +1,1 @@
-"""Simulations: traces under policies, and what a pool would become."""
+"""Simulations: traces under policies, and previews of a changed pool."""

@@ -1,4 +1,4 @@
-"""A pool with something changed: other settings, factors, more slots or fewer."""
+"""A changed pool: other settings, other factors, more or fewer slots."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """What to try out, as typed.
+    """The changes to try out, as typed.
 
     Args:
-        other: a settings file, used alone. *sets*: settings over it, or over those in force.
+        other: a settings file, used alone. *sets*: settings that override it, or the settings in force.
         factors: priority factors by submitter, ``NAME=VALUE``.
         slots: slots to add, as ``+10x64c256g``.
         without: slots or machines to leave out.
@@ -54,7 +54,7 @@ class Alteration:
         return settings_with(place, self.sets) if self.sets else settings
 
     def of_pool(self, pool: LoadedPool, now: int) -> LoadedPool:
-        """Return *pool*, just loaded, with other slots and factors.
+        """Return the freshly loaded *pool* with the changed slots and factors.
 
         Raises InvalidChangeError for a slot, machine, submitter or size that does not exist.
         """
@@ -77,7 +77,7 @@ class Alteration:
             accountant.record(found[0]).priority_factor = factor
 
     def _kept(self, pool: LoadedPool) -> list[int]:
-        """The rows of the slots that stay, without the dynamic slots of those that go."""
+        """The rows of the slots that stay; dynamic slots of removed slots are removed, too."""
         gone: set[int] = set()
         for name in self.without:
             rows = {

@@ -1,4 +1,4 @@
-"""What a simulation is asked for: the trace, the policies and the pool."""
+"""The input of a simulation: the trace, the policies and the pool."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FIFO, CURRENT = "fifo", "current"
 _SWINGS = 10
-"""If a cycle lasts longer than this part of the half-life, shares swing from cycle to cycle."""
+"""Shares oscillate from cycle to cycle if the cycle interval exceeds the half-life divided by this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be simulated, and what the reader should know of it."""
+    """The input of a simulation, with warnings for the reader."""
 
     trace: Trace
     policies: Sequence[Policy]
@@ -115,7 +115,7 @@ def read_policies(texts: Sequence[str], settings: Settings, environ: Mapping[str
 
 
 def shaken(trace: Trace, most: int, seed: int) -> Trace:
-    """Return *trace* with the jobs of each user moved together, by at most *most* seconds either way."""
+    """Return *trace* with all jobs of each user shifted by the same random time, at most *most* seconds either way."""
     draw = random.Random(f"shake {seed}")
     users = sorted({job.user for job in trace.jobs})
     moved = {user: draw.randint(-most, most) for user in users}
@@ -134,7 +134,7 @@ def _machines(text: str | None, trace: Trace) -> list[Machines]:
 
 
 def _time(option: str, text: str | None, start: int) -> int | None:
-    """Return a time given as such, or as a duration since the *start* of the trace."""
+    """Return a time, given as a date or as a duration since the *start* of the trace."""
     if text is None:
         return None
     seconds = duration(text)

@@ -13,7 +13,7 @@ from fairq.engine.simulation.fairness import HOUR, jain_index
 from fairq.steps.simulate.replay import Replay
 
 BOUND = 10
-"""Seconds that a run counts as at least in the bounded slowdown."""
+"""Minimum run time in seconds for the bounded slowdown."""
 
 
 def document(trace: Trace, replays: Sequence[Replay], every: int, window: int) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _spread(values: NDArray[np.float64]) -> dict[str, float | None]:
 
 
 def _means(values: NDArray[np.float64], names: NDArray[np.object_]) -> dict[str, float]:
-    """The mean of *values* by name, without those that have none."""
+    """The mean of *values* by name, without missing values."""
     if not len(names):
         return {}
     distinct, places = np.unique(names.astype(str), return_inverse=True)
@@ -104,7 +104,7 @@ def _means(values: NDArray[np.float64], names: NDArray[np.object_]) -> dict[str,
 
 
 def _by_name(trace: Trace, replays: Sequence[Replay], names: Sequence[str], what: str) -> list[dict[str, Any]]:
-    """One record for each user or group, those with most work first."""
+    """One record per user or group, sorted by decreasing work."""
     work: dict[str, float] = {}
     jobs: dict[str, int] = {}
     for name, job in zip(names, trace.jobs, strict=True):
@@ -173,7 +173,7 @@ def _windows(replay: Replay) -> list[dict[str, Any]]:
 
 
 def _change(base: Replay, other: Replay) -> dict[str, Any]:
-    """How many jobs wait longer, shorter and the same as under the first policy."""
+    """The numbers of jobs that wait longer, shorter and equally long compared with the first policy."""
     both = (base.journal.end >= 0) & (other.journal.end >= 0)
     before = base.journal.end[both] - base.journal.run[both]
     after = other.journal.end[both] - other.journal.run[both]

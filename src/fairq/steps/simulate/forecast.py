@@ -1,6 +1,6 @@
-"""When idle jobs will start, if nobody submits more: the cycles ahead, held on a copy of the state.
+"""Forecast when idle jobs will start if nobody submits more: simulate the next cycles on a copy of the state.
 
-Three passes with run times that are short, likely and long make a range. Where all run times are known, they agree.
+Three passes with short, likely and long run times give a range. If all run times are known, the passes agree.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 HORIZON = 14 * 86400
-"""How far a forecast looks ahead, in seconds."""
+"""The time span of a forecast, in seconds."""
 
 EARLY, LIKELY, LATE = 0.02, 0.5, 0.98
-"""Quantiles of the run times in the three passes: between the outer ones lie 80 % of the run times of the LCG trace."""
+"""Quantiles of the run times in the three passes; the outer ones enclose 80 % of the run times of the LCG trace."""
 
 _WORK = 600_000
-"""Slots and ranges of jobs looked at in all cycles of a pass together, at most; in any pool a few cycles are held."""
+"""Maximum number of slots and job ranges examined by all cycles of a pass; a few cycles run in any pool."""
 
 _FEWEST_CYCLES, _MOST_CYCLES = 3, 4000
 _CYCLES_LOOKED_AT = 20
 _RUNS_LOOKED_AT = 20_000
 _USUAL, _SHORTEST, _LONGEST = 60, 1, 3600
-"""Seconds between cycles, if too few have been held to tell, and the bounds otherwise."""
+"""Seconds between cycles: the default if the state has too few cycles, and the bounds of the measured value."""
 
 _ENDED_BY_ITSELF = "finished"
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """When one job starts: *likely*, and between *earliest* and *latest* (seconds since 1970; None: not in sight).
+    """The start of a job: *likely*, between *earliest* and *latest* (seconds since 1970; None: beyond the forecast).
 
-    *place* is how many idle jobs start before it, and one; *of* how many wait in all.
+    *place* is the job's place in line, from 1; *of* is the number of waiting jobs.
     """
 
     job: JobKey
@@ -61,10 +61,10 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Starts of jobs by job, and what they assume.
+    """Starts of jobs by job, with their assumptions.
 
-    *sources* count by which history the run times were taken; *every* is the time between cycles, *until* how far the
-    passes looked, *foreign* how many slots jobs outside the queue have, which are taken to stay.
+    *sources* counts the estimated run times by their source. *every* is the time between cycles in seconds, *until*
+    the end of the passes. *foreign* is the number of slots with jobs from outside the queue, assumed to stay there.
     """
 
     starts: dict[JobKey, Start]
@@ -74,7 +74,7 @@ class Forecast:
     foreign: int
 
     def start_of(self, schedd: str, cluster: int, proc: int) -> Start | None:
-        """Return the start of one job, None if it is not in sight."""
+        """Return the start of one job; None if the forecast does not contain it."""
         return self.starts.get(JobKey(schedd, cluster, proc))
 
     def document(self, start: Start) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Forecast:
         }
 
     def assumptions(self) -> list[str]:
-        """Return what the forecast takes for granted, in words."""
+        """Return the assumptions of the forecast as sentences."""
         found = ["nobody submits more jobs", f"a cycle each {self.every} s"]
         total = sum(self.sources.values()) or 1
         parts = [f"{_SOURCES[name]} {100 * count / total:.0f} %" for name, count in self.sources.items()]
@@ -114,10 +114,10 @@ _SOURCES = {
 
 
 class Forecaster:
-    """Looks ahead from the state at *now*, which is loaded once."""
+    """Forecasts from the state at *now*, which is loaded once."""
 
     def __init__(self, state: State, settings: Settings, now: int, times: RunTimes | None = None) -> None:
-        """Load the state; *times* estimates run times, without it those that the state's history gives."""
+        """Load the state; *times* estimates run times, by default from the state's history."""
         self._world: World = load_world(state, settings, now)
         self._now = now
         self._every = _usual_gap(state)
@@ -151,7 +151,7 @@ class Forecaster:
                 times[1],
                 None if len(known) < len(times) else max(known),
             )
-        # Rounded to whole cycles, a likely start is never outside of its range.
+        # Keep a likely start inside its range after rounding to whole cycles.
         until = min(one.until for one in passes)
         return Forecast(starts, dict(sorted(self._sources.items())), self._every, until, self._world.foreign)
 
@@ -177,7 +177,7 @@ class Forecaster:
         return run_time
 
     def _limit(self, jobs: JobRange) -> int | None:
-        """The declared limit of the run time, in seconds."""
+        """The declared limit of the jobs' run time, in seconds."""
         if not jobs.own and jobs.ad_id in self._limits:
             return self._limits[jobs.ad_id]
         ad: Ad = {**self._world.ads[jobs.ad_id], **(jobs.own or {})}
@@ -193,7 +193,7 @@ class Forecaster:
 
 
 class _Pass:
-    """Notes the first start of every job."""
+    """Records the first start of every job."""
 
     def __init__(self, wanted: Collection[JobKey] | None, count: int) -> None:
         self.starts: dict[JobKey, int] = {}
@@ -203,7 +203,7 @@ class _Pass:
         self._wanted = None if wanted is None else frozenset(wanted)
 
     def stop(self) -> bool:
-        """Whether all that is wanted has started, or enough was looked at."""
+        """Whether all wanted jobs have started, or the pass has examined enough."""
         return self._left <= 0 or self.is_over()
 
     def started(self, job: JobKey, _match: Match, now: int) -> None:
@@ -215,7 +215,7 @@ class _Pass:
         """Only starts count."""
 
     def preempted(self, job: JobKey, tenant: Tenant, now: int) -> None:
-        """A job that starts anew has started before."""
+        """Only the first start counts, not a restart."""
 
     def held(self, decision: CycleDecision) -> None:
         """Only starts count."""

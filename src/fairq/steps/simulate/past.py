@@ -1,4 +1,4 @@
-"""The pool's own past as a trace: the jobs that have ended, on the slots that there are now."""
+"""The pool's own past as a trace: the jobs that have ended, on the current slots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairq.steps.simulate.shapes import Machines
 def past_trace(path: Path) -> tuple[Trace, list[Machines]]:
     """Return the jobs of the state that have ended, and the shapes of its slots.
 
-    A job runs as long as its last run did. Jobs that never ran are left out and counted.
+    The run time of a job is that of its last run. Jobs that never ran are omitted and counted.
     """
     with reading(path) as state:
         ended = ended_jobs.load_all(state)

@@ -1,4 +1,4 @@
-"""A trace under one policy: builds the pool and the jobs in memory, runs the simulation, keeps what happened."""
+"""A trace under one policy: builds the pool and the jobs in memory, runs the simulation, records the events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 EVERYBODY = "everybody"
-"""The one identity that all jobs are charged to under first come, first served."""
+"""The submitter that all jobs are charged to under first come, first served."""
 
 _REQUIREMENTS = "/Expr(TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory)/"
 _END_OF_TIME = 1 << 60
@@ -34,8 +34,8 @@ _END_OF_TIME = 1 << 60
 class Policy:
     """Rules to simulate under a *name*.
 
-    *one_identity*: all jobs are charged to one submitter. *factors* are the priority factors of users that do not have
-    the one that the settings give them.
+    *one_identity*: all jobs are charged to one submitter. *factors* are priority factors of users that override the
+    settings.
     """
 
     name: str
@@ -46,15 +46,15 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What happened to a trace under a policy.
+    """The result of a trace under a policy.
 
     Args:
         policy: the policy.
         journal: start and end of every job, by its place in the trace.
         meter: delivered and entitled shares.
-        cycles: how many cycles were held.
-        slots: how many slots there were; *weight*: their slot weight.
-        end: when the last job ended.
+        cycles: the number of cycles.
+        slots: the number of slots; *weight*: their slot weight.
+        end: the end of the last job, in seconds since 1970.
     """
 
     policy: Policy
@@ -74,11 +74,11 @@ def replay(
     window: int,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Replay:
-    """Simulate *trace* under *policy* on *slots*, with a cycle each *every* seconds, until all jobs have ended.
+    """Simulate *trace* under *policy* on *slots*, with a cycle every *every* seconds, until all jobs have ended.
 
-    *window* is the length of the windows of shares, in seconds. *advance* is told how many more jobs have ended.
+    *window* is the length of the windows of shares, in seconds. *advance* receives the number of newly ended jobs.
 
-    Raises SettingValueError for an expression that is none.
+    Raises SettingValueError for an invalid expression.
     """
     accounting = accounting_policy(policy.settings)
     rules = negotiation_policy(policy.settings)
@@ -102,7 +102,7 @@ def replay(
 
 
 def _factors(accountant: Accountant, policy: Policy, parties: _Parties) -> list[float]:
-    """The factor of every party; those that the policy sets are set in the *accountant*."""
+    """The factor of every party; sets the factors of the *policy* in the *accountant*."""
     if policy.one_identity:
         return [1.0] * len(parties.all)
     factors = []
@@ -122,7 +122,7 @@ def _domain(settings: Settings) -> str:
 
 
 class _Names:
-    """Whom a job is charged to under a policy: its user, in its accounting group if the policy has that group."""
+    """The submitter of a job under a policy: its user, in its accounting group if the policy has that group."""
 
     def __init__(self, policy: Policy, groups: Sequence[str], domain: str) -> None:
         self._one = policy.one_identity
@@ -130,14 +130,14 @@ class _Names:
         self._domain = domain
 
     def identity(self, job: TraceJob) -> str:
-        """The submitter."""
+        """The submitter that *job* is charged to."""
         if self._one:
             return f"{EVERYBODY}@{self._domain}"
         group = self.group(job)
         return f"{group}.{job.user}@{self._domain}" if group else f"{job.user}@{self._domain}"
 
     def group(self, job: TraceJob) -> str:
-        """The configured accounting group; empty if none."""
+        """The configured accounting group of *job*; empty if none."""
         if self._one or not self._groups or not job.group:
             return ""
         found = assigned_group(f"{job.group}.x@{self._domain}", self._groups)
@@ -150,7 +150,7 @@ class _Names:
 
 
 class _Parties:
-    """Who has a claim to a share: users, apart in each group that the policy has."""
+    """The parties entitled to a share: one per user and accounting group of the policy."""
 
     def __init__(self, trace: Trace, names: _Names) -> None:
         self.all: list[Party] = []
@@ -168,7 +168,7 @@ class _Parties:
 
 
 class _Jobs:
-    """The jobs of a trace as the engine has them: a cluster for each submitter, its procs in order of submission."""
+    """The jobs of a trace in the engine's form: one cluster per submitter, with procs in order of submission."""
 
     def __init__(self, trace: Trace, names: _Names, keeper: _Keeper) -> None:
         self.ads: dict[int, Ad] = {}
@@ -202,7 +202,7 @@ class _Jobs:
 
 
 class _Keeper:
-    """Keeps the journal and feeds the meter."""
+    """Writes the journal and updates the meter."""
 
     def __init__(
         self, trace: Trace, journal: Journal, meter: ShareMeter, parties: _Parties, advance: Callable[[int], None]
@@ -219,7 +219,7 @@ class _Keeper:
         self._ended = 0
 
     def arrive(self, number: int, cluster: int) -> int:
-        """Note which job the next proc of a cluster is; return the proc."""
+        """Map the next proc of *cluster* to job *number* of the trace; return the proc."""
         procs = self._numbers.setdefault(cluster, [])
         procs.append(number)
         return len(procs) - 1

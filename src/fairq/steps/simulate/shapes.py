@@ -1,4 +1,4 @@
-"""Slots that a simulation is to have, as people write them: ``1000``, ``10x64c256g``."""
+"""Slots of a simulation, as people write them: ``1000``, ``10x64c256g``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairq.steps.pool.slot_ads import Platform, Shape, slot_ad
 
 _SHAPE = re.compile(r"(\d{1,7})(?:x(\d{1,5})c(?:(\d{1,7})([gt]))?)?", re.IGNORECASE)
 AMPLE = 1 << 31
-"""Memory (MB) and disk (KB) of slots of which nothing is said: more than any job asks for."""
+"""Default memory (MB) and disk (KB) of slots: more than any job requests."""
 
 MOST = 10_000_000
 _EXPECTED = "give a number of slots with one core, such as 1000, or machines, such as 10x64c256g"
@@ -20,7 +20,7 @@ _EXPECTED = "give a number of slots with one core, such as 1000, or machines, su
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """Slots of one shape: *count* machines of *cpus* cores and *memory* MB, divided as jobs need; or single cores."""
+    """Slots of one shape: *count* partitionable machines of *cpus* cores and *memory* MB, or single cores."""
 
     count: int
     cpus: int = 1
@@ -29,7 +29,7 @@ class Machines:
 
 
 def read_machines(text: str, option: str = "--slots") -> list[Machines]:
-    """Return what *text* describes; several shapes are separated by commas. Raises InvalidChangeError."""
+    """Return the machines that *text* describes, shapes separated by commas; raises InvalidChangeError."""
     machines = []
     for part in text.split(","):
         found = _SHAPE.fullmatch(part.strip().removeprefix("+"))
@@ -48,7 +48,7 @@ def read_machines(text: str, option: str = "--slots") -> list[Machines]:
 
 
 def slot_ads(machines: Iterable[Machines], now: int, prefix: str = "sim") -> list[Ad]:
-    """Return the ads of the slots of *machines*, unclaimed since *now*; their names are unique by *prefix*."""
+    """Return the ads of the slots of *machines*, unclaimed since *now*; *prefix* keeps their names unique."""
     ads: list[Ad] = []
     for kind, one in enumerate(machines, 1):
         shape = Shape(one.cpus, one.memory or AMPLE, AMPLE)

@@ -1,4 +1,4 @@
-"""When all idle jobs of a state will start."""
+"""Forecast the starts of all idle jobs of a state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would happen with something changed: in the next cycle, and in the long run."""
+"""The effect of changes to a pool, in the next cycle and in the long run."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 NOTICEABLE = 0.005
-"""Slot weight of a difference that counts as one."""
+"""The smallest difference in slot weight that counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two pools: what the next cycle decides, and what everybody uses in the long run, in slot weight.
+    """One of the two pools: the decision of the next cycle, and the long-run use of each submitter in slot weight.
 
-    *long_run* holds if everybody keeps as many jobs as now. *pie* is the slot weight of the pool, *allocated* what the
-    next cycle allocates to each group.
+    *long_run* assumes that all submitters keep as many jobs as now. *pie* is the slot weight of the pool, *allocated*
+    the slot weight that the next cycle allocates to each group.
     """
 
     decision: CycleDecision | None
@@ -44,7 +44,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """Both sides, and the number of the cycle that is compared."""
+    """Both sides, and the number of the compared cycle."""
 
     now: Side
     then: Side
@@ -53,7 +53,7 @@ class WhatIf:
 
     @property
     def submitters(self) -> list[dict[str, Any]]:
-        """A record for each submitter that either side knows: members end in ``_now`` and ``_then``."""
+        """A record for each submitter of either side, with members that end in ``_now`` and ``_then``."""
         names = dict.fromkeys([*self.now.long_run, *self.then.long_run])
         records = []
         for name in names:
@@ -82,7 +82,7 @@ class WhatIf:
         ]
 
     def changed(self, member: str) -> list[tuple[str, float]]:
-        """By how much *member* of each submitter changes, the largest gain first; only those that change."""
+        """The change of *member* for each submitter where it changes, the largest gain first."""
         found = [
             (record["submitter"], (record.get(f"{member}_then") or 0.0) - (record.get(f"{member}_now") or 0.0))
             for record in self.submitters
@@ -91,7 +91,7 @@ class WhatIf:
 
     @property
     def contended(self) -> bool:
-        """Whether jobs ask for more than there is, on either side."""
+        """Whether jobs ask for more than the pool has, on either side."""
         return any(sum(side.long_run.values()) >= side.pie - NOTICEABLE for side in (self.now, self.then))
 
 
@@ -105,12 +105,11 @@ def what_if(
     size: float | None = None,
     cycle: bool = True,
 ) -> WhatIf:
-    """Compare the pool with what *alteration* makes of it; nothing is stored.
+    """Compare the pool with the pool after *alteration*; store nothing.
 
-    *size* is the slot weight that the pool is taken to have in the long run, if not its own. Without *cycle* no cycle
-    is decided.
+    *size* replaces the slot weight of the changed pool in the long run. Without *cycle*, no cycle is computed.
 
-    Raises InvalidChangeError, and the errors of settings.
+    Raises InvalidChangeError and the errors of settings.
     """
     with reading(path) as state:
         number = cycles.next_number(state)
@@ -147,9 +146,9 @@ def _side(state: State, settings: Settings, pool: LoadedPool, now: int, size: fl
 
 
 def asked(pool: LoadedPool) -> dict[str, float]:
-    """The slot weight that everybody's running and idle jobs would use, by name; an idle job counts its cores.
+    """The slot weight that the running and idle jobs of each submitter would use; an idle job counts its cores.
 
-    A ceiling bounds it.
+    The submitter's ceiling limits the weight.
     """
     asks: dict[str, float] = {}
     for queue in pool.jobs.queues:

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 RunTime = Callable[[JobKey, JobRange, int], int]
-"""How long a job runs in all, in seconds, if it has run for so many already."""
+"""Returns the total run time of a job; takes the time that it has already run. Both in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a simulation begins with, loaded once for several passes.
+    """The start of a simulation, loaded once for several passes.
 
-    *foreign* counts the slots that jobs outside the queue have; nothing tells when these end.
+    *foreign* counts the slots with jobs from outside the queue, whose ends are unknown.
     """
 
     names: list[str]
@@ -57,7 +57,7 @@ class World:
     def simulation(
         self, run_time: RunTime, witness: Witness, every: int, arrivals: Iterable[Arrival] = ()
     ) -> Simulation:
-        """Return a simulation that begins with this world; its first cycle is now."""
+        """Return a simulation that begins with this world; its first cycle is at `now`."""
         pool = SimulatedPool(self.names, self.columns, self.draining)
         accountant, running = self._start(pool, run_time)
         return Simulation(
@@ -77,7 +77,7 @@ class World:
         )
 
     def _start(self, pool: SimulatedPool, run_time: RunTime) -> tuple[Accountant, list[Running]]:
-        """The accounts with their charges under the keys of *pool*, and the jobs that run."""
+        """The accounts, with charges under the keys of *pool*, and the running jobs."""
         loaded = self.accountant
         charges: dict[Hashable, SlotCharge] = {}
         running = []
@@ -113,7 +113,7 @@ class World:
 
 
 def load_world(state: State, settings: Settings, now: int) -> World:
-    """Load the pool of *state* at *now*: slots without the claims of fairq's own jobs, which are apart."""
+    """Load the pool of *state* at *now*, with the claims of fairq's own jobs separate from the slots' ads."""
     held = {claim.slot_id: claim for claim in claims.load_all(state)}
     dynamic = {one.slot_id: one for one in dynamic_slots.load_all(state)}
     own = {number for number, claim in held.items() if claim.cluster is not None}

@@ -1,1 +1,1 @@
-"""Take back what somebody changed: what is kept of a change, and how each kind is undone."""
+"""Undo changes: the data stored with a change, and the undo of each kind."""

@@ -14,17 +14,17 @@ _STATUS = {"hold": JobStatus.HELD, "release": JobStatus.IDLE}
 _NAMES = {int(status): status.name.lower() for status in JobStatus}
 
 Problem = str | None
-"""Why a change cannot be undone, without full stop; None: it can."""
+"""The reason why a change cannot be undone, without a full stop; None if it can."""
 
 
 def kept_jobs(state: State, found: Sequence[JobRange]) -> dict[str, Any]:
-    """Return what it takes to bring the jobs *found* back as they are, in plain data."""
+    """Return plain data to restore the jobs *found* as they are now."""
     ads = jobs.ads(state, {job.ad_id for job in found})
     return {"ads": {str(number): ad for number, ad in ads.items()}, "jobs": [asdict(job) for job in found]}
 
 
 def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Problem:
-    """Take back the submission of a cluster of *submitted* jobs, none of which has run or changed hands."""
+    """Undo the submission of a cluster of *submitted* jobs, unless a job runs, has run or has left the queue."""
     cluster = data["cluster"]
     found = jobs.select(state, cluster=cluster, schedd="")
     if sum(map(len, found)) != submitted:
@@ -38,7 +38,7 @@ def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Proble
 
 
 def undo_remove(state: State, data: Mapping[str, Any], removed: int, now: int) -> Problem:
-    """Bring jobs back that were *removed* at that time; those that ran wait again."""
+    """Restore jobs that were *removed* at that time; jobs that ran become idle."""
     former = [JobRange(**job) for job in data["jobs"]]
     for job in former:
         for other in jobs.select(state, cluster=job.cluster, schedd=job.schedd):
@@ -57,7 +57,7 @@ def undo_remove(state: State, data: Mapping[str, Any], removed: int, now: int) -
 
 
 def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> Problem:
-    """Bring held, released or reordered jobs to what they were before; those that ran wait again."""
+    """Restore held, released or reordered jobs to their former state; jobs that ran become idle."""
     former = [JobRange(**job) for job in data["jobs"]]
     for job in former:
         if problem := _differs(state, kind, job):
@@ -75,7 +75,7 @@ def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> P
 
 
 def _differs(state: State, kind: str, former: JobRange) -> Problem:
-    """Say what has become of jobs since a change of this *kind*; None: nothing."""
+    """Say how jobs differ since a change of this *kind*; None if they do not."""
     left = len(former)
     for job in jobs.select(state, cluster=former.cluster, schedd=former.schedd):
         first, last = max(job.first_proc, former.first_proc), min(job.last_proc, former.last_proc)

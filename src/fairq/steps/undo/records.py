@@ -1,4 +1,4 @@
-"""Undo edits of accounting records: as if they had not been made, with usage and decay accounted to now."""
+"""Undo edits of accounting records as if they had never been made, with usage and decay up to now."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _IN_USE = ("resources_used", "weighted_resources_used", "hier_weighted_resources
 
 
 def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, now: int, user: str) -> Problem:
-    """Take the edits kept in *data* back: what they did to a priority has decayed since, and that much is taken back.
+    """Undo the edits stored in *data*. Of a priority change, only the part that has not decayed is undone.
 
-    Use since the edits stays charged. A record that an edit made goes, unless somebody has used it.
+    Use since the edits stays charged. A record that an edit created is deleted, unless it was used.
     """
     for name, former in data["before"].items():
         if data["after"][name] is None and former is not None and former["resources_used"]:
@@ -49,7 +49,7 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
         if before is None:
             continue
         if record is None:
-            # Without a record nothing was used: of its priority only what has not decayed is left.
+            # A deleted record was not used since: its priority is the undecayed part of the former one.
             after = AccountingRecord(name, is_group=before.is_group, priority=0.0)
             record = replace(after)
         elif after is None:
@@ -61,7 +61,7 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
 
 
 def _take_back(record: AccountingRecord, before: AccountingRecord, after: AccountingRecord, left: float) -> None:
-    """Give *record* what it had *before* in place of what it got *after* the edit; *left* is the decay since."""
+    """Replace the values of *after* in *record* by those of *before*; *left* is the fraction that has not decayed."""
     record.priority = max(0.0, record.priority + (before.priority - after.priority) * left)
     for name in _SUMS:
         setattr(record, name, max(0.0, getattr(record, name) + getattr(before, name) - getattr(after, name)))

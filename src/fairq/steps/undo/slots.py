@@ -12,7 +12,7 @@ from fairq.steps.undo.jobs import Problem
 
 
 def undo_add(state: State, data: Mapping[str, Any]) -> Problem:
-    """Take added slots out of the pool again, if nothing runs on them."""
+    """Remove added slots from the pool, unless jobs run on them."""
     found = [slot for name in data["names"] for slot in slots.load(state, name)]
     held = {claim.slot_id for claim in claims.load_all(state)} | {
         dynamic.parent_id for dynamic in dynamic_slots.load_all(state)
@@ -39,7 +39,7 @@ def undo_remove(state: State, data: Mapping[str, Any]) -> Problem:
 
 
 def undo_drain(state: State, data: Mapping[str, Any]) -> Problem:
-    """End the draining that began, or begin the one that ended."""
+    """Cancel draining that was begun, or resume draining that was cancelled."""
     for name in data["names"]:
         if not slots.load(state, name):
             return f"slot {name} was removed since"

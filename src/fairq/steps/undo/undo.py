@@ -1,4 +1,4 @@
-"""``fairq undo``: take back one's last change, or the one that a number of the history names."""
+"""``fairq undo``: undo the actor's last change, or the change of an entry in the history."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ _NEVER = "none"
 """The kind of a change that cannot be undone."""
 
 _OF_JOBS = {"submit", "remove", "hold", "release", "prio"}
-"""What others than administrators can have changed."""
+"""The kinds of changes that users other than administrators can make."""
 
 _DERIVED = {"Priority", "LastUpdate"}
-"""Attributes of a record that follow from others."""
+"""Attributes of a record that are computed from others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The change that was taken back: its *entries* in the history."""
+    """An undone change, with its *entries* in the history."""
 
     entries: list[Entry]
 
 
 def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, *, dry_run: bool = False) -> Undone:
-    """Undo the last change of *actor*, or the one that entry *number* of the history belongs to.
+    """Undo the last change of *actor*, or the change of entry *number* in the history.
 
-    Only an administrator may undo what somebody else changed.
+    Only an administrator may undo another user's change.
 
     Raises:
-        UndoError: there is no such change, or something depends on it.
-        NotAllowedError: it is somebody else's.
+        UndoError: the change does not exist, or a later change depends on it.
+        NotAllowedError: the change is another user's.
     """
     with reading(path) if not exists(path) else writing(path) as state:
         change = undo.last_of(state, actor.user) if number is None else undo.of_entry(state, number)
@@ -59,7 +59,7 @@ def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, 
             raise NotAllowedError(user=actor.user, action=f"undo {told} of {change.user}", who=who)
         if change.undone is not None:
             raise UndoError(change=told, reason=f"it was undone by change {change.undone}")
-        # What can never be undone says so, whatever came after it.
+        # A change that can never be undone is reported first, even if later changes depend on it.
         problem = str(change.data["reason"]) if change.kind == _NEVER else _dependent(state, change, entries)
         if problem is None:
             problem = _undo(state, settings, change, entries, actor)
@@ -74,14 +74,14 @@ def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, 
 
 
 class _DryRunError(Exception):
-    """Ends a transaction that is not to be kept."""
+    """Ends the transaction of a dry run without storing it."""
 
     def __init__(self, undone: Undone) -> None:
         self.undone = undone
 
 
 def try_to_take_back(path: Path, settings: Settings, actor: Actor, number: int | None) -> Undone:
-    """Do what `take_back` does and store nothing."""
+    """Do the same as `take_back`, but store nothing."""
     try:
         return take_back(path, settings, actor, number, dry_run=True)
     except _DryRunError as found:
@@ -104,7 +104,7 @@ def _undo(state: State, settings: Settings, change: Undoable, entries: list[Entr
 
 
 def _dependent(state: State, change: Undoable, entries: list[Entry]) -> Problem:
-    """Name a later change of the same jobs, slot or values of a record that still stands."""
+    """Name a later change of the same jobs, slot or record values that is not undone."""
     undone = undo.undone_entries(state)
     subjects = {one.subject: one for one in entries}
     clusters = {_cluster(subject) for subject in subjects} - {None}
@@ -119,7 +119,7 @@ def _dependent(state: State, change: Undoable, entries: list[Entry]) -> Problem:
 
 
 def _overlap(one: Entry, other: Entry) -> bool:
-    """Say whether two changes of a record are about the same values; a new or deleted record is all of them."""
+    """Say whether two changes of a record affect a common value; a new or deleted record affects all values."""
     if None in (one.before, one.after, other.before, other.after):
         return True
     names = ({*entry.before, *entry.after} for entry in (one, other))

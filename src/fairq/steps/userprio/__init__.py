@@ -1,1 +1,1 @@
-"""condor_userprio's views and edits of the accounting records."""
+"""Views and edits of the accounting records, as in condor_userprio."""

@@ -24,7 +24,7 @@ NO_GROUPS: dict[str, Ad] = {
 
 
 def quota_attributes(figures: Iterable[GroupFigures]) -> dict[str, Ad]:
-    """Return what the groups' ads say beyond their records, by group; without groups, `NO_GROUPS`."""
+    """Return the quota attributes of the groups' ads, by group; without groups, `NO_GROUPS`."""
     return {
         of.group: {
             "ConfigQuota": of.config_quota,
@@ -48,8 +48,8 @@ def accounting_ads(
     """Return an ad for every record: ``<none>``, the groups level by level, then the submitters, by name.
 
     ``Priority`` is the effective priority and ``RealPriority`` the real one, as of *last_update* (seconds
-    since 1970). *quotas* has what a group's ad says beyond its record, in the order of the tree; a group that
-    never used anything has an ad though it has no record. Submitters in *order* stand in it, before the others.
+    since 1970). *quotas* has the quota attributes by group, in the order of the tree; a group without a record
+    also gets an ad. Submitters named in *order* come before other submitters, in that order.
     """
     records = list(records)
     if quotas is not NO_GROUPS:
@@ -66,7 +66,7 @@ def accounting_ads(
         name: str = ad["Name"]
         if not ad["IsAccountingGroup"]:
             return (2, ordered.get(name, len(ordered)), 0, name)
-        # Groups that are configured no more stand after those that are.
+        # Groups that are no longer configured come after the configured groups.
         return (1, 0, name.count("."), name) if name not in places else (0, places[name], 0, name)
 
     ads.sort(key=report_order)
@@ -74,7 +74,7 @@ def accounting_ads(
 
 
 def accounting_ad(record: AccountingRecord, policy: AccountingPolicy, last_update: int) -> Ad:
-    """Return the ad of one *record*; a factor not stored yet is shown as it will be resolved."""
+    """Return the ad of one *record*; a factor that is not stored yet is resolved from the *policy*."""
     factor = record.priority_factor
     if factor is None:
         factor = resolve_factor(record.name, policy)
@@ -116,10 +116,10 @@ def _leases(record: AccountingRecord) -> list[tuple[str, Lease]]:
 
 
 def rolled_up(ads: Sequence[Ad], *, keep_rest: bool = False) -> list[Ad]:
-    """Return *ads* with every group's use being that of its whole subtree (``-grouprollup``).
+    """Return *ads* with the use of each group's subtree as the group's use (``-grouprollup``).
 
-    Use and accumulated usage are summed, the first and the last use are those of any group below; what has
-    no meaning for a subtree, priority and quotas, is 0 or left out. With *keep_rest* it stays (HTCondor before 25.10).
+    Use and accumulated usage are summed; the first and the last use are those of the whole subtree. Priority and
+    quotas have no meaning for a subtree: they are 0 or left out. With *keep_rest* they stay (HTCondor before 25.10).
     """
     groups = {ad["Name"]: dict(ad) for ad in ads if ad["IsAccountingGroup"]}
     own = {name: dict(ad) for name, ad in groups.items()}
@@ -145,10 +145,10 @@ def _add_use(total: Ad, part: Ad) -> None:
 
 
 def as_logged(ad: Ad) -> Ad:
-    """Return *ad* without what HTCondor's accountant has no entry for as long as nothing was used.
+    """Return *ad* without the usage attributes that HTCondor's accountant does not store before the first use.
 
-    condor_userprio since 25.10 leaves the use of such records blank and prints their accumulated usage as ``-0.00``;
-    the ``htcondor`` rules show the same.
+    condor_userprio since 25.10 leaves the use of unused records blank and prints their accumulated usage as ``-0.00``.
+    The ``htcondor`` rules do the same.
     """
     unused = {"AccumulatedUsage", "WeightedAccumulatedUsage", "BeginUsageTime", "LastUsageTime"}
     if any(ad[name] for name in unused):
@@ -159,7 +159,7 @@ def as_logged(ad: Ad) -> Ad:
 
 
 def with_configured_factors(ads: Iterable[Ad], factors: Mapping[str, float]) -> list[Ad]:
-    """Return *ads* with the factors of groups that are configured, 0 for others, as the report in one ad has them."""
+    """Return *ads* with the configured factors of groups (0 if none), as in the negotiator's report in one ad."""
     return [
         {**ad, "PriorityFactor": factors.get(ad["Name"].lower(), 0.0)} if ad["IsAccountingGroup"] else ad for ad in ads
     ]

@@ -1,4 +1,4 @@
-"""The edits of ``userprio``: changes of the accounting records, kept with what stood there before."""
+"""The edits of ``userprio``: changes of the accounting records, stored with the former values."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
 
 Bound = Literal["factor", "floor", "ceiling"]
-"""The values that can be leased, in the words of the options."""
+"""The values that can be leased, named like the options."""
 
 
 @dataclass(slots=True)
 class Edited:
-    """What edits did: sentences for people, and each record's attributes before and after.
+    """The result of edits: sentences for people, and each record's attributes before and after.
 
-    *notes* tell what else came of them. *strangers* are those nobody has seen before, who now have a record, each with
-    the known name that may have been meant.
+    *notes* report side effects. *strangers* are new submitters that the edits created, each with the similar known
+    name that may have been meant.
     """
 
     message: str
@@ -55,7 +55,7 @@ class Edited:
     strangers: dict[str, str | None] = field(default_factory=dict)
 
     def add(self, other: Edited) -> None:
-        """Take in what another edit of the same call did."""
+        """Add the result of another edit of the same call."""
         self.message = f"{self.message}\n{other.message}" if self.message else other.message
         self.changes += other.changes
         self.notes += other.notes
@@ -65,11 +65,11 @@ class Edited:
 class Editor:
     """The accounting records of one state, open for the edits of *actor*.
 
-    With *dry_run* everything is decided and checked, and nothing is stored. Names may lack their domain and groups.
+    With *dry_run* all edits are decided and checked, but not stored. Names may omit the domain and the groups.
     """
 
     def __init__(self, path: Path, settings: Settings, actor: Actor, *, dry_run: bool = False) -> None:
-        """Remember where and by whom; the state is opened by the edit itself."""
+        """Store the arguments; each edit opens the state itself."""
         self._path = path
         self._policy: AccountingPolicy = accounting_policy(settings)
         self._accounts_first: bool = settings["accounting.edits_at_their_time"]
@@ -86,9 +86,9 @@ class Editor:
 
     @contextmanager
     def together(self, *, create: bool = True) -> Iterator[None]:
-        """Make all edits of the body one change: all are stored, or none if one of them raises.
+        """Combine all edits in the body into one change: if one raises, none is stored.
 
-        Without *create* a state file that does not exist is not made.
+        Without *create*, a missing state file is not created.
         """
         with self._open(create=create) as state:
             self._open_state = state
@@ -109,9 +109,9 @@ class Editor:
         return self._change(name, change, message, account=True)
 
     def set_bound(self, name: str, bound: Bound, value: float, seconds: int | None = None) -> Edited:
-        """Set the priority factor, the floor or the ceiling, for good or for *seconds* (a lease).
+        """Set the priority factor, the floor or the ceiling, permanently or for *seconds* (a lease).
 
-        Setting it for good ends a lease of the same value.
+        A permanent value ends a lease of the same value.
         """
         what = Leasable[bound.upper()]
         _check_number(f"the {what.value}", value, _LEAST[what])
@@ -143,7 +143,7 @@ class Editor:
         return self._change(name, change, f"{self._cancelled} {_LEASE_NAME[what]} lease for {_NAME}", create=False)
 
     def set_usage(self, name: str, seconds: float) -> Edited:
-        """Set the accumulated weighted usage, in weighted seconds; the unweighted one stays."""
+        """Set the accumulated weighted usage, in weighted seconds; the unweighted usage stays."""
         _check_number("the accumulated usage", seconds, 0.0)
 
         def change(record: AccountingRecord) -> None:
@@ -169,12 +169,12 @@ class Editor:
         return self._change(name, change, f"The Last Usage Time of {_NAME} {self._was} set to {shown_time(time)}")
 
     def reset_usage(self, name: str) -> Edited:
-        """Forget the accumulated usage; it counts from now on. Priority, last use and slots in use stay."""
+        """Set the accumulated usage to 0, counted from now. Priority, last use and slots in use stay."""
         message = f"The accumulated usage of {_NAME} {self._was} reset"
         return self._change(name, self._reset, message, create=False, account=True)
 
     def reset_all(self) -> Edited:
-        """Forget the accumulated usage of every record."""
+        """Set the accumulated usage of every record to 0."""
         with self._open() as state:
             changes = []
             self._account(state)
@@ -188,9 +188,9 @@ class Editor:
         return Edited(f"The accumulated usage {self._was} reset for all users", changes)
 
     def delete(self, name: str, *, force: bool = False) -> Edited:
-        """Delete a record; it starts anew when next needed, so a factor set by hand is lost.
+        """Delete a record; it is created again when needed, without a factor that was set by hand.
 
-        Raises SubmitterInUseError while jobs hold slots on its account, unless *force*.
+        Raises SubmitterInUseError while its jobs hold slots, unless *force*.
         """
         with self._open() as state:
             name = self._full_name(state, name)
@@ -204,7 +204,7 @@ class Editor:
         return Edited(f"The accountant record named {name} {self._was} deleted", changes)
 
     def prune(self, seconds: int) -> Edited:
-        """Delete the records of submitters that used nothing for *seconds* and hold nothing."""
+        """Delete the records of submitters that used nothing for *seconds* and hold no slots."""
         with self._open() as state:
             records = {record.name: record for record in self._load_all(state)}
             holding = {claim.submitter for claim in claims.load_all(state)}
@@ -228,7 +228,7 @@ class Editor:
         account: bool = False,
         plain: Leasable | None = None,
     ) -> Edited:
-        """Change the record of *name*; a *plain* edit sets a value for good, and ends its lease."""
+        """Change the record of *name*; *plain* names a value that is set permanently, which ends its lease."""
         self._check_name(name)
         with self._open(create=create) as state:
             if account:
@@ -270,7 +270,7 @@ class Editor:
         return [record for record in (stored | self._pending).values() if record is not None]
 
     def _account(self, state: State) -> None:
-        """Charge everybody up to the time of the edit, so that what it sets counts from then on."""
+        """Charge all submitters up to the time of the edit, so that the new value counts from then on."""
         if self._dry_run or not self._accounts_first or self._actor.time <= last_update(state):
             return
         accountant = load_accountant(state, self._policy)
@@ -280,7 +280,7 @@ class Editor:
         meta.set(state, RECORDED_UNTIL, "0")
 
     def _open(self, *, create: bool = False) -> AbstractContextManager[State]:
-        """Open the state; what only makes sense for known records does not create the file."""
+        """Open the state; without *create*, a missing state file is not created."""
         if self._open_state is not None:
             return nullcontext(self._open_state)
         if self._dry_run or not (create or exists(self._path)):
@@ -303,7 +303,7 @@ class Editor:
             self._record(state, changes)
 
     def _remember(self, state: State, names: Iterable[str]) -> None:
-        """Note what the records of *names* are before they are changed, if they are not noted yet."""
+        """Remember the records of *names* before their first change."""
         if not self._dry_run:
             for name in names:
                 if name not in self._former:
@@ -316,7 +316,7 @@ class Editor:
             self._keep(state)
 
     def _keep(self, state: State) -> None:
-        """Keep what it takes to undo the edits."""
+        """Store the data needed to undo the edits."""
         if self._entries:
             entries = range(self._entries[0], self._entries[-1] + 1)
             latter = {name: submitters.load(state, name) for name in self._former}
@@ -366,7 +366,7 @@ class Editor:
 
 
 _NAME = "\0"
-"""Stands for the submitter's full name in a message."""
+"""Placeholder for the submitter's full name in a message."""
 
 _LEAST = {Leasable.FACTOR: MINIMUM_FACTOR, Leasable.FLOOR: 0.0, Leasable.CEILING: -1.0}
 _LEASE_NAME = {Leasable.FACTOR: "priority-factor", Leasable.FLOOR: "floor", Leasable.CEILING: "ceiling"}
@@ -378,7 +378,7 @@ def _check_number(what: str, value: float, least: float) -> None:
 
 
 def _difference(name: str, before: Ad | None, after: Ad) -> Change:
-    """Return what changed: the attributes that differ, or all of a new record."""
+    """Return the change: the attributes that differ, or all attributes of a new record."""
     if before is None:
         return Change(name, None, after)
     changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]

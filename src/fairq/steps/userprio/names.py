@@ -1,4 +1,4 @@
-"""Which accounting record a name means, and whether anybody of that name was ever seen."""
+"""Find the accounting record that a name means, and known names similar to it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fairq.state.connection import State
 
 
 def full_name(state: State, word: str) -> str:
-    """Return the submitter that *word* names: ``bob`` is ``bob@host`` or ``physics.bob@host``, if only one is there.
+    """Return the submitter that *word* names: ``bob`` is ``bob@host`` or ``physics.bob@host`` if only one exists.
 
-    A word that has a record itself, as a group's name has, and one that fits nobody, comes back unchanged.
+    A word with its own record (e.g. a group's name) and a word that fits no submitter are returned unchanged.
 
-    Raises AmbiguousNameError if it fits several.
+    Raises AmbiguousNameError if it fits several submitters.
     """
     if "@" in word or submitters.load(state, word) is not None:
         return word
@@ -30,10 +30,10 @@ def people(state: State) -> set[str]:
 
 
 def like(name: str, known: set[str]) -> str | None:
-    """Return the one of the *known* names that *name* may be a slip of, None if none is near."""
+    """Return the *known* name for which *name* may be a typing error; None if none is similar."""
     from difflib import get_close_matches
 
-    # A domain that all share makes nobody alike.
+    # A shared domain does not make names similar.
     people = {one.lower().partition("@")[0]: one for one in sorted(known, reverse=True)}
     close = get_close_matches(name.lower().partition("@")[0], people, 1)
     return people[close[0]] if close else None

@@ -1,4 +1,4 @@
-"""What imported accounting ads say beyond the records: it counts for the views until a cycle says more."""
+"""Data of imported accounting ads beyond the records; the views use it until the next cycle."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _REPORTED = "reported_accounting"
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The report that was imported.
+    """An imported report.
 
     Args:
-        quotas: what the ads of groups say of their quotas, by group.
-        names: all records, in the order of the report.
-        used: the records whose ads say what was used, even if that is nothing.
+        quotas: the quota attributes of the groups' ads, by group.
+        names: the names of all records, in the order of the report.
+        used: the records whose ads contain their usage, even if it is 0.
     """
 
     quotas: Mapping[str, Ad] = field(default_factory=dict)
@@ -29,12 +29,12 @@ class Reported:
 
 
 def keep_reported(state: State, reported: Reported) -> None:
-    """Keep what was *reported* until the next cycle."""
+    """Store *reported* until the next cycle."""
     meta.set(state, _REPORTED, json.dumps({"cycle": cycles.next_number(state), **asdict(reported)}))
 
 
 def last_reported(state: State) -> Reported:
-    """Return what was imported since the last cycle; empty if nothing was."""
+    """Return the report imported since the last cycle; empty if there is none."""
     kept = meta.get(state, _REPORTED)
     found = json.loads(kept) if kept else {}
     if found.pop("cycle", None) != cycles.next_number(state):

@@ -1,8 +1,8 @@
 """Which accounting ads a view of ``userprio`` shows, in which columns and in what order.
 
-Everything follows condor_userprio (``CollectInfo``, ``ProcessInfo`` and the row part of ``PrintInfo``), so
-that the same ads give the same table. Not followed is one defect: there, an attribute missing from one ad
-takes the value that the ad before it had.
+The rules are those of condor_userprio (``CollectInfo``, ``ProcessInfo`` and the row part of ``PrintInfo``):
+the same ads give the same table. One defect is not copied: in condor_userprio, an attribute missing from one ad
+keeps the value of the ad before it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COLUMNS = (
     "priority", "real_priority", "factor", "in_use", "usage", "begin", "last", "since", "requested", "floor",
     "ceiling",
 )  # fmt: skip
-"""Every column that a table can have, in the order in which they stand."""
+"""All possible columns of a table, in their order."""
 
 PRIORITIES = frozenset({"priority", "real_priority", "factor"})
 QUOTAS = frozenset({"effective_quota", "config_quota", "subtree_quota", "surplus", "requested"})
@@ -30,22 +30,22 @@ MOST = frozenset(
 ALL = MOST | QUOTAS | PRIORITIES | USAGE
 
 BEYOND_ALL_GROUPS = 3.4028234663852886e38
-"""Display order of ``<none>`` where no sort key says otherwise: the largest 32-bit float."""
+"""Display order of ``<none>`` without a sort key: the largest 32-bit float."""
 
 NOT_TOLD = -1.0
-"""Accumulated usage of a record that says what it uses but not what it has used; prints as ``-0.00``."""
+"""Accumulated usage of a record whose ad does not contain it; prints as ``-0.00``."""
 
 _SURPLUS = {"regroup": "Regroup", "byquota": "ByQuota", "no": "no"}
 
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """What the caller asked to see.
+    """The options of a view.
 
-    *columns*: those asked for, empty for the default view. *keep_quotas*: quota columns were named
-    themselves, so they stay even if they show nothing. *layout*: ``hierarchical``, ``flat`` or
-    ``groups first`` if asked for, else None. *cutoff*: show what was used since then (seconds since 1970),
-    None for everybody. *without*: columns to leave out. *tells_all*: a time of use of 0 is one, that of 1970.
+    *columns*: the requested columns, empty for the default view. *keep_quotas*: quota columns were requested by
+    name, so they stay even without data. *layout*: ``hierarchical``, ``flat`` or ``groups first`` if requested,
+    else None. *cutoff*: show only records used since then (seconds since 1970), None for all. *without*: columns
+    to leave out. *tells_all*: a time of use of 0 means 1970, not "never".
     """
 
     columns: frozenset[str] = frozenset()
@@ -58,10 +58,10 @@ class ViewOptions:
 
 @dataclass(slots=True)
 class Row:
-    """One accounting ad as a line of the table; None where the ad does not say.
+    """One accounting ad as a line of the table; None for an attribute that the ad lacks.
 
-    *tells_use*: whether *in_use* is printed; it counts in the sum in any case. *share* (0 to 1) and *limit*
-    (slot weight) are those of the last cycle, 0 of a submitter that asked for nothing.
+    *tells_use*: whether *in_use* is printed; the sum always includes it. *share* (0 to 1) and *limit* (slot weight)
+    are those of the last cycle, 0 for a submitter without requests.
     """
 
     index: int
@@ -91,9 +91,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A table ready to be laid out: *rows* in order, *columns* in order, and what the summary needs.
+    """A table ready for layout: *rows* and *columns* in order, and the figures of the summary.
 
-    *measured* are all rows that the name column has to have room for, shown or not.
+    *measured* are all rows, shown or not, whose names determine the width of the name column.
     """
 
     rows: list[Row]
@@ -141,12 +141,12 @@ def row_of(index: int, ad: Mapping[str, Any]) -> Row:
 
 
 def _as_sent(value: float) -> float:
-    """Return *value* as an ad carries it from the negotiator to the tool: in 16 digits."""
+    """Return *value* rounded to 16 digits, as in an ad that the negotiator sends to the tool."""
     return float(f"{value:.16g}")
 
 
 def listing(ads: Sequence[Mapping[str, Any]], options: ViewOptions) -> Listing:
-    """Return the table that *options* ask for of *ads*, which stand in the order of the report."""
+    """Return the table of *ads*, in the order of the report, that *options* ask for."""
     rows = [row_of(index, ad) for index, ad in enumerate(ads, 1)]
     if options.tells_all:
         for row in rows:
@@ -211,7 +211,7 @@ def _has_quotas(row: Row) -> bool:
 
 
 def _pool_surplus_policy(rows: list[Row]) -> str:
-    """Return the last policy met that gives surplus away at all; it counts for the whole pool."""
+    """Return the last surplus policy other than ``no``; it counts for the whole pool."""
     met = ""
     for row in rows:
         if row.surplus in ("Regroup", "ByQuota"):
@@ -224,7 +224,7 @@ def _usage_seconds(row: Row) -> float:
 
 
 def _number_groups(rows: list[Row], columns: frozenset[str]) -> None:
-    """Number the groups by name, give each its place in the display and the users those of their group."""
+    """Number the groups by name and set their display order; users get the number and order of their group."""
     groups = sorted((row for row in rows if row.is_group), key=lambda row: (row.group_id == 0, row.name))
     has_sort_key = any(group.sort_key is not None for group in groups)
     for number, group in enumerate(groups, 1):
@@ -277,7 +277,7 @@ def _by_name(row: Row) -> str:
 
 
 def _shown(rows: list[Row], hierarchical: bool, hide_groups: bool, groups_only: bool, hide_root: bool) -> list[Row]:
-    """Return the rows to print: ``<none>`` is left out of a flat table as long as no other group showed."""
+    """Return the rows to print: a flat table omits ``<none>`` unless another group precedes it."""
     shown = []
     for row in rows:
         if row.is_group:
@@ -291,10 +291,10 @@ def _shown(rows: list[Row], hierarchical: bool, hide_groups: bool, groups_only: 
 
 
 def named(names: Sequence[str]) -> Callable[[str], bool]:
-    """Return the test whether a record's name is one of *names*.
+    """Return a test whether a record's name is one of *names*.
 
-    A name with ``@`` (or ``<none>``) has to be equal, in letter case too; one without is the name of a group, or that
-    of a user, whatever the group and the domain.
+    A name with ``@`` (or ``<none>``) must be equal, including letter case. A name without ``@`` is a group or a user
+    of any group and domain.
     """
     for name in names:
         if not name[:1].isalpha() and name != ROOT_GROUP:

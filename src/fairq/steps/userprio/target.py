@@ -1,7 +1,7 @@
-"""Factors for the shares that somebody wants: ``userprio --target alice=50%``.
+"""Factors that give requested shares: ``userprio --target alice=50%``.
 
-In steady state a submitter's share of what is contended is inverse to the square root of its factor: a share twice as
-large needs a fourth of the factor. The slices of the next cycle, with today's priorities, say something else.
+In steady state, a submitter's share of a contended pie is inversely proportional to the square root of its factor:
+twice the share needs a fourth of the factor. The slices of the next cycle differ, since they use today's priorities.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _ACTIVE = 2
-"""Half-lives within which somebody who used anything still counts as competing."""
+"""Half-lives after the last use during which a submitter still counts as competing."""
 
 _TOLERANCE = 1e-9
 _FEWEST_SLOTS, _MOST_SLOTS = 100, 1000
-"""Slots of the pool on which the shares are checked: enough for a share to show, few enough to be quick."""
+"""Number of slots of the simulated pool that verifies the shares: enough for precision, few enough to be quick."""
 
 _SLOTS_OF_SMALLEST = 3
 
@@ -49,8 +49,8 @@ _SLOTS_OF_SMALLEST = 3
 class Entry:
     """One submitter, before and after.
 
-    *share* is that of the pie in the long run if all have endless jobs: as it is, as wanted, and as simulated. *asks*
-    is the slot weight that its jobs would use now, *leased* whether its factor is a lease, *ceiling* -1 if none.
+    Each share is the long-run share of the pie if all have endless jobs: before, after, and as simulated. *asks* is the
+    slot weight that its jobs would use now. *leased* tells whether its factor is a lease. *ceiling* is -1 if none.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The factors for the shares wanted, in a *pie* of this slot weight: the pool's, or that of *group*."""
+    """The factors for the wanted shares. *pie* is the slot weight of the pool, or of *group*."""
 
     entries: Sequence[Entry]
     group: str
@@ -109,10 +109,10 @@ def plan_targets(
     apply: bool = False,
     all_: bool = False,
 ) -> Plan:
-    """Return the factors under which *targets* have these shares in the long run; with *apply* store them.
+    """Return the factors that give *targets* in the long run; with *apply* store them.
 
-    With *all_* the factors of everybody else in the pie may change, too: all are multiplied alike where the shares need
-    factors below 1.
+    With *all_*, the factors of the other submitters in the pie may change: if the shares need factors below 1, all
+    factors are multiplied by the same number.
 
     Raises:
         UnreachableShareError: no factors of at least 1 give these shares.
@@ -158,7 +158,7 @@ def plan_targets(
 
 
 def _full_name(name: str, pool: LoadedPool) -> str:
-    """The submitter that *name* means: its full name, or what stands before the domain if only one has it."""
+    """The submitter that *name* means: a full name, or a name without its domain if it is unique."""
     known = {record for record in pool.accountant.records if not is_group_name(record)}
     known |= {queue.name for queue in pool.jobs.queues}
     if name in known:
@@ -189,7 +189,7 @@ def _pie(pool: LoadedPool, settings: Settings, group: str) -> float:
 
 
 def _asks(pool: LoadedPool) -> dict[str, float]:
-    """The slot weight that everybody's running and idle jobs would use; an idle job counts its cores."""
+    """The slot weight that the running and idle jobs of each submitter would use; an idle job counts its cores."""
     asks: dict[str, float] = {}
     for queue in pool.jobs.queues:
         idle = 0.0
@@ -203,7 +203,7 @@ def _asks(pool: LoadedPool) -> dict[str, float]:
 def _others(
     pool: LoadedPool, wanted: Mapping[str, float], group: str, asks: Mapping[str, float], now: int
 ) -> list[str]:
-    """Who else competes in the pie: has jobs, or used slots lately."""
+    """The other submitters that compete in the pie: they have jobs, or used slots within `_ACTIVE` half-lives."""
     accountant = pool.accountant
     since = now - _ACTIVE * accountant.policy.priority_halflife
     recent = {
@@ -218,7 +218,7 @@ def _others(
 def _factors(
     wanted: Mapping[str, float], others: Mapping[str, float], before: Mapping[str, float], pie: float, *, scale: bool
 ) -> tuple[dict[str, float], bool]:
-    """The factors of everybody that give *wanted*, and whether those of the others had to change."""
+    """The factors of all submitters that give *wanted*, and whether the factors of the others had to change."""
     total = sum(wanted.values())
     if total > 1 + _TOLERANCE or (others and total > 1 - _TOLERANCE):
         name = max(wanted, key=lambda one: wanted[one])
@@ -250,19 +250,19 @@ def _factors(
 
 
 def _level(others: Mapping[str, float], total: float) -> float:
-    """The value of use times the square root of the factor that the *others* have when they share *total*."""
+    """The product of use and the square root of the factor, equal for all *others* when they share *total*."""
     uses = long_run_use(total, list(others.values()), [math.inf] * len(others))
     use, factor = max(zip(uses.tolist(), others.values(), strict=True))
     return math.sqrt(max(use, MINIMUM_PRIORITY) * use * factor)
 
 
 def _factor_at(level: float, use: float) -> float:
-    """The factor with which somebody uses so much; below half a slot the priority does not fall with the use."""
+    """The factor that gives this *use*; below half a slot, the priority does not fall with the use."""
     return level**2 / (max(use, MINIMUM_PRIORITY) * use)
 
 
 def _most(name: str, wanted: Mapping[str, float], others: Mapping[str, float], pie: float) -> float:
-    """The largest share that *name* can reach: with a factor of 1 against the others as they are."""
+    """The largest share that *name* can reach: with a factor of 1 and unchanged factors of the others."""
     if not others:
         return 1.0
     factors = {name: MINIMUM_FACTOR, **others}
@@ -280,7 +280,7 @@ def _percent(share: float) -> str:
 
 
 def _store(path: Path, settings: Settings, actor: Actor, factors: Mapping[str, float]) -> None:
-    """Set the *factors* in one transaction; leases of a factor end."""
+    """Set the *factors* in one transaction; this ends leases of these factors."""
     policy = accounting_policy(settings)
     with writing(path) as state:
         changes: list[Change] = []

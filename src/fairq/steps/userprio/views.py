@@ -1,4 +1,4 @@
-"""The views of ``userprio``: what the accountant knew at its last update. Nothing here writes."""
+"""The views of ``userprio``: the accounting as of its last update. This module writes nothing."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 _ONE_AD_UNTIL = (25, 10)
-"""Before this version condor_userprio asked the negotiator for one ad in which every record tells all."""
+"""Before this version, condor_userprio got one ad from the negotiator, with every attribute of every record."""
 
 _FLOOR_SINCE = (23, 10)
-"""Since this version condor_userprio has a column for the floor."""
+"""The first version of condor_userprio with a column for the floor."""
 
 
 class Report(NamedTuple):
     """The accounting ads, in the order of HTCondor's report.
 
-    The table shows *logged*: the ads as condor_userprio of the pool's version gets them, from the collector or, of all
-    users, from the negotiator. *tells_all*: a time of 0 is a time. *without*: columns that the version does not have.
+    The table shows *logged*: the ads as condor_userprio of the pool's version gets them, from the collector or (for all
+    users) from the negotiator. *tells_all*: a time of 0 means 1970. *without*: columns that the version lacks.
     """
 
     ads: list[Ad]
@@ -43,8 +43,8 @@ class Report(NamedTuple):
 def accounting_report(path: Path, settings: Settings, *, everybody: bool = False, roll_up: bool = False) -> Report:
     """Return the ads of all accounting records, in the order of HTCondor's report.
 
-    The groups' quotas are those of the last cycle, or those that were imported since then. With *roll_up* every group's
-    use is that of its whole subtree. *everybody*: the tool asks the negotiator. An empty or missing state has no ads.
+    The groups' quotas are those of the last cycle or of a later import. With *roll_up*, each group's use includes its
+    subtree. *everybody*: the ads are those that the negotiator sends. An empty or missing state has no ads.
     """
     with reading(path) as state:
         records = submitters.load_all(state)
@@ -66,7 +66,7 @@ def accounting_report(path: Path, settings: Settings, *, everybody: bool = False
 
 
 def resources_of(path: Path, name: str) -> list[Ad]:
-    """Return the slots that submitter *name* is charged for: their names and the times of the matches.
+    """Return the names of the slots that submitter *name* is charged for, with the match times.
 
     Raises AmbiguousNameError for a name without a domain that fits several submitters.
     """
