@@ -30,6 +30,7 @@ from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.load import LoadedPool, load_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.quotas.forecast import Forecaster
+from fairq.steps.simulate.whatif import asked
 from fairq.steps.userprio.ads import accounting_ad
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def plan_targets(
         if group != ROOT_GROUP:
             figures = Forecaster(state, settings, actor.time).groups(settings)
             pie = next((of.allocated for of in figures if of.group == group), pie)
-    asks = _asks(pool)
+    asks = asked(pool)
     others = _others(pool, wanted, group, asks, actor.time)
     before = {name: accountant.priority_factor(name) for name in (*wanted, *others)}
     after, scaled = _factors(wanted, {name: before[name] for name in others}, before, pie, scale=all_)
@@ -186,18 +187,6 @@ def _pie(pool: LoadedPool, settings: Settings, group: str) -> float:
     policy = negotiation_policy(settings)
     ads = pool.slots.ads
     return float(weights_in_pie(ads, slot_weights(ads, policy), policy).sum())
-
-
-def _asks(pool: LoadedPool) -> dict[str, float]:
-    """The slot weight that the running and idle jobs of each submitter would use; an idle job counts its cores."""
-    asks: dict[str, float] = {}
-    for queue in pool.jobs.queues:
-        idle = 0.0
-        for jobs in queue.idle:
-            cpus = pool.jobs.ads[jobs.ad_id].get("RequestCpus", 1)
-            idle += len(jobs) * (cpus if isinstance(cpus, int | float) else 1)
-        asks[queue.name] = asks.get(queue.name, 0.0) + queue.running_weight + idle
-    return asks
 
 
 def _others(
