@@ -185,7 +185,7 @@ class Claim:
 
 
 SLOT_ELSEWHERE = "its slot is not in the pool"
-"""The hold reason of an imported job that runs outside the view of this state."""
+"""The reason recorded for an imported running job whose slot is not in this state."""
 
 
 @dataclass(slots=True)
