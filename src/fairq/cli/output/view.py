@@ -1,4 +1,4 @@
-"""What a command shows: plain data, without a word about how it is drawn."""
+"""The content that a command shows: plain data, independent of how it is drawn."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Table:
 
 @dataclass(slots=True)
 class View:
-    """All that one command shows.
+    """Everything that one command shows.
 
-    People see *text* (whole, or in pieces of whole lines), then the tables. ``--csv``, ``--tsv``, ``--ndjson`` and
-    ``--af`` show the table number *main*, or, of a view without tables, *document* as one record. The JSON
-    document is the list of the main table's records; or, if *document* is given, *document* followed by the
-    records of every table that has a key. *fields* are the attributes that CSV and TSV show, by default those
-    of the main table's columns.
+    People see *text* (whole, or in pieces of complete lines), then the tables. ``--csv``, ``--tsv``, ``--ndjson`` and
+    ``--af`` show the table number *main*. For a view without tables, they show *document* as one record. The JSON
+    document is the list of the main table's records. If *document* is given, it is *document* followed by the records
+    of every table that has a key. *fields* are the attributes in CSV and TSV, by default those of the main table's
+    columns.
     """
 
     tables: Sequence[Table] = field(default_factory=list)

@@ -53,10 +53,9 @@ class Selection:
 
 
 def parse_targets(words: Iterable[str]) -> list[Target]:
-    """Return the targets of *words*: ``7``, ``7.0``, ``7.0-99``, each optionally with ``@schedd``, an owner or a
-    submitter.
+    """Return the targets of *words*: jobs, clusters or ranges (``7.0``, ``7``, ``7.0-99``), owners or submitters.
 
-    Raises InvalidJobIdError for any other word.
+    A job, cluster or range may end in ``@schedd``. Raises InvalidJobIdError for any other word.
     """
     return [_target(word) for word in words]
 
