@@ -106,10 +106,10 @@ def create(path: Path, mode: int = NEW_MODE) -> int:
 
 @contextmanager
 def replacing(target: Path, mode: int = NEW_MODE, original: Path | None = None) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of *target* when the body ends, and vanishes if it raises.
+    """Open a draft file; it replaces *target* when the body ends, and is removed if the body raises.
 
-    It has the mode and owner of the file *original*, else of the one that it replaces; a new one has *mode* less the
-    umask. A symbolic link in the place of *target* is replaced, not followed. Raises OSError.
+    It gets the mode and owner of the file *original*, by default those of the replaced file; a new file has *mode* less
+    the umask. If *target* is a symbolic link, the link itself is replaced. Raises OSError.
     """
     with draft(target.parent) as place:
         with os.fdopen(create(place / "file", mode), "wb") as stream:

@@ -12,13 +12,13 @@ from fairq.records import PROC_PLACEHOLDER, Ad, JobStatus
 class EndedJob:
     """Procs *first_proc* to *last_proc* of one cluster that left the queue together, at *end_time*.
 
-    Procs that ran have a record each; those that never ran share one. The ad is laid out as that of a `JobRange`.
+    Procs that ran have one record each; those that never ran share one. The ad has the layout of a `JobRange`.
 
-    *first_start* and *start_time* are the starts of the first and the last run, *wall_seconds* the seconds of all
-    *runs*, *slot_seconds* the same in slot weight, *slot* where the last one was. *user_seconds* and *system_seconds*
-    of CPU and *memory* (peak, MB) are what a launcher measured, over *measured_seconds* of these runs; None where none
-    did. *reason* says why the job was removed, *hold_reason* why it was held until then. *request_cpus* and
-    *request_memory* (MB) are the numbers of the requests, None where they have none.
+    *first_start* and *start_time* are the starts of the first and the last run. *wall_seconds* is the total time of all
+    *runs*, *slot_seconds* the same in slot weight. *slot* is the slot of the last run. A launcher measured
+    *user_seconds* and *system_seconds* of CPU and *memory* (peak, MB) over *measured_seconds* of these runs; None
+    without a measurement. *reason* is the reason of the removal, *hold_reason* that of a hold until then.
+    *request_cpus* and *request_memory* (MB) are the requested numbers, None if the request has none.
     """
 
     cluster: int

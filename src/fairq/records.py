@@ -268,12 +268,12 @@ class LaunchPhase(StrEnum):
 
 @dataclass(slots=True)
 class Launch:
-    """A run of a job under a *launcher*, known to it by its *name*.
+    """A run of a job under a *launcher*, which knows it by its *name*.
 
-    *intended* is when the match was made (seconds since 1970), at *boottime* seconds after the *boot* of this name.
-    It begins once the runs named in *after* (``{"runs": [...]}``) have ended. *pid* and *pid_start* say which process
-    watches over it, *cores* (``{"cores": [...]}``) where it may run. *ordered* is the order to end it: how, by whom and
-    why. *ended* are the facts of its end, *output* and *error* the files of its output.
+    *intended* is the time of the match (seconds since 1970), at *boottime* seconds after the *boot* with this name. The
+    run begins once the runs named in *after* (``{"runs": [...]}``) have ended. *pid* and *pid_start* identify the
+    process that supervises it; *cores* (``{"cores": [...]}``) are the cores it may use. *ordered* is the order to end
+    it: how, by whom and why. *ended* has the facts of its end, *output* and *error* are its output files.
     """
 
     id: int

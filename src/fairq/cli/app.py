@@ -47,10 +47,10 @@ module defines ``app``::
   like inside the function: the module itself is read for help and completion.
 
 **Exit**: 0 done; a `FairqError`'s own code; 2 for wrong use; 1 for anything unforeseen; 130 interrupted; 141
-when the reader of stdout went away, without a word, as the shell shows it for ``yes | head -1``.
+when the reader of stdout closed it, without a message, as shells report for ``yes | head -1``.
 
 **What is stored is never reported as failed.** A command writes to stdout only after its change is stored
-(``fairq.committed``). If the output then fails, the code is that of DoneNotShownError; if its reader went away, 0.
+(``fairq.committed``). If the output then fails, the code is that of DoneNotShownError; if its reader closed it, 0.
 """
 
 from __future__ import annotations

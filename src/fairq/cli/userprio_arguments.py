@@ -78,8 +78,9 @@ SEPARATOR = "\x1f"
 _PAIRS = frozenset(f"--{one.name}" for one in _SPELLINGS if one.values == 2)
 
 USERPRIO = Dialect("userprio", _SPELLINGS, _OWN, _ABSENT, keep="v")
-"""``-v`` is fairq's own; ``-modular``, ``-collector`` and ``-negotiator`` say from where and in which shape to fetch
-the records: there is only one of either here."""
+"""``-v`` is fairq's own option. ``-modular``, ``-collector`` and ``-negotiator`` choose the source and form of the
+records; fairq has only one of each.
+"""
 
 
 class UserprioCommand(Command):

@@ -100,7 +100,7 @@ def long_time(moment: int | None) -> str:
 
 
 def elapsed(seconds: int) -> str:
-    """Return a duration as ``ddd+hh:mm``, ``<now>`` if it is 0."""
+    """Return a duration as ``ddd+hh:mm``, ``<now>`` if it is not positive."""
     if seconds <= 0:
         return "<now>"
     minutes = seconds // 60

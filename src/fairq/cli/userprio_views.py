@@ -164,7 +164,8 @@ def _terminal_columns(found: Listing) -> list[Column]:
 def _use_colour(row: Row, found: Listing) -> str:
     """Return the colour of use compared with the share in the last cycle; for a group, with its quota.
 
-    A share is a part of all slots in use, or of the group's slots. For a group's slots, only the limit is known.
+    A share is a fraction of all slots in use. In a hierarchical listing it is a fraction of a group's slots; then only
+    the limit counts.
     """
     if row.is_group:
         wants_more = (row.requested or 0.0) > row.in_use

@@ -14,10 +14,10 @@ Record = Mapping[str, Any]
 class Column:
     """One column of a table.
 
-    *attribute* is the record's attribute, looked up in any case; *heading* stands above it. *shown* turns the
-    value into what people read (rounded, with a unit); machine formats always carry the value itself.
-    Numbers stand right and text left, unless *align* says otherwise. *colour* gives the colour of a record's cell
-    on a terminal that has colours, empty for none.
+    *attribute* is the record's attribute, in any case; *heading* is the column's title. *shown* converts the value to
+    text for people (rounded, with a unit); machine formats always have the value itself. Numbers are right-aligned and
+    text left-aligned, unless *align* is set. *colour* returns the colour of a record's cell on a colour terminal, empty
+    for none.
     """
 
     heading: str
@@ -31,11 +31,10 @@ class Column:
 class Table:
     """Records and the columns that people see of them.
 
-    *key* names the records in the view's JSON document. *footer* is one more row (a record that only the
-    table shows, for totals); *plain* draws the table as exact text, in place of the generated one, wherever
-    there is no terminal (and on one too, if there are no *columns*); it is given the records left after
-    ``--constraint``. *empty* is said on stderr when a table has no records. *constrained* tells that the step
-    has applied ``--constraint`` already.
+    *key* names the records in the view's JSON document. *footer* is an additional row for totals, which only the table
+    shows. *plain* draws the table as exact text if there is no terminal, and also on a terminal if there are no
+    *columns*. Its argument is the records left after ``--constraint``. *empty* is the message on stderr for a table
+    without records. *constrained* means that the step has already applied ``--constraint``.
     """
 
     columns: Sequence[Column]
