@@ -1,4 +1,4 @@
-"""Questions before a change that cannot be undone: only on a terminal, so that no script waits for an answer."""
+"""Questions before a large or destructive change: only on a terminal, so that no script waits for an answer."""
 
 from __future__ import annotations
 

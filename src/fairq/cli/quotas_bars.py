@@ -37,7 +37,7 @@ def bar(part: float, whole: float, *, blocks: bool) -> str:
 def _blocks(ratio: float) -> str:
     eighths = round(ratio * WIDTH * 8)
     if ratio > 0:
-        eighths = max(1, eighths)  # little is not nothing
+        eighths = max(1, eighths)  # show a small part as one eighth
     full, rest = divmod(eighths, 8)
     return (_FULL * full + (_EIGHTHS[rest] if rest else "")).ljust(WIDTH)
 

@@ -39,7 +39,7 @@ class Found:
     """What a file holds: rows by the columns that they name, remarks, and what was refused and why.
 
     Args:
-        source: its name.
+        source: the name of the file.
         form: its published form; None if it has fairq's own columns.
         softened: the remarks on reinterpreted values; they are also in *remarks*.
         left_out: the number of entries that are not records.

@@ -1,4 +1,4 @@
-"""Match pilots: each gets one job of a task queue, in one transaction (docs/dirac.md 5).
+"""Match pilots: each gets one job of a task queue, exactly once, in one transaction (docs/dirac.md 5).
 
 A matched job runs on a slot that the pilot brings along; the slot is removed when the job ends. Its use is charged like
 that of any other slot.
@@ -57,7 +57,7 @@ class HandedOut:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """The *matches* in order, with the number of jobs *asked* for, of all *queues* and of *matching* queues."""
+    """The *matches* in order, with the numbers of pilots that *asked*, of all *queues* and of *matching* queues."""
 
     rules: str
     selection: str

@@ -312,7 +312,7 @@ WORDS: dict[str, Words] = {
     "global_quota": _words("the user or working group is over the global disk quota", _QUOTA),
     "global_quota_near": _words("the user or working group is near the global disk quota", _QUOTA),
 }
-"""By PanDA's tag, in the order of the checks for a reader."""
+"""By PanDA's tag, in the order of a reader's questions."""
 
 
 OF_STAGE = {
