@@ -1,7 +1,7 @@
 """The end of runs: slots become free, usage is charged, and the runs are recorded.
 
-A run is charged up to its end. As in the current negotiator (``RemoveMatch``), it is charged up to the last update if
-that is later.
+A run is charged up to its end; under the current negotiator's rules (``RemoveMatch``), up to the last update if that is
+later.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def finish(
 ) -> Finished:
     """End the running jobs of *selection* at *end* (seconds since 1970; default: the actor's time).
 
-    With *dry_run*, everything is decided and checked, but nothing is stored.
+    With *dry_run*, everything is decided and checked, but nothing is stored, and no run ends.
 
     Raises:
         UnknownJobError, NoMatchingJobError, JobStateError: see `fairq.steps.jobs.change.choose`.
