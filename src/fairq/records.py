@@ -28,7 +28,7 @@ class Actor:
     """Who changes the state, by which command, when (*time* in seconds since 1970), and the *reason* if given.
 
     An *administrator* may change everything, other users only what is theirs. *unix_groups* are the names of the user's
-    groups. *request* is the id of the request for this change to a host's pool, and of the current attempt to fulfil
+    groups. *request* has the id of the request to a host's pool for this change, and the id of this attempt to fulfil
     it.
     """
 
@@ -163,7 +163,7 @@ class Claim:
     """A slot in use. Without *cluster* the job is not in fairq's queue (a claim of an imported pool).
 
     *negotiating_group* is the group that negotiated when the slot was matched. *autoregroup* tells whether a member of
-    another group got the slot in its second round. Both are None if unknown. *advertised* has further claim attributes
+    another group got the slot at its second chance. Both are None if unknown. *advertised* has further claim attributes
     of an imported slot's ad, for example that it is suspended, retiring or waited for. A claim is not *charged* while
     its job is suspended in a pool that discounts suspended jobs. A *matched* claim was made by one of fairq's cycles.
     """

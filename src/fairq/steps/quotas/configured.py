@@ -178,7 +178,7 @@ def _double_counting(configured: Configured) -> Iterator[Oddity]:
 
 
 def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
-    """Autoregroup together with surplus: ``<none>`` then takes surplus from the whole pool (docs/htcondor.md 4.7)."""
+    """Autoregroup with surplus: ``<none>`` then divides surplus with the pool as its quota (docs/htcondor.md 4.8)."""
     if configured.is_flat or configured.settings["negotiator.regroup_keeps_quota"]:
         return
     regrouping = [group for group in configured.tree.groups[1:] if group.autoregroup]
