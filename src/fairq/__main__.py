@@ -1,6 +1,6 @@
-"""The ``fairq`` command begins here, and so does ``python -m fairq``.
+"""The entry point of the ``fairq`` command and of ``python -m fairq``.
 
-Nothing but sys and os is imported before `main` runs: whoever interrupts the start of a command gets no traceback.
+Only sys and os are imported before `main` runs, so an interrupt at the start of a command gives no traceback.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ import os
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    # python -m puts the current directory first. fairq itself has been found; nothing else is to come from there.
+    # python -m puts the current directory first in sys.path. fairq itself is already found; import nothing else from
+    # there.
     del sys.path[0]
 
 
 def main() -> int:
-    """Run the command line and return its exit code, 130 if it is interrupted, however early or late."""
+    """Run the command line and return its exit code: 130 if it is interrupted at any time."""
     try:
         if "OPENBLAS_NUM_THREADS" not in os.environ:
-            # NumPy's linear algebra, which fairq never uses, else starts a thread for each core, which costs more than
-            # the rest of NumPy. Only the library is told: os.environ, and who is started with it, do not change.
+            # By default, NumPy's linear algebra starts a thread for each core, which costs more than the rest of NumPy.
+            # fairq never uses it. Only the library sees the limit: os.environ, and processes started with it, are
+            # unchanged.
             os.putenv("OPENBLAS_NUM_THREADS", "1")
         from fairq import interrupts
 
@@ -30,7 +32,7 @@ def main() -> int:
     except KeyboardInterrupt:
         code = 130
     if code == 130:
-        # After an interrupt in an import the interpreter would end itself by the signal, whatever the exit code.
+        # After an interrupt during an import, the interpreter would kill itself by the signal and ignore the exit code.
         os._exit(code)
     return code
 

@@ -1,4 +1,4 @@
-"""Many ads kept by column, as they come from a file or the state: cheaper to hold and to read than one by one."""
+"""Many ads stored by column, as a file or the state provides them: cheaper to store and read than single ads."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Part(NamedTuple):
 
 
 class AdTable(Sequence[Ad]):
-    """Ads in JSON form; those that are alike in shape share their names and are stored by column.
+    """Ads in JSON form; ads of the same shape share their names and are stored by column.
 
-    Reading one ad makes a dict of it, which is the reader's own.
+    Reading an ad builds a new dict, which the caller may change.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class AdTable(Sequence[Ad]):
         self._size = 0
 
     def put(self, rows: Sequence[int], ads: Sequence[Ad]) -> None:
-        """Add *ads* as *rows* (ascending) of the table; no row twice."""
+        """Add *ads* as *rows* (ascending) of the table; each row at most once."""
         if not ads:
             return
         shapes: dict[tuple[str, ...], list[int]] = {}
@@ -41,7 +41,7 @@ class AdTable(Sequence[Ad]):
         self._size += len(ads)
 
     def put_columns(self, names: tuple[str, ...], rows: Sequence[int], columns: list[tuple[Any, ...]]) -> None:
-        """Add ads that all have the attributes *names* in this order, given by column, as *rows* (ascending)."""
+        """Add ads as *rows* (ascending), given by column. All of them have the attributes *names* in this order."""
         if rows:
             self.parts.append(Part(names, rows, columns))
             self._size += len(rows)
@@ -78,11 +78,11 @@ class AdTable(Sequence[Ad]):
         return {name for part in self.parts for name in part.names}
 
     def order(self) -> list[int]:
-        """Return the rows in the order in which `values` gives their values."""
+        """Return the rows in the order of the values from `values`."""
         return [row for part in self.parts for row in part.rows]
 
     def values(self, spellings: Sequence[str], absent: Any) -> list[Any]:
-        """Return the attribute of these *spellings* of every ad, the last one that an ad has; else *absent*."""
+        """Return an attribute of every ad, by any of these *spellings* (the last in an ad wins), else *absent*."""
         found: list[Any] = []
         wanted = set(spellings)
         places: dict[tuple[str, ...], int | None] = {}
@@ -96,7 +96,7 @@ class AdTable(Sequence[Ad]):
 
 
 class EditedAds(Sequence[Ad]):
-    """The *rows* of other ads, with other ones in the places that *changed* names."""
+    """The *rows* of other ads, with *changed* values in some places."""
 
     def __init__(self, ads: Sequence[Ad], rows: Sequence[int], changed: Mapping[int, Ad]) -> None:
         self._ads = ads
@@ -118,11 +118,11 @@ class EditedAds(Sequence[Ad]):
 
 
 def _shared(column: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return *column* with one text in it for all rows, if all are that text: the others need no room."""
+    """Return *column* stored as one shared text if all rows have that text, to save memory."""
     return (column[0],) * len(column) if is_one_text(column) else column
 
 
 def is_one_text(column: Sequence[Any]) -> bool:
-    """Whether a column, which is not empty, holds one and the same text in all rows."""
+    """Return whether all rows of a column (not empty) have the same text."""
     first = column[0]
     return type(first) is str and first == column[-1] and column.count(first) == len(column)

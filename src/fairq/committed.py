@@ -1,7 +1,7 @@
-"""Whether this process has stored a change: an error after that must not be reported as if nothing had happened.
+"""Whether this process has stored a change; a later error must not be reported as if nothing had happened.
 
-The places that store call `mark` once the change is durable. The command line asks `happened` when it reports an
-error, and when ``-q`` decides whether there is a report to leave out.
+The functions that store call `mark` once the change is durable. The command line asks `happened` when it reports an
+error, and when ``-q`` decides whether to suppress the report.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def mark() -> None:
 
 
 def happened() -> bool:
-    """Tell whether a change was stored since the run began."""
+    """Return whether a change was stored since the run began."""
     return bool(_marks)
 
 

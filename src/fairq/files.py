@@ -1,8 +1,8 @@
-"""Write files so that they appear whole under their name, or not at all, and never through a planted link.
+"""Write files atomically, complete or not at all, and never through a planted link.
 
-What is being written lies in a *draft*, a directory beside the target: its name cannot be guessed, nobody else may
-enter it, and a rename out of it is atomic. A lock on the directory lives as long as its process. So the next process
-that drafts in the same place can tell what a killed one left behind, and removes that.
+A file is written in a *draft*, a directory beside the target. Its name cannot be guessed, nobody else may enter it, and
+a rename out of it is atomic. A lock on the directory lives as long as its process. The next process that drafts in the
+same place recognises the drafts of killed processes and removes them.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def own_state() -> Path:
 
 
 def followed(path: Path) -> Path:
-    """Return where *path* leads, symbolic links followed.
+    """Return the target of *path* with symbolic links followed.
 
-    Raises OSError (EPERM) for a link at its end that belongs neither to this user nor to root: who may write in
-    the same directory can plant one, and it would lead to a file that only this user may change.
+    Raises OSError (EPERM) if *path* is a link that belongs neither to this user nor to root. Anyone who may write in
+    the same directory can plant a link to a file that only this user may change.
     """
     place = path
     for _ in range(40):
@@ -64,7 +64,7 @@ def user_name(number: int) -> str:
 
 
 def sweep(directory: Path) -> None:
-    """Remove the drafts of killed processes of this user, those that nobody has locked, as far as they can be seen."""
+    """Remove visible drafts of this user that nobody has locked: their processes were killed."""
     try:
         found = [place for place in directory.iterdir() if _DRAFT.fullmatch(place.name)]
     except OSError:
@@ -84,9 +84,9 @@ def sweep(directory: Path) -> None:
 
 @contextmanager
 def draft(directory: Path) -> Iterator[Path]:
-    """Make a directory inside *directory* that nobody else may enter; it is removed afterwards with its files.
+    """Make a directory inside *directory* that nobody else may enter, and remove it afterwards with its files.
 
-    What killed processes of the same user left behind in *directory* is removed, too. Raises OSError.
+    Also removes drafts of killed processes of the same user in *directory*. Raises OSError.
     """
     sweep(directory)
     place, descriptor = _made(directory)
@@ -100,16 +100,16 @@ def draft(directory: Path) -> Iterator[Path]:
 
 
 def create(path: Path, mode: int = NEW_MODE) -> int:
-    """Create a file and return its descriptor; raises OSError if anything has that name already."""
+    """Create a file and return its descriptor; raises OSError if the name exists."""
     return os.open(path, _CREATE, mode)
 
 
 @contextmanager
 def replacing(target: Path, mode: int = NEW_MODE, original: Path | None = None) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of *target* when the body ends, and vanishes if it raises.
+    """Open a draft file; it replaces *target* when the body ends, and is removed if the body raises.
 
-    It has the mode and owner of the file *original*, else of the one that it replaces; a new one has *mode* less the
-    umask. A symbolic link in the place of *target* is replaced, not followed. Raises OSError.
+    It gets the mode and owner of the file *original*, by default those of the replaced file; a new file has *mode* less
+    the umask. If *target* is a symbolic link, the link itself is replaced. Raises OSError.
     """
     with draft(target.parent) as place:
         with os.fdopen(create(place / "file", mode), "wb") as stream:
@@ -124,7 +124,7 @@ def replacing(target: Path, mode: int = NEW_MODE, original: Path | None = None) 
 
 
 def write(target: Path, content: bytes, original: Path | None = None) -> None:
-    """Put *content* in the place of *target*, as `replacing` does."""
+    """Replace *target* with *content*, as `replacing` does."""
     with replacing(target, original=original) as stream:
         stream.write(content)
 
@@ -132,7 +132,7 @@ def write(target: Path, content: bytes, original: Path | None = None) -> None:
 def publish(finished: Path, target: Path) -> None:
     """Give the *finished* file of a draft the name *target*; raises FileExistsError if that is taken."""
     try:
-        # A link, unlike a rename, never puts itself in the place of a file that came up meanwhile.
+        # Unlike a rename, a link never replaces a file that was created meanwhile.
         os.link(finished, target, follow_symlinks=False)
     except OSError as error:
         if error.errno not in _NO_LINKS:
@@ -143,9 +143,9 @@ def publish(finished: Path, target: Path) -> None:
 
 
 def resemble(descriptor: int, original: os.stat_result) -> None:
-    """Give an open file the mode of *original*, and its owner and group as far as this process may.
+    """Give an open file the mode of *original*, and its owner and group as far as this process is allowed.
 
-    If the group cannot be kept, the file's other group may do no more than everybody.
+    If the group cannot be kept, the file's actual group gets no more permissions than everybody.
     """
     found = os.fstat(descriptor)
     if (found.st_uid, found.st_gid) != (original.st_uid, original.st_gid):
@@ -160,7 +160,7 @@ def resemble(descriptor: int, original: os.stat_result) -> None:
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Return whether an open file still has the name *path*."""
+    """Return whether *path* still names this open file."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:
@@ -196,14 +196,14 @@ def _made(directory: Path) -> tuple[Path, int]:
         try:
             descriptor = os.open(place, _DIRECTORY)
         except FileNotFoundError:
-            continue  # another process took it for a left over one before it was locked
+            continue  # another process took it for a leftover before it was locked
         if _locked(descriptor) is not False and is_at(descriptor, place):
             return place, descriptor
         os.close(descriptor)
 
 
 def _locked(descriptor: int) -> bool | None:
-    """Lock a directory without waiting; False: another process has it; None: there are no locks here."""
+    """Lock a directory without waiting; False: another process has it; None: locks are not supported."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -214,7 +214,7 @@ def _locked(descriptor: int) -> bool | None:
 
 
 def _clear(descriptor: int) -> None:
-    """Remove what is in an open directory."""
+    """Remove the contents of an open directory."""
     for entry in os.listdir(descriptor):
         try:
             os.unlink(entry, dir_fd=descriptor)

@@ -1,6 +1,6 @@
 """This machine as a startd describes it: platform, cores, memory, disk and GPUs.
 
-Reads the operating system, no state and no settings. Units as in slot ads: memory in MB, disk in KB.
+Reads only the operating system. Units as in slot ads: memory in MB, disk in KB.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NVIDIA_WAIT = 20
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU; the properties are HTCondor's (``Capability``, ``GlobalMemoryMb``, …), as far as known."""
+    """One GPU; the properties are HTCondor's (``Capability``, ``GlobalMemoryMb``, …) where known."""
 
     name: str
     properties: dict[str, Any] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What this machine has to offer to the process that asks: *memory* in MB, *disk* in KB."""
+    """The resources of this machine for the calling process: *memory* in MB, *disk* in KB."""
 
     name: str
     arch: str
@@ -43,13 +43,13 @@ class Machine:
 
 
 def architecture() -> str:
-    """Return HTCondor's name of this machine's architecture (``Arch``)."""
+    """Return HTCondor's name for this machine's architecture (``Arch``)."""
     machine = platform.machine()
     return _MACHINES.get(machine.lower(), machine)
 
 
 def operating_system() -> str:
-    """Return HTCondor's name of this operating system (``OpSys``)."""
+    """Return HTCondor's name for this operating system (``OpSys``)."""
     return platform.system().upper()
 
 
@@ -59,9 +59,9 @@ def host_name() -> str:
 
 
 def detect(directory: Path) -> Machine:
-    """Describe this machine; the disk is what is free at *directory*.
+    """Describe this machine; the disk is the free space at *directory*.
 
-    Cores and memory are those this process may use: its affinity, and the limits of its control group.
+    Cores and memory are limited to those this process may use: by its affinity and its control group.
     """
     return Machine(
         name=host_name(),
@@ -91,7 +91,7 @@ def _memory() -> int:
 
 
 def _control(name: str) -> str:
-    """Return the limit *name* of this process's control group (version 2), empty if there is none."""
+    """Return the limit *name* of this process's control group (version 2), or an empty string without one."""
     try:
         group = Path("/proc/self/cgroup").read_text(encoding="ascii").rpartition("0::")[2].strip()
         return Path(f"/sys/fs/cgroup{group}", name).read_text(encoding="ascii").strip()
@@ -107,7 +107,7 @@ def _free_disk(directory: Path) -> int:
 
 def _gpus() -> tuple[Gpu, ...]:
     tool = shutil.which("nvidia-smi")
-    # PATH may hold the current directory: nothing is run from there.
+    # PATH may contain the current directory: run no program from there.
     if tool is not None and Path(tool).is_absolute():
         try:
             output = subprocess.run(

@@ -1,4 +1,4 @@
-"""Reading a file that somebody named: an ordinary one, a pipe or the standard input; once, and never without end."""
+"""Read a file named by the user (an ordinary file, a pipe or stdin) once, up to a size limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 STANDARD_INPUT = "-"
 LARGEST = 1 << 28
-"""Bytes of the largest text that is read as a whole."""
+"""Largest size of a text that is read whole, in bytes."""
 
 _CHUNK = 1 << 20
 
@@ -25,15 +25,15 @@ def standard_input() -> BinaryIO:
 
 
 def too_large(most: int = LARGEST) -> OSError:
-    """Return the error of a text that has more than *most* bytes, or no end."""
+    """Return the error for a text with more than *most* bytes or without end."""
     return OSError(errno.EFBIG, f"it has no end, or more than {most >> 20} MiB")
 
 
 def read_bytes(name: str | Path) -> bytes:
-    """Return the content of the file *name*, ``-`` is the standard input.
+    """Return the content of the file *name*; ``-`` is the standard input.
 
-    Of what holds a zero byte, and so is no text, only the beginning is returned. Raises OSError, also for a file of
-    more than LARGEST bytes, or ValueError for what cannot be a name.
+    A file that contains a zero byte is no text: only its beginning is returned. Raises OSError, also for a file of more
+    than LARGEST bytes, or ValueError for an invalid name.
     """
     if str(name) == STANDARD_INPUT:
         return _all_of(standard_input())
@@ -42,7 +42,7 @@ def read_bytes(name: str | Path) -> bytes:
 
 
 def read_once(file: Path) -> bytes:
-    """Return the content of *file* as `read_bytes` does; a pipe is remembered, for it can be read only once."""
+    """Return the content of *file* as `read_bytes` does; a pipe's content is kept, because it can be read only once."""
     found = file.stat()
     if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
         return read_bytes(file)
@@ -50,7 +50,7 @@ def read_once(file: Path) -> bytes:
 
 
 def read_text_once(file: Path) -> str:
-    """Return the content of *file*, which is UTF-8, with plain line ends; raises OSError or ValueError."""
+    """Return the content of *file* (UTF-8) with plain line ends; raises OSError or ValueError."""
     return read_once(file).decode().replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -1,7 +1,7 @@
-"""What an interrupt (SIGINT, as by Ctrl-C) does: at the start it ends the process, later it raises KeyboardInterrupt.
+"""Handling of interrupts (SIGINT, Ctrl-C): at the start they end the process, later they raise KeyboardInterrupt.
 
-While modules are imported an exception would be unsafe: raised inside the import system it is lost, with a traceback.
-Nothing has to be cleaned up then.
+During imports an exception is unsafe: the import system may lose it and print a traceback. At that time, there is
+nothing to clean up.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ import signal
 from typing import Any
 
 INTERRUPTED = 130
-"""The exit code of a command that was interrupted, as shells show it."""
+"""Exit code of an interrupted command, as shells show it."""
 
 
 def end_at_once() -> None:
-    """Let an interrupt end the process without a word; one that is ignored, as under nohup, stays so."""
+    """Let an interrupt end the process silently; if interrupts are ignored (as under nohup), they stay ignored."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 
 
 def as_usual() -> None:
-    """Let an interrupt raise KeyboardInterrupt again, so that the command can clean up after itself."""
+    """Let an interrupt raise KeyboardInterrupt again, for the command to clean up."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def ignore() -> None:
-    """Let no interrupt disturb the end of the interpreter: all is done."""
+    """Ignore interrupts while the interpreter ends: all work is done."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -1,4 +1,4 @@
-"""Records of what is over: jobs that have left the queue, and the use that was charged."""
+"""Records of the past: jobs that have left the queue, and charged usage."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fairq.records import PROC_PLACEHOLDER, Ad, JobStatus
 class EndedJob:
     """Procs *first_proc* to *last_proc* of one cluster that left the queue together, at *end_time*.
 
-    Procs that ran have a record each; those that never ran share one. The ad is laid out as that of a `JobRange`.
+    Procs that ran have one record each; those that never ran share one. The ad has the layout of a `JobRange`.
 
-    *first_start* and *start_time* are the starts of the first and the last run, *wall_seconds* the seconds of all
-    *runs*, *slot_seconds* the same in slot weight, *slot* where the last one was. *user_seconds* and *system_seconds*
-    of CPU and *memory* (peak, MB) are what a launcher measured, over *measured_seconds* of these runs; None where none
-    did. *reason* says why the job was removed, *hold_reason* why it was held until then. *request_cpus* and
-    *request_memory* (MB) are the numbers of the requests, None where they have none.
+    *first_start* and *start_time* are the starts of the first and the last run. *wall_seconds* is the total time of all
+    *runs*, *slot_seconds* the same in slot weight. *slot* is the slot of the last run. A launcher measured
+    *user_seconds* and *system_seconds* of CPU and *memory* (peak, MB) over *measured_seconds* of these runs; None
+    without a measurement. *reason* is the reason of the removal, *hold_reason* that of a hold until then.
+    *request_cpus* and *request_memory* (MB) are the requested numbers, None if the request has none.
     """
 
     cluster: int
@@ -56,13 +56,13 @@ class EndedJob:
 
     @property
     def cpu_efficiency(self) -> float | None:
-        """The share of its cores' time that the job computed in, over the runs that were measured."""
+        """CPU efficiency: the share of its cores' time that the job spent computing, over the measured runs."""
         if not self.measured_seconds or self.user_seconds is None or self.system_seconds is None:
             return None
         return (self.user_seconds + self.system_seconds) / (self.measured_seconds * (self.request_cpus or 1))
 
     def ad_of(self, shared: Ad, proc: int) -> Ad:
-        """Assemble the ad of one proc from the *shared* ad, as condor_history has it."""
+        """Assemble the ad of one proc from the *shared* ad, in the form that condor_history has."""
         ad = {**shared, **(self.own or {})}
         for name, value in (self.template or {}).items():
             ad[name] = value.replace(PROC_PLACEHOLDER, str(proc)) if isinstance(value, str) else value
@@ -95,14 +95,14 @@ class EndedJob:
             "RemoveReason": self.reason,
             "HoldReason": self.hold_reason,
         }
-        # What is not known is not there: the ad as submitted has zeros.
+        # Unknown values are left out: the submitted ad has zeros.
         return {name: value for name, value in (ad | told).items() if value is not None or name not in told}
 
 
 class Charge(NamedTuple):
-    """What was charged to a submitter or a group for the time from *start* to *end*: slot-seconds, and weighted ones.
+    """A charge to a submitter or a group for the time from *start* to *end*: slot-seconds, plain and weighted.
 
-    Negative numbers give back what had been charged too much.
+    Negative numbers refund an overcharge.
     """
 
     name: str
@@ -114,12 +114,12 @@ class Charge(NamedTuple):
 
 @dataclass(slots=True)
 class UsageRow:
-    """The sums of one bucket that begins at *start*, of a submitter or a group, or of the pool (an empty name).
+    """The sums of one bucket that begins at *start*, for a submitter, a group, or the pool (empty name).
 
-    *usage* and *weighted*: slot-seconds charged, plain and in slot weight. While the submitter wanted more, for
-    *wanting* seconds, it was *entitled* to so many weighted slot-seconds, and so many were *delivered*. *idle* and
-    *running* are seconds of jobs, *priority* the effective priority times seconds: known for *known* seconds. Of the
-    pool, *entitled* is the weight of all slots times seconds, and *delivered* that of the slots in use.
+    *usage* and *weighted* are charged slot-seconds, plain and in slot weight. For *wanting* seconds the submitter
+    wanted more slots. In that time, it was *entitled* to some weighted slot-seconds, and some were *delivered*. *idle*
+    and *running* are job-seconds. *priority* is the effective priority times seconds, over *known* seconds. For the
+    pool, *entitled* is the weight of all slots times seconds, and *delivered* is that of the slots in use.
     """
 
     start: int
@@ -137,9 +137,9 @@ class UsageRow:
 
 @dataclass(slots=True)
 class UsageEdit:
-    """What changed the usage of a record at *time* and is no charge; *kind*: edit, import, delete or earlier.
+    """A change of a record's usage at *time* that is not a charge; *kind*: edit, import, delete or earlier.
 
-    *earlier* is what was charged before there was a ledger.
+    *earlier* is the usage charged before the ledger existed.
     """
 
     time: int

@@ -1,4 +1,4 @@
-"""Who runs this process: what the kernel says, and, for root, what sudo says."""
+"""The user who runs this process, from the kernel and, for root, from sudo."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Person:
 
 
 def user_of(uid: int) -> Person:
-    """Return the user with this number as the user database has it; without an entry a user in no group."""
+    """Return the user with this number from the user database; without an entry, a user in no group."""
     import grp
     import pwd
 
@@ -35,9 +35,9 @@ def user_of(uid: int) -> Person:
 
 
 def behind(environment: Mapping[str, str]) -> Person:
-    """Return the person whose deed this process is: its real user, or, if that is root, who called sudo.
+    """Return the person behind this process: its real user or, if that is root, the caller of sudo.
 
-    Anybody can set SUDO_UID, so it counts for root only, who may claim to be anybody anyway.
+    Anybody can set SUDO_UID, so it counts only for root, who may act as anybody.
     """
     uid = os.getuid()
     called = environment.get("SUDO_UID", "") if uid == 0 else ""

@@ -1,6 +1,6 @@
-"""Stretches of time that usage is counted in: hours, and the days, weeks, months and years of the local calendar.
+"""Periods in which usage is counted: hours, and the days, weeks, months and years of the local calendar.
 
-A day at a change of the clocks has 23 or 25 hours: instants are grouped first and named afterwards.
+A day with a clock change has 23 or 25 hours: instants are grouped first and named afterwards.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HOUR = 3600
 
 
 class Period(NamedTuple):
-    """A named stretch from *start* to *end* (not included), in seconds since 1970."""
+    """A named period from *start* to *end* (exclusive), in seconds since 1970."""
 
     label: str
     start: int
@@ -25,29 +25,29 @@ class Period(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def day_start(time: int) -> int:
-    """Return when the local day of *time* began."""
+    """Return the start of the local day of *time*."""
     return _instant(local(time))
 
 
 @lru_cache(maxsize=4096)
 def next_day(time: int) -> int:
-    """Return when the local day after that of *time* begins."""
+    """Return the start of the local day after that of *time*."""
     return _instant(local(time) + timedelta(days=1))
 
 
 def bucket_start(time: int) -> int:
-    """Return when the bucket of *time* began: a full hour, or a local midnight that is none."""
+    """Return the start of the bucket of *time*: a full hour, or a local midnight that is not a full hour."""
     return max(time - time % HOUR, day_start(time))
 
 
 def bucket_end(time: int) -> int:
-    """Return when the bucket of *time* ends."""
+    """Return the end of the bucket of *time*."""
     return min(time - time % HOUR + HOUR, next_day(time))
 
 
 @lru_cache(maxsize=1024)
 def parts(start: int, end: int) -> tuple[tuple[int, float], ...]:
-    """Return the buckets that the time from *start* to *end* falls into, each with its part of that time, 0 to 1."""
+    """Return the buckets that overlap the time from *start* to *end*, each with its fraction of that time, 0 to 1."""
     found = []
     at = start
     while at < end:
@@ -58,7 +58,7 @@ def parts(start: int, end: int) -> tuple[tuple[int, float], ...]:
 
 
 def periods(kind: str, since: int, until: int) -> Iterator[Period]:
-    """Yield the hours, days, weeks, months or years from *since* to *until*, the first and the last one cut to it."""
+    """Yield the hours, days, weeks, months or years from *since* to *until*, the first and the last one cut to fit."""
     label, step = _KINDS[kind]
     at = since
     while at < until:
@@ -68,7 +68,7 @@ def periods(kind: str, since: int, until: int) -> Iterator[Period]:
 
 
 def month_start(time: int) -> int:
-    """Return when the local month of *time* began."""
+    """Return the start of the local month of *time*."""
     return _instant(local(time).replace(day=1))
 
 
@@ -83,7 +83,7 @@ def _next_week(time: int) -> int:
 
 
 def next_month(time: int) -> int:
-    """Return when the local month after that of *time* begins."""
+    """Return the start of the local month after that of *time*."""
     when = local(time)
     return _instant(datetime(when.year + when.month // 12, when.month % 12 + 1, 1))
 
@@ -93,7 +93,7 @@ def _next_year(time: int) -> int:
 
 
 def _hour(time: int) -> str:
-    # With its offset: the hour that a change of the clocks repeats is told apart.
+    # With its offset: a clock change repeats an hour, and the offset tells the two apart.
     return local(time).astimezone().isoformat("T", "minutes")
 
 

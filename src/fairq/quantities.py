@@ -1,6 +1,6 @@
-"""Sizes, durations, percentages and times as people write them, and times as they are shown.
+"""Sizes, durations, percentages and times: parse the text that users write, and format times.
 
-Whatever takes one of them reads it here: options, settings, submit descriptions.
+Options, settings and submit descriptions all parse these values here.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _DURATION = re.compile(rf"{_PART}(?:\s*{_PART})*", re.IGNORECASE | re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 LONGEST = 253_402_300_799
-"""Seconds of the longest duration, as many as the calendar has."""
+"""Longest duration in seconds, the span of the calendar."""
 
 LATEST = 7_289_654_399
-"""The last second of the year 2200 (UTC): a later time is a slip, as milliseconds or digits too many."""
+"""The last second of the year 2200 (UTC). A later time is a mistake, for example milliseconds or extra digits."""
 
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _CLOCK = re.compile(rf"({'|'.join(_DAYS)})?\s*(\d\d?:\d\d(?::\d\d)?)?", re.IGNORECASE | re.ASCII)
@@ -46,7 +46,7 @@ def size(text: str, unit: int) -> int | None:
 
 
 def duration(text: str) -> float | None:
-    """Return *text* (``90``, ``15m``, ``12h``, ``7d``, ``2w``, ``1h30m``, ``1.5h``) in seconds; None if it is none."""
+    """Return *text* (``90``, ``15m``, ``12h``, ``7d``, ``2w``, ``1h30m``, ``1.5h``) in seconds; None if invalid."""
     text = text.strip()
     if re.fullmatch(r"\d{1,15}", text, re.ASCII):
         return int(text)
@@ -57,7 +57,7 @@ def duration(text: str) -> float | None:
 
 
 def percentage(text: str) -> float | None:
-    """Return ``50%`` as 0.5; None if *text* is no percentage."""
+    """Return ``50%`` as 0.5; None if *text* is not a percentage."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{0,15})?)\s*%", text.strip(), re.ASCII)
     return float(found[1]) / 100 if found else None
 
@@ -107,21 +107,21 @@ def _time_of_day(text: str | None) -> time:
 
 
 _FIRST_DAY, _LAST_DAY = -62_135_510_400, 253_402_214_400
-"""0001-01-02 and 9999-12-31, start of day in UTC: days that the calendar holds in every time zone."""
+"""0001-01-02 and 9999-12-31, start of day in UTC: days that the calendar has in every time zone."""
 
 
 def local(seconds: float) -> datetime:
-    """Return a time in the local zone; data may hold any number, and one outside the calendar becomes its end."""
+    """Return a time in the local zone; a number outside the calendar becomes the nearest end of the calendar."""
     return datetime.fromtimestamp(max(_FIRST_DAY, min(seconds, _LAST_DAY)))
 
 
 def shown_time(seconds: float) -> str:
-    """Return a time as messages show it: ISO 8601, local, to the second."""
+    """Return a time for messages: ISO 8601, local, to the second."""
     return local(seconds).isoformat(" ", "seconds")
 
 
 def shown_duration(seconds: int) -> str:
-    """Return a duration as `duration` reads it: ``7d``, ``1h30m``, ``45s``."""
+    """Return a duration in the format that `duration` reads: ``7d``, ``1h30m``, ``45s``."""
     parts = []
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
         count, seconds = divmod(seconds, length)

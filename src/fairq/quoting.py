@@ -1,4 +1,4 @@
-"""How much of somebody's text a message quotes: enough to recognise it, never a screenful."""
+"""How much of a user's text a message quotes: enough to recognise it, never a screenful."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import string
 from typing import Any
 
 QUOTED_AT_MOST = 200
-"""Characters of one value in a message."""
+"""Maximum number of characters of one value in a message."""
 
 _SENTENCE_AT_MOST = 1000
 _GAP = "..."
@@ -17,11 +17,11 @@ _LONG = re.compile(
     rf'|(?<!\w)"[^"]{{{QUOTED_AT_MOST - 1},}}"(?!\w)'
     rf"|\S{{{QUOTED_AT_MOST + 1},}}"
 )
-"""A value inside a sentence that is too long: in quotes, or without a blank."""
+"""A value inside a sentence that is too long: in quotes, or without blanks."""
 
 
 def shortened(text: str, limit: int = QUOTED_AT_MOST) -> str:
-    """Return *text* with at most *limit* characters, its middle left out: beginning and end tell most."""
+    """Return *text* with at most *limit* characters: the middle is left out, because the ends identify a text best."""
     if len(text) <= limit:
         return text
     end = (limit - len(_GAP)) // 3
@@ -36,7 +36,7 @@ def shortened_sentence(text: str) -> str:
 
 
 class _Sentence(str):
-    """A text that is a sentence of fairq's own, with values in it."""
+    """A text that is one of fairq's own sentences, with values in it."""
 
     __slots__ = ()
 
@@ -48,9 +48,9 @@ class _Formatter(string.Formatter):
 
 
 def filled(template: str, fields: dict[str, Any], sentences: frozenset[str]) -> str:
-    """Return *template* filled from *fields* as ``str.format`` does, every value shortened.
+    """Return *template* filled from *fields* as ``str.format`` does, with every value shortened.
 
-    The fields named in *sentences* hold sentences: they stay whole, only the values that they quote are shortened.
+    The fields named in *sentences* contain sentences: these stay whole, only the values quoted in them are shortened.
     """
     values = {
         name: _Sentence(shortened_sentence(str(value))) if name in sentences else value

@@ -1,4 +1,4 @@
-"""Plain records that the layers hand to each other; they hold data and no rule."""
+"""Plain records exchanged between the layers: data without rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 from typing import Any
 
 PROC_PLACEHOLDER = "$(ProcId)"
-"""Stands for the proc's number in the values of a range's template."""
+"""Placeholder for the proc's number in the values of a range's template."""
 
 Ad = dict[str, Any]
 """A ClassAd as HTCondor's ``-json`` prints it: an expression is the string ``/Expr(...)/``."""
@@ -25,10 +25,11 @@ class JobStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who changes the state, by which command, when (*time* in seconds since 1970), and for what *reason*, if told.
+    """Who changes the state, by which command, when (*time* in seconds since 1970), and the *reason* if given.
 
-    An *administrator* may change everything; others what is theirs. *unix_groups* are the names of the user's groups.
-    *request* is the id under which a host's pool was asked for the change, and that of this attempt to fulfil it.
+    An *administrator* may change everything, other users only what is theirs. *unix_groups* are the names of the user's
+    groups. *request* has the id of the request to a host's pool for this change, and the id of this attempt to fulfil
+    it.
     """
 
     user: str
@@ -42,7 +43,7 @@ class Actor:
 
 @dataclass(slots=True)
 class Lease:
-    """A temporary value: at *expiration* (seconds since 1970) *prelease_value* comes back."""
+    """A temporary value: at *expiration* (seconds since 1970) *prelease_value* is restored."""
 
     expiration: int
     prelease_value: float
@@ -50,9 +51,9 @@ class Lease:
 
 @dataclass(slots=True)
 class AccountingRecord:
-    """One record of the accountant, of a submitter or of an accounting group (reference: Customer table).
+    """One record of the accountant for a submitter or an accounting group (reference: Customer table).
 
-    Usage is in slots (or their weight), times in seconds since 1970, accumulated usage in slot-seconds.
+    Usage is in slots (or slot weight), times in seconds since 1970, accumulated usage in slot-seconds.
     """
 
     name: str
@@ -90,9 +91,9 @@ class SlotRecord:
 
 @dataclass(slots=True)
 class DynamicSlot:
-    """A slot that fairq carved out of the partitionable slot *parent_id*: how much it *carved* of which resource.
+    """A slot that fairq carved out of the partitionable slot *parent_id*: *carved* has the amount of each resource.
 
-    The slot's own ad says only what differs from its parent's.
+    The slot's own ad contains only the differences from its parent's ad.
     """
 
     slot_id: int
@@ -102,7 +103,7 @@ class DynamicSlot:
 
 @dataclass(slots=True)
 class PilotSlot:
-    """A slot that a pilot at *site* brought along for one job; *pilot* is what it called itself, if anything."""
+    """A slot that a pilot at *site* brought for one job; *pilot* is the pilot's own name, if any."""
 
     slot_id: int
     site: str
@@ -112,9 +113,9 @@ class PilotSlot:
 
 @dataclass(slots=True)
 class QueueNumber:
-    """The *number* under which a task queue is known: of which *identity*, and which *part* of it.
+    """The *number* of a task queue, with the queue's *identity* and *part*.
 
-    *priority* is what it had when all were last recalculated and stored, at *updated* (seconds since 1970).
+    *priority* is the priority when all queues were last recalculated and stored, at *updated* (seconds since 1970).
     """
 
     number: int
@@ -126,7 +127,7 @@ class QueueNumber:
 
 @dataclass(slots=True)
 class ShareGroup:
-    """A group as DIRAC's registry has it: *properties* are JobShare, Properties, AllowBackgroundTQs and others."""
+    """A group from DIRAC's registry: *properties* are JobShare, Properties, AllowBackgroundTQs and others."""
 
     name: str
     properties: dict[str, Any]
@@ -134,9 +135,9 @@ class ShareGroup:
 
 @dataclass(slots=True)
 class UsageReport:
-    """How many jobs of *entity* ran on average over the last *time_span* seconds, as reported at *time*.
+    """The average number of running jobs of *entity* over the last *time_span* seconds, as reported at *time*.
 
-    The entity is a group, or, with an *owner_group*, a user in it; *average_jobs* is None if the report failed.
+    The entity is a group or, with an *owner_group*, a user in it; *average_jobs* is None if the report failed.
     """
 
     owner_group: str
@@ -148,7 +149,7 @@ class UsageReport:
 
 @dataclass(slots=True)
 class DelayState:
-    """The token bucket of one matching delay: *tokens* it held at *time* (seconds since 1970)."""
+    """The token bucket of one matching delay: the number of *tokens* at *time* (seconds since 1970)."""
 
     site: str
     attribute: str
@@ -161,10 +162,10 @@ class DelayState:
 class Claim:
     """A slot in use. Without *cluster* the job is not in fairq's queue (a claim of an imported pool).
 
-    *negotiating_group* is the group whose turn it was when the slot was matched, *autoregroup* whether that was
-    the second chance of a member of another group; None where nothing tells. *advertised* is what an imported
-    slot's ad told of the claim besides, such as that it is suspended, retiring or waited for. One that is not
-    *charged* is of a suspended job in a pool that discounts those. One that is *matched* was made by a cycle of fairq.
+    *negotiating_group* is the group that negotiated when the slot was matched. *autoregroup* tells whether a member of
+    another group got the slot at its second chance. Both are None if unknown. *advertised* has further claim attributes
+    of an imported slot's ad, for example that it is suspended, retiring or waited for. A claim is not *charged* while
+    its job is suspended in a pool that discounts suspended jobs. A *matched* claim was made by one of fairq's cycles.
     """
 
     slot_id: int
@@ -184,15 +185,15 @@ class Claim:
 
 
 SLOT_ELSEWHERE = "its slot is not in the pool"
-"""The reason of an imported job that runs where this state cannot see it."""
+"""The reason recorded for an imported running job whose slot is not in this state."""
 
 
 @dataclass(slots=True)
 class JobRange:
-    """Procs *first_proc* to *last_proc* of one cluster that are alike.
+    """Identical jobs: procs *first_proc* to *last_proc* of one cluster.
 
-    The ad of a proc is the shared ad *ad_id*, overlaid by *own*, then by *template* (whose ``$(ProcId)``
-    stands for the proc's number), then by the columns here.
+    The ad of a proc is the shared ad *ad_id*, overlaid by *own*, then by *template* (whose ``$(ProcId)`` stands for the
+    proc's number), then by the columns here.
     """
 
     cluster: int
@@ -229,20 +230,20 @@ class JobRange:
         }
 
     def overrides_for(self, proc: int) -> Ad:
-        """Return what *own* and *template* say of one proc."""
+        """Return the values of *own* and *template* for one proc."""
         ad = dict(self.own or {})
         for name, value in (self.template or {}).items():
             ad[name] = value.replace(PROC_PLACEHOLDER, str(proc)) if isinstance(value, str) else value
         return ad
 
     def ad_of(self, shared: Ad, proc: int) -> Ad:
-        """Assemble the whole ad of one proc from the *shared* ad of the range."""
+        """Assemble the complete ad of one proc from the *shared* ad of the range."""
         return {**shared, **self.overrides_for(proc), **self.attributes(), "ProcId": proc}
 
 
 @dataclass(slots=True)
 class Run:
-    """A job's stay on a slot that has ended; *how*: finished, removed, held, lost, preempted."""
+    """An ended stay of a job on a slot; *how*: finished, removed, held, lost, preempted."""
 
     cluster: int
     proc: int
@@ -257,22 +258,22 @@ class Run:
 
 
 class LaunchPhase(StrEnum):
-    """How far a run has come that fairq starts itself."""
+    """The phase of a run that fairq starts itself."""
 
     INTENDED = "intended"
-    """It is decided, and may have begun or not."""
+    """The run is decided; it may or may not have begun."""
     STARTED = "started"
     ENDED = "ended"
 
 
 @dataclass(slots=True)
 class Launch:
-    """A run of a job under a *launcher*, known to it by its *name*.
+    """A run of a job under a *launcher*, which knows it by its *name*.
 
-    *intended* is when the match was made (seconds since 1970), at *boottime* seconds after the *boot* of this name.
-    It begins once the runs named in *after* (``{"runs": [...]}``) have ended. *pid* and *pid_start* say which process
-    watches over it, *cores* (``{"cores": [...]}``) where it may run. *ordered* is the order to end it: how, by whom and
-    why. *ended* are the facts of its end, *output* and *error* the files of its output.
+    *intended* is the time of the match (seconds since 1970), at *boottime* seconds after the *boot* with this name. The
+    run begins once the runs named in *after* (``{"runs": [...]}``) have ended. *pid* and *pid_start* identify the
+    process that supervises it; *cores* (``{"cores": [...]}``) are the cores it may use. *ordered* is the order to end
+    it: how, by whom and why. *ended* has the facts of its end, *output* and *error* are its output files.
     """
 
     id: int
@@ -309,10 +310,10 @@ class Launch:
 
 @dataclass(slots=True)
 class JobEvent:
-    """What happened to procs *first_proc* to *last_proc* at *time*: an event of HTCondor's *number*, with its *body*.
+    """An event of procs *first_proc* to *last_proc* at *time*: HTCondor's event *number*, with its *body*.
 
-    *log* is the file that it goes to, which may hold the placeholder of the proc's number; *written* whether it is
-    there, or need not be.
+    *log* is the file for the event; its name may contain the placeholder of the proc's number. *written* tells whether
+    the event is in the file, or need not be.
     """
 
     id: int
@@ -357,7 +358,7 @@ class CycleRecord:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change for the history: of which *subject*, what stood there *before* and *after*."""
+    """A change for the history: its *subject*, with the values *before* and *after*."""
 
     subject: str
     before: Any
@@ -367,4 +368,4 @@ class Change:
 JOB_COLUMNS = frozenset(
     {"clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user", "globaljobid"}
 )
-"""Lower-case names of the job attributes that are columns of a range (or follow from them), not part of an ad."""
+"""Lower-case names of the job attributes that are columns of a range (or derived from them), not part of an ad."""

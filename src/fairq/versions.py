@@ -1,4 +1,4 @@
-"""Versions of HTCondor: which of its rules a pool has."""
+"""HTCondor versions: they decide the rules of a pool."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _VERSION = re.compile(r"(?<![\d.])(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?![\d.])"
 
 
 def version_of(text: str | None) -> Version | None:
-    """Return the version that *text* names, as "23.9.6" or "$CondorVersion: 23.9.6 2024-08-08 $"; None if none."""
+    """Return the version in *text*, for example "23.9.6" or "$CondorVersion: 23.9.6 2024-08-08 $"; None if none."""
     found = _VERSION.search(text or "")
     return None if found is None else tuple(int(number) for number in found.groups() if number is not None)
 
 
 def newest(*texts: str | None) -> Version | None:
-    """Return the newest version that *texts* name; None if they name none."""
+    """Return the newest version in *texts*; None if they contain none."""
     return max(filter(None, map(version_of, texts)), default=None)
 
 
 def words(version: Version) -> str:
-    """Return *version* for people."""
+    """Return *version* as text for users."""
     return ".".join(map(str, version))

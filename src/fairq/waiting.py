@@ -1,4 +1,4 @@
-"""Wait for another process's lock: for a bounded time, and not in silence."""
+"""Wait for another process's lock: for a limited time, with a message."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 WAIT = 60.0
-"""Seconds a command waits for another one's lock before it gives up."""
+"""Seconds that a command waits for another process's lock before it gives up."""
 
 _SILENCE = 2.0
-"""Seconds of waiting before the listener hears of it."""
+"""Seconds of waiting before the listener is called."""
 
 _NAP = 0.05
 
@@ -30,15 +30,15 @@ Listener = Callable[[Path, Sequence[Holder]], None]
 
 
 def _unheard(place: Path, holders: Sequence[Holder]) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 LISTENER: ContextVar[Listener] = ContextVar("LISTENER", default=_unheard)
-"""Hears once of every long wait: for what, and who is known to hold it (nobody, where that cannot be known)."""
+"""Called once for every long wait, with the place waited for and the known lock holders (none if unknown)."""
 
 
 class Patience:
-    """How long a process goes on waiting for the lock on *place*: at most *seconds*."""
+    """Limits the wait for the lock on *place* to *seconds*."""
 
     def __init__(self, seconds: float, place: Path) -> None:
         self._start = time.monotonic()
@@ -47,7 +47,7 @@ class Patience:
         self._told = False
 
     def lasts(self) -> bool:
-        """Return whether to try once more."""
+        """Return whether to try again."""
         waited = time.monotonic() - self._start
         if waited >= self._seconds:
             return False
@@ -58,7 +58,7 @@ class Patience:
 
 
 def take(descriptor: int, patience: Patience) -> bool:
-    """Take the lock (flock) of an open file; False if another process kept it all the while. Raises OSError."""
+    """Take the lock (flock) of an open file; False if another process held it until the time limit. Raises OSError."""
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,10 +70,10 @@ def take(descriptor: int, patience: Patience) -> bool:
 
 
 def holders(place: Path) -> list[Holder]:
-    """Return which other processes have *place* locked: those that write, else those that read.
+    """Return the other processes that have *place* locked: the writers, else the readers.
 
-    The kernel's list names a file by device and inode; where it has none or another device (as on some network and
-    overlay file systems), nobody is found.
+    The kernel's list names a file by device and inode. If there is no list, or if it shows another device (as on some
+    network and overlay file systems), nobody is found.
     """
     try:
         about = place.stat()

@@ -27,10 +27,10 @@ module defines ``app``::
         columns = [Column("Submitter", "Name"), Column("Got", "Matched")]
         emit(View(tables=[Table(columns, result.records)]), output)
 
-- A parameter annotated `Invocation` is handed over: ``state_path``, ``settings``, ``now(given)``,
+- A parameter annotated `Invocation` is passed in: ``state_path``, ``settings``, ``now(given)``,
   ``actor(time)`` (operating-system user and command line, for the history), ``note(text)`` and
   ``detail(text)`` for stderr.
-- A parameter annotated `Output` stands for all output options; hand it to ``emit(View, output)``.
+- A parameter annotated `Output` stands for all output options; pass it to ``emit(View, output)``.
   ``output.constraint`` is the joined ``--constraint``; a step that applies it itself says so by
   ``Table(constrained=True)``. A command that reports one thing takes `Report` instead, which has no
   ``--constraint``, and emits ``View(text=..., document={...})``.
@@ -47,10 +47,10 @@ module defines ``app``::
   like inside the function: the module itself is read for help and completion.
 
 **Exit**: 0 done; a `FairqError`'s own code; 2 for wrong use; 1 for anything unforeseen; 130 interrupted; 141
-when the reader of stdout went away, without a word, as the shell shows it for ``yes | head -1``.
+when the reader of stdout closed it, without a message, as shells report for ``yes | head -1``.
 
 **What is stored is never reported as failed.** A command writes to stdout only after its change is stored
-(``fairq.committed``). If the output then fails, the code is that of DoneNotShownError; if its reader went away, 0.
+(``fairq.committed``). If the output then fails, the code is that of DoneNotShownError; if its reader closed it, 0.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    if sys.stdin is None:  # closed by the caller, as by <&-: no file that is opened later may take its place
+    if sys.stdin is None:  # closed by the caller (<&-): no file opened later may get descriptor 0
         os.open(os.devnull, os.O_RDONLY)
-    # Two questions that scripts and shells ask often are answered without the parser.
+    # Two frequent requests of scripts and shells are answered without the parser.
     if words == ["--version"]:
         show_version()
         return 0
@@ -120,7 +120,7 @@ def _run(words: list[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     except CycleUnderWayError as error:
-        if invocation.quiet:  # cron's next run does the work: nobody needs a mail
+        if invocation.quiet:  # the next cron run does the work: send no mail
             return error.exit_code
         raise
     return 0
@@ -128,10 +128,10 @@ def _run(words: list[str]) -> int:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let nobody interrupt the report of an error: it is one line."""
+    """Ignore interrupts during the one-line report of an error."""
     try:
         former = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except ValueError:  # not the main thread, which alone is interrupted
+    except ValueError:  # only the main thread is interrupted, and this is another one
         yield
         return
     try:
@@ -141,7 +141,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _report(error: BaseException) -> int:
-    """Tell *error* in one line on stderr and return the exit code."""
+    """Print *error* in one line on stderr and return the exit code."""
     from fairq.cli.output.messages import tell_error
 
     if os.environ.get("FAIRQ_DEBUG"):
@@ -156,7 +156,7 @@ def _report(error: BaseException) -> int:
 
 
 def _after_commit(error: BaseException) -> BaseException:
-    """Return what to report for *error*: that a change is stored, if one is and *error* does not say so itself."""
+    """Return the error to report: a stored change must be mentioned, unless *error* does so itself."""
     if not committed.happened() or (isinstance(error, FairqError) and not isinstance(error, OutputError)):
         return error
     reason = error.fields["reason"] if isinstance(error, OutputError) else _other_error(error)[0]
@@ -164,7 +164,7 @@ def _after_commit(error: BaseException) -> BaseException:
 
 
 def _usage_error(error: BaseException) -> tuple[str, int] | None:
-    """Return message and exit code of an error of the parser, or None for another one."""
+    """Return message and exit code of a parser error, or None for any other error."""
     if "typer" not in sys.modules:
         return None
     import typer

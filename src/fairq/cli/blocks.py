@@ -1,4 +1,4 @@
-"""Pictures of block letters, for terminals and pipes: spark lines and bars that need no colour."""
+"""Pictures from block characters, for terminals and pipes: spark lines and bars without colour."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LABEL = 24
 
 
 def is_plain() -> bool:
-    """Tell whether only ASCII can be shown."""
+    """Return whether only ASCII can be shown."""
     locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
     encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
     return encoding != "utf8" or locale == "C" or os.environ.get("TERM") == "dumb"
 
 
 def spark(values: Sequence[float | None], largest: float, *, plain: bool) -> str:
-    """Return a letter a value: nothing for 0, the lowest block for some, a full one for *largest*; · for unknown."""
+    """Return one character per value: blank for 0, a low to a full block up to *largest*, · for unknown."""
     levels, unknown = (_LETTERS, "?") if plain else (_BLOCKS, "·")
     text = ""
     for value in values:
@@ -36,7 +36,7 @@ def spark(values: Sequence[float | None], largest: float, *, plain: bool) -> str
 
 
 def bar(share: float, cells: int, *, plain: bool) -> str:
-    """Return a bar of *share* (0 to 1) of so many cells."""
+    """Return a bar of *share* (0 to 1) of a given number of cells."""
     eighths = round(8 * cells * max(0.0, min(share, 1.0)))
     if plain:
         return "#" * round(eighths / 8)
@@ -44,7 +44,7 @@ def bar(share: float, cells: int, *, plain: bool) -> str:
 
 
 def label(text: str, cells: int = _LABEL, *, plain: bool = False) -> str:
-    """Return *text* in so many cells, cut in the middle."""
+    """Return *text* in a given number of cells, cut in the middle if too long."""
     if width(text) > cells:
         dots = ".." if plain else "…"
         left = (cells - len(dots)) // 2

@@ -1,4 +1,4 @@
-"""Commands and groups of commands: Typer's, with fairq's shared options and its way of asking for things."""
+"""Commands and groups of commands: Typer's classes with fairq's shared options and usage style."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from fairq.errors.base import InvalidNumberError, UsageError
 from fairq.steps.current import settings_in_force
 
 LARGEST_INTEGER = 2**63 - 1
-"""What SQLite and ClassAds hold."""
+"""The largest integer that SQLite and ClassAds can hold."""
 
 _FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--version"})
 
 Function = TypeVar("Function", bound=Callable[..., None])
 
 _CONTEXT = "fairq_context"
-"""The parameter by which Typer hands over the context; no command's own parameter is called so."""
+"""The parameter through which Typer passes the context; no command may have a parameter of this name."""
 
 _WITH_VALUE = ("--state", "--config")
-"""The global options that a value follows."""
+"""The global options that take a value."""
 
 _WATCH = "watch_seconds"
 WATCH_DEFAULT = 5
@@ -53,7 +53,7 @@ def _version(context: Any, parameter: Any, value: bool) -> None:
 
 
 def global_options(taken: frozenset[str]) -> list[TyperOption]:
-    """Return the options that every command accepts, without the spellings that are *taken* already."""
+    """Return the options that every command accepts, without the spellings already *taken*."""
     declared: list[tuple[list[str], dict[str, Any]]] = [
         (["--state"], {"metavar": "FILE", "help": "State file [default: $FAIRQ_STATE, then the user's]."}),
         (["--config"], {"metavar": "FILE", "help": "Use only this settings file [default: $FAIRQ_CONFIG]."}),
@@ -83,7 +83,7 @@ def _with_global_options(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 class Command(TyperCommand):
-    """A command that takes the global options too, and ``--af A B C`` as HTCondor's tools take it."""
+    """A command that also takes the global options, and ``--af A B C`` as in HTCondor's tools."""
 
     def __init__(self, name: str | None, **settings: Any) -> None:
         super().__init__(name, **_with_global_options(settings))
@@ -98,14 +98,14 @@ class Command(TyperCommand):
             args = join_watch(args)
         rest = super().parse_args(ctx, args)
         if isinstance(limit := ctx.params.get("limit"), int):
-            # No pool holds more: whoever asks for so many asks for all.
+            # No pool has more entries: a larger limit means all.
             ctx.params["limit"] = min(limit, LARGEST_INTEGER)
         for parameter in self.params:
             _check_size(parameter, ctx.params.get(parameter.name))
         return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line: arguments bare if required, in brackets if not."""
+        """Return the words of the usage line: required arguments bare, optional ones in brackets."""
         pieces = ["[OPTIONS]"]
         for parameter in self.params:
             if parameter.param_type_name == "argument":
@@ -118,14 +118,14 @@ _RANGES = ((re.compile(r"(-?\d+)<=x<=(-?\d+)"), r"\1 to \2"), (re.compile(r"x>=(
 
 
 def in_words(text: str) -> str:
-    """Return *text* with its ranges said as ``1 to 9`` or ``at least 1``."""
+    """Return *text* with its ranges written as ``1 to 9`` or ``at least 1``."""
     for pattern, words in _RANGES:
         text = pattern.sub(words, text)
     return text
 
 
 def _say_range_in_words(parameter: Any) -> None:
-    """Let the help of *parameter* say its range in words."""
+    """Make the help of *parameter* state its range in words."""
     as_it_was = parameter.get_help_record
 
     def get_help_record(ctx: Any) -> tuple[str, str] | None:
@@ -139,7 +139,7 @@ def _say_range_in_words(parameter: Any) -> None:
 
 
 def _check_size(parameter: Any, value: Any) -> None:
-    """Raise InvalidNumberError for an integer that neither the state nor an expression can hold."""
+    """Raise InvalidNumberError for an integer outside the range of the state and of expressions."""
     for number in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(number, int) and abs(number) > LARGEST_INTEGER:
             is_argument = parameter.param_type_name == "argument"
@@ -148,10 +148,10 @@ def _check_size(parameter: Any, value: Any) -> None:
 
 
 class SetCommand(Command):
-    """A command that sets something to its last argument, which may begin with a dash."""
+    """A command that sets a value, its last argument, which may begin with a dash."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put a value such as ``-5`` or ``-Cpus`` behind ``--``, which tells it from an option; then parse as usual."""
+        """Put a value such as ``-5`` or ``-Cpus`` behind ``--``, so that it is not an option; then parse as usual."""
         options = {word for parameter in self.params for word in (*parameter.opts, *parameter.secondary_opts)}
         arguments = sum(parameter.param_type_name == "argument" for parameter in self.params)
         named = 0
@@ -197,7 +197,7 @@ def join_autoformat(arguments: list[str]) -> list[str]:
 
 
 def join_watch(arguments: list[str]) -> list[str]:
-    """Return *arguments* with ``--watch`` and the seconds that may follow it as one word."""
+    """Return *arguments* with ``--watch`` and its optional number of seconds as one word."""
     result: list[str] = []
     for at, word in enumerate(arguments):
         if word == "--":
@@ -210,7 +210,7 @@ def join_watch(arguments: list[str]) -> list[str]:
 
 
 class Group(TyperGroup):
-    """A command of commands; with *default*, leaving the inner command out means that one."""
+    """A command with subcommands; *default* runs if no subcommand is named."""
 
     default: str | None = None
 
@@ -218,7 +218,7 @@ class Group(TyperGroup):
         super().__init__(**_with_global_options(settings))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command in where none is named."""
+        """Insert the default command if none is named."""
         if self.default is not None:
             own = _count_global(args)
             rest = args[own:]
@@ -227,7 +227,7 @@ class Group(TyperGroup):
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the inner commands with the whole first paragraph of their help."""
+        """List the subcommands with the complete first paragraph of their help."""
         rows = [
             (name, " ".join((command.help or "").partition("\n\n")[0].split()))
             for name, command in self.commands.items()
@@ -237,7 +237,7 @@ class Group(TyperGroup):
 
 
 def _count_global(arguments: list[str]) -> int:
-    """Return how many words at the start of *arguments* are global options and their values."""
+    """Return the number of words at the start of *arguments* that are global options and their values."""
     count = 0
     while count < len(arguments):
         word = arguments[count]
@@ -251,7 +251,7 @@ def _count_global(arguments: list[str]) -> int:
 
 
 class App:
-    """The command, or the commands, of one module; see ``fairq.cli.app`` for the convention."""
+    """The command, or the commands, of one module; see ``fairq.cli.app`` for the conventions."""
 
     def __init__(self, help: str | None = None, default: str | None = None) -> None:  # noqa: A002
         group = type("Group", (Group,), {"default": default})
@@ -274,9 +274,9 @@ class App:
         watch: bool = False,
         **settings: Any,
     ) -> Callable[[Function], Function]:
-        """Register a function as a command; *examples* are command lines, their meaning behind ``#``.
+        """Register a function as a command; *examples* are command lines with their meanings behind ``#``.
 
-        One to *watch* has ``--watch``, which draws anew what it prints.
+        A command with *watch* has ``--watch``, which redraws its output repeatedly.
         """
         if examples:
             settings["epilog"] = "\b\nExamples:\n" + inspect.cleandoc(examples)
@@ -288,7 +288,7 @@ class App:
         return register
 
     def build(self, name: str) -> Any:
-        """Return the finished command under *name*."""
+        """Return the finished command with *name*."""
         if self._is_group:
             self._typer.callback()(lambda: None)
         built = typer.main.get_command(self._typer)
@@ -297,10 +297,10 @@ class App:
 
 
 def expand(function: Callable[..., None], *, watch: bool = False) -> Callable[..., None]:
-    """Return *function* in the form Typer reads, with ``--watch`` if it is one to *watch*.
+    """Return *function* in the form that Typer reads, with ``--watch`` if *watch* is set.
 
-    A parameter annotated `Invocation` or ``typer.Context`` is handed over; one annotated `Output` or `Report`
-    becomes the output options. All others stay as declared.
+    A parameter annotated `Invocation` or ``typer.Context`` is passed in; one annotated `Output` or `Report` becomes the
+    output options. All others stay as declared.
     """
     signature = inspect.signature(function, eval_str=True)
     parameters = [inspect.Parameter(_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]

@@ -1,4 +1,4 @@
-"""The option ``--compare`` of the commands that explain a decision, and how its answer is shown."""
+"""The option ``--compare`` of the commands that explain a decision, and the display of its result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Compare = Annotated[bool, typer.Option("--compare", help="Show where the other s
 
 
 def comparison_sentence(compare: dict[str, Any]) -> str:
-    """Return whether the other set of rules decides otherwise, where, and which rule points alone are enough."""
+    """Return whether and where the other set of rules decides differently, and which single rule points cause this."""
     rules, points = compare["other_rules"], compare["points"]
     if not compare["differs"]:
         return f"The rules {rules} decide the same."
@@ -26,7 +26,7 @@ def comparison_sentence(compare: dict[str, Any]) -> str:
 
 
 def comparison_table(compare: dict[str, Any]) -> Table:
-    """Return the steps of the decision under both sets of rules; those that come to nothing are left out."""
+    """Return the steps of the decision under both sets of rules, without steps that are empty or 0 in both."""
     columns = [Column("Step", "step"), *comparison_columns(compare)]
     *steps, decision = compare["steps"]
     told = [step for step in steps if {_shown(step["here"]), _shown(step["there"])} - {"", "0"}]
@@ -34,7 +34,7 @@ def comparison_table(compare: dict[str, Any]) -> Table:
 
 
 def comparison_columns(compare: dict[str, Any]) -> list[Column]:
-    """Return the columns with what either set of rules makes of something."""
+    """Return the columns with the results of both sets of rules."""
     return [
         Column(f"Rules {compare['rules']}", "here", _shown, "left"),
         Column(f"Rules {compare['other_rules']}", "there", _shown, "left"),

@@ -1,9 +1,9 @@
-"""``fairq _complete KIND PREFIX [BEFORE]``: the names a shell completes, by indexed queries; errors give none.
+"""``fairq _complete KIND PREFIX [BEFORE]``: names for shell completion, by indexed queries; errors give no names.
 
-BEFORE is the argument before: the setting whose value is completed.
+BEFORE is the previous argument: the setting whose value is completed.
 
-The completions in ``completions/`` call it with the command line's ``--state``. It is answered without the
-parser, for it runs at every press of the tabulator key.
+The completions in ``completions/`` call it with the command line's ``--state``. It runs without the parser, because
+every press of the Tab key calls it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fairq.cli.invocation import Invocation
 
 
 def complete(words: Sequence[str]) -> None:
-    """Print the names that *words* (KIND, PREFIX, BEFORE and perhaps ``--state FILE``) ask for, one per line."""
+    """Print the names for *words* (KIND, PREFIX, BEFORE and optionally ``--state FILE``), one per line."""
     try:
         names = _names(list(words))
     except Exception:  # a shell has no use for an error in the middle of a line
@@ -50,7 +50,7 @@ def _names(words: list[str]) -> list[str]:
 
 
 def _settings(invocation: Invocation, prefix: str, *, tables: bool) -> Iterator[str]:
-    """Yield the names of the settings, and with *tables* those of what holds several."""
+    """Yield the names of the settings; with *tables*, also those of tables."""
     from fairq.settings.keys import GROUP_KEYS, SECTIONS, SINGLE
 
     if tables:
@@ -65,7 +65,7 @@ def _settings(invocation: Invocation, prefix: str, *, tables: bool) -> Iterator[
 
 
 def _values(setting: str) -> Iterator[str]:
-    """Yield the values that *setting* may have if they are few, else its default."""
+    """Yield the possible values of *setting* if they are few, else its default."""
     from fairq.settings.names import resolve
     from fairq.settings.values import to_text
 
@@ -80,7 +80,7 @@ def _values(setting: str) -> Iterator[str]:
 
 
 def _attributes(invocation: Invocation, kind: str) -> Iterator[str]:
-    """Yield the attributes of what a command shows, then those of stored ads."""
+    """Yield the attributes that a command shows, then those of stored ads."""
     if kind == "record-attribute":
         from fairq.cli.userprio_views import FIELDS as OF_RECORDS
 

@@ -233,7 +233,7 @@ def _tell_change(invocation: Invocation, file: Path, kept: bool, dry_run: bool) 
 
 
 def _named(invocation: Invocation, text: str, single: bool = False) -> list[Entry]:
-    """Return what is set under *text*: one setting, or (unless *single*) all of a table."""
+    """Return the settings named by *text*: one setting, or (unless *single*) all of a table."""
     from fairq.settings.collect import Entry
     from fairq.settings.names import resolve, unknown
     from fairq.settings.origin import DEFAULT
@@ -267,7 +267,7 @@ def _record(entry: Entry, origin: bool) -> dict[str, Any]:
 
 
 def _differences(settings: Settings, points: list[Entry]) -> View:
-    """Return the rule points with the values of both sets of rules and the one in force."""
+    """Return the rule points with the values of both sets of rules and the value in use."""
     columns = [
         Column("Program", "program"),
         Column("Setting", "name"),

@@ -1,4 +1,4 @@
-"""What an import of settings tells: first what concerns negotiation, the rest only on demand."""
+"""The notes of an import of settings: by default, only those that concern negotiation."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from fairq.steps.config import ImportedConfig
 
 _SCREENFUL = 20
-"""Lines that are told whatever they concern."""
+"""Number of lines that are shown for any subject."""
 
 
 def import_notes(invocation: Invocation, imported: ImportedConfig) -> None:
-    """Tell which lines were not imported, or have no effect.
+    """Print the lines that were not imported, or have no effect.
 
-    If there are many, those that do not concern negotiation, accounting or quotas are only counted, unless ``-v``.
+    If there are many, lines that do not concern negotiation, accounting or quotas are only counted, unless ``-v``.
     """
     from fairq.settings.htcondor.reasons import concerns_negotiation
 

@@ -1,4 +1,4 @@
-"""Questions before a change that cannot be repeated: on a terminal only, so that no script ever waits for an answer."""
+"""Questions before a large or destructive change: only on a terminal, so that no script waits for an answer."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 """``yes: Yes = False``"""
 
 MOST_UNASKED = 20
-"""Jobs that a command changes without a question, as long as they are named."""
+"""Maximum number of named jobs that a command changes without a question."""
 
 
 def asks(yes: bool) -> bool:
-    """Say whether the user can be asked: at a terminal, and without ``--yes``."""
+    """Return whether the user can be asked: on a terminal, and without ``--yes``."""
     return not yes and sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def confirm(invocation: Invocation, question: str) -> None:
-    """Ask *question*, to be answered by yes or no; raises typer.Abort unless the answer is yes."""
+    """Ask *question* (yes or no); raises typer.Abort unless the answer is yes."""
     sys.stdout.flush()
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()

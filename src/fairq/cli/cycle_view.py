@@ -1,4 +1,4 @@
-"""How a negotiation cycle is shown, as it is held and when it is looked at again."""
+"""The display of a negotiation cycle, while it runs and when it is shown again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairq.cli.output import Column, Record, Table, View
 def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = False) -> View:
     """Show the *document* of a cycle and its *matches*, as `steps.cycle_document` makes them.
 
-    Of a cycle whose decision is kept no more there are only the matches. Of a *dry_run* the title says "would".
+    If the decision of the cycle has been pruned, only the matches remain. With *dry_run*, the title says "would".
     """
     submitters = document.get("submitters", ())
     told = any(of["idle"] for of in submitters)
@@ -109,7 +109,7 @@ def _lost(document: Record) -> Table:
 
 
 def overruns(records: Sequence[Record]) -> Table:
-    """The expressions that took longer than their budget."""
+    """Return the expressions that exceeded their time budget."""
     return Table(
         columns=[
             Column("Job", "job"),
@@ -127,7 +127,7 @@ def overruns(records: Sequence[Record]) -> Table:
 
 
 def _limits(document: Record) -> Table:
-    """How much of every concurrency limit is in use."""
+    """Return the current use of every concurrency limit."""
     return Table(
         columns=[
             Column("Limit", "name"),
@@ -141,7 +141,7 @@ def _limits(document: Record) -> Table:
 
 
 def _groups(document: Record, explained: bool) -> Table:
-    """The groups in the order of their first turn, with the limit of their last."""
+    """Return the groups in the order of their first turn, with the limit of their last turn."""
     limits: dict[str, float | None] = {}
     for turn in document["groups"]:
         limits.setdefault(turn["group"], None)
@@ -167,9 +167,9 @@ def _groups(document: Record, explained: bool) -> Table:
 
 
 def _use_colour(submitter: Record, pie: float) -> str:
-    """Return the colour of a submitter's use after the cycle against its share, if it took part.
+    """Return the colour of a submitter's use after the cycle compared with its share, if it took part.
 
-    *pie* is what the share is of; 0: only the limit tells.
+    *pie* is the pie, in slot weight, that the share is a fraction of; 0: only the limit counts.
     """
     if not submitter["share"]:
         return ""
@@ -179,7 +179,7 @@ def _use_colour(submitter: Record, pie: float) -> str:
 
 
 def _group_colour(group: Record) -> str:
-    """Return the colour of a group's use after the cycle against its quota."""
+    """Return the colour of a group's use after the cycle compared with its quota."""
     return share_colour(group["used_after"], group["quota"], wants_more=group["requested"] > group["used_after"])
 
 

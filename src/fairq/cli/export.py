@@ -1,4 +1,4 @@
-"""``fairq export``: the pool out."""
+"""``fairq export``: export the pool."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def export(
 
 @contextlib.contextmanager
 def _target(name: str | None, state: Path) -> Iterator[IO[str]]:
-    """Open where to write to, which is never *state* itself; a file takes its place only once it is complete."""
+    """Open the target, which must not be *state* itself; a file is replaced only once it is complete."""
     if name is None or name == "-":
         make_room()
         yield sys.stdout
@@ -95,7 +95,7 @@ def _target(name: str | None, state: Path) -> Iterator[IO[str]]:
             raise UnwritableExportError(
                 target=name, reason="it is the state itself", cure="name another file with --output"
             )
-        # Not the target: where the link /dev/stdout leads to may be a pipe, which has no path.
+        # Use the name, not the resolved target: /dev/stdout may link to a pipe, which has no path.
         if Path(name).exists() and not Path(name).is_file():
             with Path(name).open("w", encoding="utf-8") as stream:
                 yield stream
@@ -112,7 +112,7 @@ def _target(name: str | None, state: Path) -> Iterator[IO[str]]:
 
 
 def _mode(state: Path) -> int:
-    """The mode of a new file, less the umask: what is in the state is shown to nobody who may not read it."""
+    """Return the mode of a new file, less the umask: users who may not read the state may not read the export."""
     try:
         return state.stat().st_mode & files.NEW_MODE
     except OSError:

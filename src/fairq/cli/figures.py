@@ -1,4 +1,4 @@
-"""How tables show shares and slot weights; machine formats always carry the values themselves."""
+"""Formatting of shares and slot weights in tables; machine formats always have the exact values."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ __all__ = ["SLOT", "counted", "duration", "local", "moment", "percent", "share_c
 
 
 def two_places(value: float) -> str:
-    """A weight or a priority; what no pool can have is no limit at all."""
+    """Return a weight or a priority with two decimals; an impossibly large value means no limit."""
     return f"{value:.2f}" if value < 1e12 else "unlimited"
 
 
 def short(value: float) -> str:
-    """A number in as few digits as show it."""
+    """Return a number with up to six digits."""
     return f"{value:g}"
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:
-    """So many of something, by its name for one and, if that takes more than an s, for *many*."""
+    """Return a count with its noun: *one* for one; for others *many*, or *one* with an s."""
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def percent(value: float) -> str:
-    """A share of 0 to 1."""
+    """Return a share of 0 to 1 as a percentage."""
     return f"{100 * value:.1f}%"
 
 
 def duration(seconds: float) -> str:
-    """A stretch of time as ``d+hh:mm:ss``."""
+    """Return a duration as ``d+hh:mm:ss``."""
     minutes, second = divmod(int(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours // 24}+{hours % 24:02}:{minute:02}:{second:02}"
 
 
 def moment(seconds: float) -> str:
-    """A time, local, to the minute."""
+    """Return a local time to the minute."""
     return local(seconds).strftime("%Y-%m-%d %H:%M")
 
 
 SLOT = 0.999
-"""The slack of a submitter's share, which is a fraction of slots: less than a slot above or below it is neither."""
+"""Tolerance of a submitter's share, which is fractional: a difference of less than a slot does not count."""
 
 
 def share_colour(in_use: float, entitled: float, *, wants_more: bool, slack: float = 0.0) -> str:
-    """Return the colour of a use: yellow above what one is entitled to, cyan below it while more is wanted.
+    """Return the colour of a use: yellow above the entitlement, cyan below it while more is wanted.
 
-    A difference of *slack* or less is none.
+    A difference of *slack* or less does not count.
     """
     if in_use > entitled + slack:
         return "yellow"

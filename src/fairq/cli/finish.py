@@ -1,4 +1,4 @@
-"""``fairq finish``: running jobs have ended."""
+"""``fairq finish``: record that running jobs have ended."""
 
 from __future__ import annotations
 

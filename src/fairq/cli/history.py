@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 app = App()
 
 _LINES = 1000
-"""Lines of a table without --limit."""
+"""Maximum number of table lines without --limit."""
 
 
 @app.command(
@@ -102,7 +102,7 @@ def history(
 
 
 def _exit_code(text: str | None) -> int | None:
-    """Return the exit code that ``--exit`` names, None for none."""
+    """Return the exit code given by ``--exit``; None without the option, and for ``failed``."""
     if text is None or text == "failed":
         return None
     try:
@@ -118,7 +118,7 @@ def _view(invocation: Invocation, found: Past, output: Output, limit: int | None
         if output.format == "table":
             return View(text=long_texts(ads))
         return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=_FIELDS)
-    # One ad stands for many jobs only as long as no constraint can tell them apart.
+    # One ad may represent many jobs only if no constraint can distinguish them.
     lines = _matching(found.each() if procs or output.constraint else found.rows(), output)
     records = list(islice(lines, limit or _LINES))
     if limit is None and len(records) == _LINES and next(lines, None) is not None:

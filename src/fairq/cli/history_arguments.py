@@ -1,4 +1,4 @@
-"""condor_history's options with one dash, turned into fairq's own."""
+"""Converts condor_history's single-dash options to fairq's own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SPELLINGS = (
     Spelling("wide", effect=False),
     Spelling("epochs", 2),
 )
-"""The options in the order in which condor_history looks for them."""
+"""The options in the order in which condor_history checks them."""
 
 _OWN = (Spelling("since", values=1), Spelling("until", values=1), Spelling("user", values=1))
 
@@ -44,11 +44,11 @@ _ABSENT = {
 }
 
 HISTORY = Dialect("history", _SPELLINGS, _OWN, _ABSENT, keep="hqv")
-"""``-backwards`` and ``-wide`` say what holds here anyway."""
+"""``-backwards`` and ``-wide`` ask for what fairq always does."""
 
 
 class HistoryCommand(Command):
-    """The command, reading condor_history's spelling too."""
+    """A command that also accepts condor_history's option style."""
 
     single_dash = HISTORY.words
 

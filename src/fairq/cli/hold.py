@@ -1,4 +1,4 @@
-"""``fairq hold``: jobs held back."""
+"""``fairq hold``: hold jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fairq import``: a pool in."""
+"""``fairq import``: import a pool."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _is_archive(document: str) -> bool:
 def _take_over(
     invocation: Invocation, output: Report, archive: str | None, pool: str | None, now: int | None, *, dry_run: bool
 ) -> None:
-    """Import a live pool, or an archive of dumps; they are of their own time unless *now* says otherwise."""
+    """Import a live pool, or an archive of dumps; *now* overrides the time of the dumps."""
     import socket
 
     from fairq.cli.config_import import import_notes
@@ -196,7 +196,7 @@ def _tell(invocation: Invocation, imported: Imported) -> None:
 
 
 def _size(names: list[str]) -> int:
-    """The bytes there are to read; a file that cannot be looked at counts nothing here."""
+    """Return the number of bytes to read; an unreadable file counts as 0 here."""
     total = 0
     for name in names:
         with suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""One run of the program: where its files are, who runs it, how talkative it is."""
+"""One run of the program: its files, its user, its verbosity."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fairq.waiting import Holder
 
 _LONGEST_COMMAND = 120
-"""Characters of another process's command line that a note quotes."""
+"""Maximum number of characters quoted from another process's command line."""
 
 
 def operating_system_user() -> str:
@@ -32,7 +32,7 @@ def operating_system_user() -> str:
 
 @dataclass
 class Invocation:
-    """What the global options and the environment say; every command can have it (see ``fairq.cli.app``)."""
+    """The global options and the environment; available to every command (see ``fairq.cli.app``)."""
 
     arguments: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -45,7 +45,7 @@ class Invocation:
 
     @property
     def state_named_by(self) -> str | None:
-        """What names the state file: ``--state`` or ``FAIRQ_STATE``; None: nothing does, it is the user's own."""
+        """The name of what sets the state file, ``--state`` or ``FAIRQ_STATE``; None: the user's own state is used."""
         if self.state is not None:
             return "--state"
         return "FAIRQ_STATE" if self.environment.get("FAIRQ_STATE") else None
@@ -70,9 +70,9 @@ class Invocation:
 
     @property
     def existing_state(self) -> Path:
-        """The state file, for commands that only read: one that is named has to be there.
+        """The state file, for commands that only read; a file chosen explicitly must exist.
 
-        Raises MissingStateError. The user's own state that is not there yet reads as an empty pool.
+        Raises MissingStateError. If the user's own state does not exist yet, it reads as an empty pool.
         """
         path = self.state_path
         if self.state_named_by is not None and self._is_missing(path):
@@ -80,7 +80,7 @@ class Invocation:
         return path
 
     def note_new_state(self) -> AbstractContextManager[None]:
-        """Tell somebody at a terminal if the body makes a state file that he named: the name may be a slip."""
+        """Print a note on a terminal if the body creates a state file that the user named: it may be a typing error."""
         path = self.state_path if self.state_named_by is not None and sys.stderr.isatty() else None
         return nullcontext() if path is None or not self._is_missing(path) else self._noting(path)
 
@@ -98,20 +98,20 @@ class Invocation:
             path.stat()
         except FileNotFoundError:
             return True
-        except (OSError, ValueError):  # whoever opens it says what is wrong
+        except (OSError, ValueError):  # opening the file reports the problem
             return False
         return False
 
     @property
     def config_path(self) -> Path | None:
-        """The settings file of ``--config``; without it the layers of settings decide, `None`."""
+        """The settings file of ``--config``; `None`: the layers of settings apply."""
         if self.config == "":
             raise UsageError(message="--config is empty; give the path of a settings file")
         return None if self.config is None else Path(self.config)
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings in force; raises the errors of the settings' files."""
+        """The settings in use; raises the errors of the settings files."""
         from fairq.settings import load
 
         state = self.state_path if self.state_is_explicit else None
@@ -119,7 +119,7 @@ class Invocation:
 
     @property
     def settings_files(self) -> SettingsFiles:
-        """What decides which settings' files are meant."""
+        """The options and variables that select the settings files."""
         from fairq.steps.config import SettingsFiles
 
         state = self.state_path if self.state_is_explicit else None
@@ -127,15 +127,15 @@ class Invocation:
 
     @property
     def command_line(self) -> str:
-        """The command as typed, quoted for a shell, fit for the history."""
+        """The command as typed, quoted for a shell, in a form that the history can store."""
         import shlex
 
         text = shlex.join(["fairq", *self.arguments])
-        # Bytes that are not UTF-8 reach us as lone surrogates, which SQLite cannot store.
+        # Bytes that are not UTF-8 appear here as lone surrogates, which SQLite cannot store.
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
     def now(self, given: int | None = None) -> int:
-        """Return the time of this run, in seconds since 1970: what ``--now`` says, else the clock's."""
+        """Return the time of this run, in seconds since 1970: ``--now`` if given, else the clock's time."""
         if given is not None:
             return given
         import time
@@ -143,9 +143,9 @@ class Invocation:
         return int(time.time())
 
     def actor(self, now: int, reason: str | None = None) -> Actor:
-        """Return who acts, by which command, when and for what *reason*, for the history, and what he may.
+        """Return who acts, by which command, when and for what *reason*, for the history, with the user's rights.
 
-        It is the person also under sudo.
+        Under sudo, this is the person who called sudo.
         """
         from fairq.people import behind
         from fairq.steps.rights import is_administrator
@@ -161,12 +161,12 @@ class Invocation:
         )
 
     def note(self, text: str) -> None:
-        """Tell the user something beside the data: a line on stderr, unless ``--quiet``."""
+        """Print a note beside the data: a line on stderr, unless ``--quiet``."""
         if not self.quiet:
             self._tell(text)
 
     def note_wait(self, place: Path, holders: Sequence[Holder]) -> None:
-        """Tell the user that this run waits for the lock on *place*, and which processes are known to hold it."""
+        """Print that this run waits for the lock on *place*, with the processes known to hold it."""
         from fairq.cli.output.text import escape
 
         known = [
@@ -175,7 +175,7 @@ class Invocation:
         self.note(escape(f"waiting for {place}, which is locked by {', '.join(known) or 'another process'}"))
 
     def detail(self, text: str) -> None:
-        """Tell what only ``--verbose`` wants to know, on stderr."""
+        """Print a detail on stderr, only with ``--verbose``."""
         if self.verbose:
             self._tell(text)
 

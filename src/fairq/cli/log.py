@@ -1,4 +1,4 @@
-"""``fairq log``: what happened to a job."""
+"""``fairq log``: the events of a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fairq metrics``: the pool as Prometheus reads it."""
+"""``fairq metrics``: metrics of the pool in Prometheus format."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 app = App()
 
 _MODE = 0o644
-"""Whoever collects metrics is another user."""
+"""Mode of the file: the collector of metrics runs as another user."""
 
 _OTHERS = "other"
 _LIMIT = "concurrency limit reached"
 
 
 class Metric(NamedTuple):
-    """One metric: name, type, help, the names of its labels, and for each sample their values and its own."""
+    """One metric: name, type, help, label names, and for each sample its label values and its value."""
 
     name: str
     kind: str
@@ -198,7 +198,7 @@ def _of_cycles(
         return
     rejected: Counter[str] = Counter()
     for reason, number in found.rejected.items():
-        # The names of limits are not bounded.
+        # The number of limit names is unbounded.
         rejected[_LIMIT if reason.startswith("concurrency limit") else reason] += number
     reasons = [((reason,), float(number)) for reason, number in sorted(rejected.items())]
     if reasons:

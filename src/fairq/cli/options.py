@@ -1,4 +1,4 @@
-"""The options that commands share, and how the values people type are read."""
+"""Shared options of commands, and parsers for their values."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ Now = Annotated[
         help="Use TIME instead of the clock [such as 10:30 or -1h].",
     ),
 ]
-"""``now: Now = None``; give it to `Invocation.now`."""
+"""``now: Now = None``; pass it to `Invocation.now`."""
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the result without storing it.")]
 """``dry_run: DryRun = False``"""
 
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason to store in the history.")]
-"""``reason: Reason = None``; give it to `Invocation.actor`."""
+"""``reason: Reason = None``; pass it to `Invocation.actor`."""
 
 Constraint = Annotated[
     list[str] | None,
@@ -84,11 +84,11 @@ Constraint = Annotated[
         help="Select only matches of this ClassAd expression; repeatable.",
     ),
 ]
-"""``constraint: Constraint = None``, for commands that change what they select; see `joined`."""
+"""``constraint: Constraint = None``, for commands that change the selected objects; see `joined`."""
 
 
 def joined(constraints: list[str] | None) -> str | None:
-    """Return several ``--constraint`` as one expression, or None."""
+    """Return several ``--constraint`` joined to one expression, or None."""
     if not constraints:
         return None
     for text in constraints:
@@ -120,20 +120,20 @@ OUTPUT_OPTIONS: dict[str, tuple[Any, Any]] = {
         ),
     ),
 }
-"""The options that a parameter ``output: Output`` of a command stands for: type and declaration by name."""
+"""The options that a command's parameter ``output: Output`` expands to: type and declaration by name."""
 
 AF_SEPARATOR = "\x1f"
-"""Joins the modifiers and attributes of one ``--af`` into one word for the parser."""
+"""Separator between the modifiers and attributes of one ``--af`` in a single word for the parser."""
 
 _AF_MODIFIERS = frozenset("jlhVro,tng")
 
 
 def read_output(values: dict[str, Any], quiet: bool, kind: type[Output] = Output) -> Output:
-    """Return the output that values of `OUTPUT_OPTIONS` describe.
+    """Return the output described by values of `OUTPUT_OPTIONS`.
 
     Raises:
         UsageError: formats clash.
-        ExpressionError: the constraint or an expression of ``--af`` does not parse. This comes now, before the
+        ExpressionError: the constraint or an expression of ``--af`` does not parse. It is raised before the
             command stores anything that it could not show afterwards.
     """
     formats: list[Format] = [name for name in ("json", "ndjson", "csv", "tsv") if values[f"output_{name}"]]

@@ -1,4 +1,4 @@
-"""Play a demo: the real commands, each behind a line that says what it shows, on a scratch state."""
+"""Play a demo: the real commands, each after a line that explains it, on a scratch state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Keep = Annotated[
     Path | None,
     typer.Option("--keep", metavar="DIR", help="Use this new directory and keep it."),
 ]
-"""``keep: Keep = None``; give it to `play`."""
+"""``keep: Keep = None``; pass it to `play`."""
 
 
 def play(invocation: Invocation, demo: Demo, keep: Path | None) -> None:
@@ -60,7 +60,7 @@ def _play(invocation: Invocation, demo: Demo, scratch: Path) -> None:
         lines = [scene.told, f"$ {shlex.join(['fairq', *scene.words])}"]
         emit(View(text="\n".join([""] * bool(number) + lines)), Output())
         sys.stdout.flush()
-        # -P: nothing is imported from the directory that the command runs in.
+        # -P: import nothing from the directory that the command runs in.
         line = [sys.executable, "-P", "-m", "fairq", *scene.words]
         ended = subprocess.run(line, env=environment, cwd=scratch, check=False)
         if ended.returncode:

@@ -1,4 +1,4 @@
-"""``fairq plot``: use, shares, priorities and the queue as a picture."""
+"""``fairq plot``: usage, shares, priorities and the queue as a picture."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _series_view(found: Series, title: str, unit: str, plain: bool, output: Outp
 
 
 def _picture_or_numbers(text: str, numbers: Table, document: dict[str, Any], output: Output) -> View:
-    """Return what people see, or the numbers for programs."""
+    """Return the picture for people, or the numbers for programs."""
     return View(text=text) if output.format == "table" else View(tables=[numbers], document=document)
 
 
@@ -150,7 +150,7 @@ def _labels(names: list[str], plain: bool) -> list[str]:
 
 
 def _axis(found: Series, length: int) -> str:
-    """Return the dates below the first letter, the middle one and the last."""
+    """Return the dates below the first, middle and last character."""
     form = "%m-%d %H:%M" if found.step < 86400 else "%Y-%m-%d"
     texts = [f"{local(found.since + place * found.step):{form}}" for place in (0, length // 2, max(0, length - 1))]
     size = len(texts[0])

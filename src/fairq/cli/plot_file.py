@@ -1,4 +1,4 @@
-"""Pictures in files, by Matplotlib: legible in print, in grey, and for colour-blind people."""
+"""Pictures in files, by Matplotlib: readable in print, in grey, and for colour-blind people."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KINDS = (".svg", ".png")
 
 
 def check(name: str) -> None:
-    """Raise UsageError or PlotPackageError if no picture can be written to a file of this name."""
+    """Raise UsageError or PlotPackageError if no picture can be written to a file with this name."""
     if Path(name).suffix.lower() not in _KINDS:
         raise UsageError(message=f"--out: {name!r} is neither .svg nor .png; give a file that ends so")
     try:
@@ -58,7 +58,7 @@ def write_series(name: str, found: Series, title: str, unit: str) -> None:
 
 
 def write_shares(name: str, found: list[Share], title: str) -> None:
-    """Draw two bars for each share: what it used, and what it was entitled to."""
+    """Draw two bars for each share: the usage, and the entitlement."""
     figure, axes = _figure(title)
     places = range(len(found))
     for which, (label, values) in enumerate(
@@ -79,7 +79,7 @@ def _length(found: Series) -> int:
 
 
 def _figure(title: str) -> tuple[Any, Any]:
-    # Not pyplot: it would choose a backend by the environment.
+    # Not pyplot: it would choose a backend from the environment.
     figure = importlib.import_module("matplotlib.figure").Figure(figsize=_SIZE, layout="constrained")
     axes = figure.add_subplot()
     axes.set_title(title, fontsize=9)
@@ -90,7 +90,7 @@ def _figure(title: str) -> tuple[Any, Any]:
 
 
 def _finish(name: str, figure: Any, axes: Any) -> None:
-    """Put the legend beside the data, and write the file whole; the same picture has the same bytes."""
+    """Put the legend beside the data, and write the complete file; the same picture has the same bytes."""
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize=7, frameon=False)
     matplotlib = importlib.import_module("matplotlib")
     kind = Path(name).suffix.lower().removeprefix(".")

@@ -1,4 +1,4 @@
-"""``fairq pool``: which pool the commands work on, and why."""
+"""``fairq pool``: the pool that the commands work on, and the reason."""
 
 from __future__ import annotations
 

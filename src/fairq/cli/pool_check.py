@@ -1,4 +1,4 @@
-"""``fairq pool check``: is all well."""
+"""``fairq pool check``: check the pool for problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fairq prio``: the order of a submitter's own jobs."""
+"""``fairq prio``: the order of a submitter's jobs."""
 
 from __future__ import annotations
 

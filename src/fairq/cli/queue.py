@@ -24,7 +24,7 @@ app = App()
 
 _LETTERS = {1: "I", 2: "R", 3: "X", 4: "C", 5: "H", 6: ">", 7: "S", -1: "M"}
 _MATCHED = -1
-"""Stands for the status of a job that is matched and not started."""
+"""The displayed status of a job that is matched and not started."""
 
 
 @app.command(
@@ -147,7 +147,7 @@ def _letter(status: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return an amount; a request that is computed is shown as the expression it is."""
+    """Return an amount; a computed request is shown as its expression."""
     text = str(value)
     return text.removeprefix("/Expr(").removesuffix(")/") if text.startswith("/Expr(") else text
 

@@ -1,4 +1,4 @@
-"""condor_q's options with one dash, turned into fairq's own."""
+"""Converts condor_q's single-dash options to fairq's own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SPELLINGS = (
     Spelling("totals", 3),
     Spelling("debug"),
 )
-"""The options in the order in which condor_q looks for them."""
+"""The options in the order in which condor_q checks them."""
 
 _OWN = (
     Spelling("running"),
@@ -57,11 +57,11 @@ _ABSENT = {
 }
 
 QUEUE = Dialect("queue", _SPELLINGS, _OWN, _ABSENT, keep="hqv")
-"""``-global``, ``-allusers`` and ``-batch`` say what holds here anyway."""
+"""``-global``, ``-allusers`` and ``-batch`` ask for what fairq always does."""
 
 
 class QueueCommand(Command):
-    """The command, reading condor_q's spelling too."""
+    """A command that also accepts condor_q's option style."""
 
     single_dash = QUEUE.words
 

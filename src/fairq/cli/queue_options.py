@@ -1,4 +1,4 @@
-"""What the commands on jobs share: how jobs are named, and how is told what was done to them."""
+"""Shared parts of the commands on jobs: how jobs are named, and how the result is reported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Reason = Annotated[
 
 
 def selected(words: Sequence[str] | None, constraints: list[str] | None, everything: bool) -> Selection:
-    """Return the selection that a command line describes; raises UsageError if it says nothing, or too much."""
+    """Return the selection that a command line describes; raises UsageError if it is empty or contradictory."""
     from fairq.cli.options import joined
     from fairq.steps.jobs.selection import Selection, parse_targets
 
@@ -45,7 +45,7 @@ def selected(words: Sequence[str] | None, constraints: list[str] | None, everyth
 
 
 def confirm_many(invocation: Invocation, what: str, everything: bool, yes: bool, count: Callable[[], int]) -> None:
-    """At a terminal, ask before a command does *what* to all jobs, or to many; *count* tells how many there are."""
+    """On a terminal, ask before a command does *what* to all jobs, or to many; *count* returns their number."""
     if not asks(yes):
         return
     jobs = count()
@@ -54,7 +54,7 @@ def confirm_many(invocation: Invocation, what: str, everything: bool, yes: bool,
 
 
 def report(targets: Sequence[tuple[Target, int]], selection: Selection, done: str, dry_run: bool) -> View:
-    """Return what to show after *done* (``removed``) happened to the jobs of *targets*."""
+    """Return the view to show after *done* (``removed``) happened to the jobs of *targets*."""
     what = f"would be {done}" if dry_run else done
     if not selection.targets:
         count = sum(jobs for _, jobs in targets)
@@ -71,7 +71,7 @@ def report(targets: Sequence[tuple[Target, int]], selection: Selection, done: st
 
 
 def note_ending(invocation: Invocation, count: int) -> None:
-    """Tell that processes of *count* jobs have not ended yet."""
+    """Print that processes of *count* jobs have not ended yet."""
     if count:
         what = "processes of 1 job are" if count == 1 else f"processes of {count} jobs are"
         invocation.note(f"{what} still ending; until then it keeps its slot" if count == 1 else

@@ -1,4 +1,4 @@
-"""``queue --start``: when idle jobs will start."""
+"""``queue --start``: the start times of idle jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELDS = ["Jobs", "Submitter", "PlaceInLine", "EarliestStart", "EstimatedStart"
 
 
 def starts_view(invocation: Invocation, found: Queue, output: Output, limit: int | None, *, procs: bool) -> View:
-    """Return the idle jobs of *found* with their starts; *procs*: each on its own line."""
+    """Return the idle jobs of *found* with their start times; *procs*: one line per job."""
     from fairq.steps.simulate.starts import starts
 
     forecast = starts(invocation.existing_state, invocation.settings, found.now)

@@ -1,4 +1,4 @@
-"""``fairq quotas``: the tree of accounting groups, what it would become, and what is odd about it."""
+"""``fairq quotas``: the tree of accounting groups, previews of it, and its problems."""
 
 from __future__ import annotations
 

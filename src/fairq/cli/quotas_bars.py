@@ -1,4 +1,4 @@
-"""Bars in a table's cells: how much of a whole, in eighths of a cell where the terminal can, else in ASCII."""
+"""Bars in table cells: a part of a whole, in eighths of a cell if the terminal can show them, else in ASCII."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 from typing import TextIO
 
 WIDTH = 8
-"""Cells of a bar, without its number."""
+"""Width of a bar in cells, without its number."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _FULL = "█"
 
 
 def draws_blocks(stream: TextIO) -> bool:
-    """Whether *stream* is a terminal that shows block characters; the console of Linux shows just some."""
+    """Return whether *stream* is a terminal that shows block characters; the Linux console shows only some."""
     try:
         (_EIGHTHS + _FULL).encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -23,9 +23,9 @@ def draws_blocks(stream: TextIO) -> bool:
 
 
 def bar(part: float, whole: float, *, blocks: bool) -> str:
-    """Return a bar of *part* of *whole* with its percentage behind it; a ``+`` where the part is the larger.
+    """Return a bar of *part* of *whole* followed by its percentage; a ``+`` if the part is larger than the whole.
 
-    Of nothing there is no percentage: the bar is empty, or ``+`` if something is used all the same.
+    If *whole* is 0, there is no percentage: the bar is empty, or ``+`` if something is used anyway.
     """
     ratio = part / whole if whole > 0 else math.inf if part > 0 else 0.0
     more = "+" if ratio > 1 + 1e-9 else " "
@@ -37,7 +37,7 @@ def bar(part: float, whole: float, *, blocks: bool) -> str:
 def _blocks(ratio: float) -> str:
     eighths = round(ratio * WIDTH * 8)
     if ratio > 0:
-        eighths = max(1, eighths)  # little is not nothing
+        eighths = max(1, eighths)  # show a small part as one eighth
     full, rest = divmod(eighths, 8)
     return (_FULL * full + (_EIGHTHS[rest] if rest else "")).ljust(WIDTH)
 

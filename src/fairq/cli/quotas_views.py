@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 ROOT = "<none>"
 
 _WIDE = 100
-"""Cells from which on a terminal has room for all columns of the tree."""
+"""Minimum width of a terminal, in cells, for all columns of the tree."""
 
 
 def records_view(report: QuotaReport, constraint: str | None) -> View:
-    """Return the groups' records, for the formats that machines read."""
+    """Return the groups' records, for machine formats."""
     from fairq.steps.quotas.tree import MEMBERS
 
     table = Table(columns=(), records=_chosen(report, constraint), constrained=True)
@@ -48,9 +48,9 @@ def _chosen(report: QuotaReport, constraint: str | None) -> list[Ad]:
 
 
 def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width: int | None, blocks: bool) -> View:
-    """Return the tree: every group below its parent, with bars of its share of the pool and of its use.
+    """Return the tree: every group below its parent, with bars for its share of the pool and for its use.
 
-    *width* is that of the terminal, None if it does not matter; *blocks*: it shows block characters.
+    *width* is the terminal's width, None for no limit; *blocks*: the terminal shows block characters.
     """
     groups = sorted(_chosen(report, constraint), key=_depth_first)
     there = {group["group"].lower() for group in groups}
@@ -93,14 +93,14 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width:
 
 
 def _use_colour(record: Record) -> str:
-    """Return the colour of a group's use against its quota."""
+    """Return the colour of a group's use compared with its quota."""
     group = record["Group"]
     wants_more = (group["requested"] or 0.0) > group["own_in_use"]
     return share_colour(group["in_use"], group["quota"] or 0.0, wants_more=wants_more)
 
 
 def comparison_view(comparison: Comparison, constraint: str | None, what_now: str, what_then: str) -> View:
-    """Return two trees side by side; *what_now* and *what_then* say in words which they are."""
+    """Return two trees side by side; *what_now* and *what_then* name them in words."""
     groups = selected(comparison.groups, (), constraint)
     there = {group["group"].lower() for group in groups}
     columns = [Column("Group", "group", lambda name: _indented({"group": name}, there))]
@@ -125,7 +125,7 @@ def comparison_view(comparison: Comparison, constraint: str | None, what_now: st
 
 
 def check_view(checked: Checked) -> View:
-    """Return the oddities, a line for each, with its cure."""
+    """Return the problems, one per line, with their cures."""
     records = [
         {"group": one.group, "oddity": one.kind, "problem": one.problem, "cure": one.cure} for one in checked.oddities
     ]
@@ -146,7 +146,7 @@ def _depth_first(group: Ad) -> tuple[bool, list[str]]:
 
 
 def _indented(group: Mapping[str, Any], there: set[str]) -> str:
-    """Return the name as the tree shows it: below its parent, if that is shown, without the parent's name."""
+    """Return the name for the tree: below its parent, if that is shown, without the parent's name."""
     name: str = group["group"]
     parts = name.split(".")
     depth = sum(".".join(parts[:length]).lower() in there for length in range(1, len(parts)))

@@ -1,4 +1,4 @@
-"""``fairq release``: held jobs wait again."""
+"""``fairq release``: release held jobs."""
 
 from __future__ import annotations
 

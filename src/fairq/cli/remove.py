@@ -1,4 +1,4 @@
-"""``fairq remove``: jobs out of the queue."""
+"""``fairq remove``: remove jobs from the queue."""
 
 from __future__ import annotations
 

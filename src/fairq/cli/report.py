@@ -1,4 +1,4 @@
-"""``fairq report``: who used what."""
+"""``fairq report``: usage by submitter, group and time."""
 
 from __future__ import annotations
 

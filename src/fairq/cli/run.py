@@ -64,7 +64,7 @@ def run(
     def report(held: Turn, now: Standing) -> None:
         line.clear()
         for note in held.notes:
-            # What stays as it is, as a log that cannot be written, is told once.
+            # A persistent problem, for example an unwritable log, is reported once.
             if note not in told:
                 invocation.note(note)
         told.clear()
@@ -125,7 +125,7 @@ def _ended(launch: Launch, outcome: Outcome | None) -> str:
 
 
 class _Progress:
-    """One line on a terminal that says how the pool stands."""
+    """One line on a terminal with the current state of the pool."""
 
     def __init__(self, invocation: Invocation) -> None:
         self._is_shown = sys.stderr.isatty() and not invocation.quiet

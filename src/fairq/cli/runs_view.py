@@ -1,4 +1,4 @@
-"""How the runs that ended and began in a turn are shown."""
+"""The display of the runs that ended and began in one turn."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def runs_view(held: Turn) -> View:
-    """Show the runs that a turn took in, where it held no cycle."""
+    """Show the runs that were recorded in a turn without a cycle."""
     document = _document(held)
     return View(tables=[_ended(document["ended"])], document=document)
 
 
 def with_runs(view: View, held: Turn) -> View:
-    """Add the runs of a turn to the *view* of its cycle; the tables of those that there are, the members always."""
+    """Add the recorded runs of a turn to the *view* of its cycle: non-empty tables, and always the members."""
     document = _document(held)
     main = view.main + (1 if held.ended else 0)
     tables = [_ended(document["ended"])] if held.ended else []
@@ -40,7 +40,7 @@ def _document(held: Turn) -> Record:
 
 
 def ended_record(launch: Launch, outcome: Outcome | None) -> dict[str, Any]:
-    """Return a run that ended as plain data: with its exit code or signal, and what became of its job."""
+    """Return an ended run as plain data, with its exit code or signal, and the outcome for its job."""
     facts = launch.ended or {}
     return {
         "job": launch.job,

@@ -1,4 +1,4 @@
-"""``fairq simulate``: a trace of jobs under one or more policies."""
+"""``fairq simulate``: simulate a trace of jobs under one or more policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a simulation is shown: policies side by side, the users and groups with most work, the windows."""
+"""The display of a simulation: policies side by side, the users and groups with most work, the windows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairq.quantities import shown_duration
 
 
 class _Metric(NamedTuple):
-    """One row: its *name*, its *label*, its value of a policy, how it is shown, and the sign of *better*."""
+    """One row: its *name*, its *label*, its value for a policy, its format, and the sign of *better*."""
 
     name: str
     label: str
@@ -62,7 +62,7 @@ _METRICS = (
 
 
 def simulation_view(document: Mapping[str, Any], most: int) -> View:
-    """Show the *document* of a simulation, with *most* users and groups."""
+    """Show the *document* of a simulation, with at most *most* users and groups."""
     policies = document["policies"]
     tables = [_metrics(document, policies)]
     for what, heading in (("user", "User"), ("group", "Group")):

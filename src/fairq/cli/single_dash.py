@@ -1,8 +1,8 @@
-"""The single-dash spelling of HTCondor's tools, turned into fairq's own options.
+"""Converts the single-dash options of HTCondor's tools to fairq's own.
 
-An option may be cut short as far as the tool allows: at least its minimum of letters, and where two options begin
-alike, the first of the table wins. What has fewer letters than that is taken, too, where it can mean one option only.
-With two dashes an option needs its whole name.
+An option may be abbreviated as far as the tool allows. It needs at least its minimum number of letters; if two options
+begin alike, the first in the table wins. A shorter word is also accepted if it can mean only one option. With two
+dashes, an option needs its full name.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import NamedTuple
 from fairq.errors.base import UsageError
 
 _WITH_VALUE = ("--now", "--state", "--config")
-"""fairq's own options whose value may begin with a dash, as ``--now -1h`` does."""
+"""fairq's own options whose value may begin with a dash, for example ``--now -1h``."""
 
 
 class Spelling(NamedTuple):
-    """One option of the tool: its name, the letters it needs, how many values follow it, and fairq's name for it.
+    """One option of the tool: its name, its minimum number of letters, its number of values, and fairq's name for it.
 
-    One without *effect* says what holds here anyway; it and its values are left out. The values of a *bare* one
-    stand without the option: they are arguments here.
+    An option without *effect* asks for what fairq always does; it and its values are left out. The values of a *bare*
+    option stay without it: they are arguments in fairq.
     """
 
     name: str
@@ -35,11 +35,11 @@ class Spelling(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """The options of one tool for *command*, in the order in which it looks for them.
+    """The options of one tool for *command*, in the order in which the tool checks them.
 
     Args:
-        own: options of fairq's own that are understood with one dash as well.
-        absent: options that fairq cannot have, with the cure.
+        own: fairq's own options that are also accepted with one dash.
+        absent: options that fairq does not have, with the cure.
         keep: the letters of fairq's own short options.
     """
 
@@ -55,7 +55,7 @@ class Dialect:
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
-        """The words with one dash by the option that they stand for, of those that do something."""
+        """The single-dash words of options with an effect, by the option that they stand for."""
         found: dict[str, list[str]] = {}
         for one in (*self.spellings, *self.own):
             if one.effect and not one.bare and one.name not in self.absent:
@@ -63,23 +63,22 @@ class Dialect:
         return found
 
     def find(self, word: str) -> Spelling | None:
-        """Return the option that *word*, without its dash and what follows a colon, stands for."""
+        """Return the option for *word*, which has no dash and no text after a colon."""
         for spelling in self.spellings:
             if len(word) >= spelling.least and spelling.name.startswith(word):
                 return spelling
         for table in (self.spellings, self.own):
             meant = [spelling for spelling in table if spelling.name.startswith(word)]
-            # What has an effect comes before what is only accepted.
+            # Options with an effect come before options that are only accepted.
             meant = [one for one in meant if one.effect] or meant
             if len(meant) == 1:
                 return meant[0]
         return None
 
     def rewrite(self, arguments: list[str]) -> list[str]:
-        """Return *arguments* with every single-dash option in its double-dash form, values untouched.
+        """Return *arguments* with every single-dash option in its double-dash form, and values unchanged.
 
-        Raises UsageError for an option that there is not, for one that only the tool can have, and for one without
-        its values.
+        Raises UsageError for an unknown option, for one that only HTCondor's tool can have, and for missing values.
         """
         result: list[str] = []
         waiting = list(reversed(arguments))

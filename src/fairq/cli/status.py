@@ -1,4 +1,4 @@
-"""``fairq status``: the pool at a glance."""
+"""``fairq status``: an overview of the pool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 app = App()
 
 _LINES = 12
-"""Submitters of a screenful."""
+"""Number of submitters shown."""
 
 _REASONS = 3
 

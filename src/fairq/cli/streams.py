@@ -1,4 +1,4 @@
-"""stdout and stderr as fairq needs them: no name breaks them, and output that cannot be written is an error."""
+"""stdout and stderr as fairq needs them: unusual names do not break them, and unwritable output is an error."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _BUFFER = 1 << 16
 
 
 class _Output(io.FileIO):
-    """The descriptor of stdout; what the operating system refuses comes out as OutputError."""
+    """The descriptor of stdout; an error of the operating system becomes OutputError."""
 
     def write(self, data: Any) -> int:
         try:
             while (count := super().write(data)) is None:
-                # Another process has made the pipe non-blocking, and it is full.
+                # Another process has made the pipe non-blocking, and the pipe is full.
                 select.select([], [self], [])
         except BrokenPipeError:
             raise
@@ -31,10 +31,10 @@ class _Output(io.FileIO):
 
 
 def prepare() -> None:
-    """Set up stdout and stderr; what the locale cannot show is written as an escape.
+    """Set up stdout and stderr; characters that the locale cannot show are written as escapes.
 
-    A stream that the caller closed, as by ``>&-``, leads nowhere: no file opened later may get its descriptor,
-    for the output or the messages of a library would be written into it.
+    A stream that the caller closed (``>&-``) is opened on the null device. Otherwise, a file opened later could get its
+    descriptor, and output or a library's messages would be written into it.
     """
     for descriptor in (_STDOUT, _STDERR):
         _occupy(descriptor)
@@ -52,7 +52,7 @@ def prepare() -> None:
 
 
 def close() -> None:
-    """Flush what is left; if nobody takes it, keep the interpreter from complaining about it at its end."""
+    """Flush the remaining output; if nobody reads it, keep the interpreter from complaining at its end."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -61,12 +61,12 @@ def close() -> None:
 
 
 def drop_output() -> None:
-    """Give up what is not written yet: its reader may never take it, and the user wants an end."""
+    """Drop the unwritten output: its reader may never read it, and the user wants to stop."""
     _lead_nowhere(sys.stdout)
 
 
 def _lead_nowhere(stream: Any) -> None:
-    with contextlib.suppress(OSError):  # not a file, where a test took its place
+    with contextlib.suppress(OSError):  # not a file: replaced by a test
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

@@ -1,4 +1,4 @@
-"""``fairq submit``: jobs into the queue."""
+"""``fairq submit``: add jobs to the queue."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SEPARATOR = "\0"
 
 
 class SubmitCommand(Command):
-    """A command whose words behind ``--`` are a program and its arguments, whatever they look like."""
+    """A command whose words after ``--`` are a program and its arguments, in any form."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Hand the words behind ``--`` past the parser, as one."""
+        """Pass the words after ``--`` through the parser as one word."""
         if "--" in args:
             at = args.index("--")
-            # No word of a command line can hold the separator.
+            # No word of a command line can contain the separator.
             args = [*args[:at], "--program=" + _SEPARATOR.join(args[at + 1 :])]
         return super().parse_args(ctx, args)
 

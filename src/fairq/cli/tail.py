@@ -17,7 +17,7 @@ app = App()
 
 _NAP = 0.25
 _MOST = 1 << 20
-"""Bytes from the end of a file in which its last lines are looked for."""
+"""Number of bytes at the end of a file that are searched for its last lines."""
 
 
 @app.command(
@@ -49,7 +49,7 @@ def tail(
         file.seek(max(0, size - _MOST))
         write(_last_lines(file.read(size - file.tell()), lines))
         while follow:
-            # Asked before the last look: what was written before the end is seen.
+            # Read before the last look at the output: output written before the end is shown.
             is_over = has_ended(invocation.state_path, cluster, proc)
             if os.fstat(file.fileno()).st_size < file.tell():
                 file.seek(0)
@@ -72,13 +72,13 @@ def one_job(text: str) -> tuple[int, int]:
 
 def _last_lines(content: bytes, count: int) -> bytes:
     kept = content.split(b"\n")
-    # What follows the last end of line is a line only if there is something.
+    # The text after the last line end is a line only if it is not empty.
     number = count + (1 if kept[-1] == b"" else 0)
     return b"\n".join(kept[-number:]) if count else b""
 
 
 def write(content: bytes) -> None:
-    """Write bytes of a job to stdout; on a terminal nothing in them may steer it."""
+    """Write bytes of a job's output to stdout; on a terminal, control characters are escaped."""
     if not sys.stdout.isatty():
         sys.stdout.flush()
         sys.stdout.buffer.write(content)

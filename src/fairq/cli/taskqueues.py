@@ -391,7 +391,7 @@ def _check(invocation: Invocation, output: Output, dump: str, rules: str, time: 
 
 
 def _tell(invocation: Invocation, told: Told) -> None:
-    """Say what is worth knowing; what the correctors have to say, only to those who ask for more."""
+    """Print the notes; the remarks of the correctors only with ``-v``."""
     for note in told.notes:
         invocation.note(in_words(note))
     for detail in told.details:

@@ -1,4 +1,4 @@
-"""The words of what is worth telling about shares, corrections and limits."""
+"""The texts of notes about shares, corrections and limits."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ WORDS = {
     "limit_not_an_integer": "{where}: the limit of {name} is not an integer; DIRAC applies none of the limits there",
     "unknown_attribute": "{where}: jobs have no attribute {name}; the limit is not applied",
 }
-"""By the kind of a note; names in braces stand for its facts."""
+"""By the kind of a note; names in braces are placeholders for its facts."""
 
 
 def in_words(note: Note | str) -> str:
-    """Return a note in words; those of a plugin and of steps are words already."""
+    """Return a note as text; notes of plugins and of steps are text already."""
     return note if isinstance(note, str) else WORDS[note.kind].format(where=note.where, **note.facts)

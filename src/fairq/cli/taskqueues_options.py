@@ -1,4 +1,4 @@
-"""The options by which a pilot describes itself, shared by ``taskqueues match`` and ``taskqueues why``."""
+"""The options that describe a pilot, shared by ``taskqueues match`` and ``taskqueues why``."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ PILOT = (
     "site", "cputime", "grid_ce", "platform", "job_type", "tag", "required_tag", "group", "owner", "vo",
     "proxy", "processors", "whole_node", "max_ram", "pilot",
 )  # fmt: skip
-"""The parameters of a command that `pilot_of` takes."""
+"""The parameters of a command that `pilot_of` uses."""
 
 
 def pilot_of(

@@ -20,10 +20,10 @@ FIELDS = (
     "task_queue", "owner", "owner_group", "cpu_time", "sites", "banned_sites", "grid_ces", "platforms", "job_types",
     "tags", "min_ram", "max_ram", "jobs", "average_priority", "priority", "stored_priority", "last_update_time",
 )  # fmt: skip
-"""What CSV and TSV show of every queue."""
+"""The columns of every queue in CSV and TSV."""
 
 _DRAWN = {"dirac": "DIRAC's draw", "proportional": "proportional draw", "strict": "highest priority first"}
-"""How each selection is shown."""
+"""The display name of each selection."""
 
 _ASKED = (
     ("sites", "in"), ("banned_sites", "not in"), ("grid_ces", "CE"), ("platforms", "platform"), ("job_types", "type"),
@@ -89,7 +89,7 @@ def shares_view(report: ShareReport) -> View:
 
 
 def _corrections(report: ShareReport) -> Table:
-    """Return a row for every slice of every corrector, and one with the factor that comes of them."""
+    """Return a row for every slice of every corrector, and one with the resulting factor."""
     rows = []
     for entity in (*report.groups, *report.users):
         for step in entity["corrections"]:
@@ -128,7 +128,7 @@ def _corrections(report: ShareReport) -> Table:
 
 
 def check_view(report: CheckReport, *, every: bool) -> View:
-    """Return the queues whose stored priority is not what it should be, or *every* queue with its verdict."""
+    """Return the queues whose stored priority differs from the expected one, or *every* queue with its verdict."""
     columns = [
         Column("Queue", "task_queue"),
         Column("Group", "owner_group"),
@@ -146,7 +146,7 @@ def check_view(report: CheckReport, *, every: bool) -> View:
 
 
 def verdict(report: CheckReport) -> str:
-    """Return in one sentence what a check found."""
+    """Return the result of a check in one sentence."""
     count, wrong = len(report.queues), len(report.differences)
     if not wrong:
         return f"all {count} task queues have the expected priority (rules {report.rules})"
@@ -160,7 +160,7 @@ def verdict(report: CheckReport) -> str:
 
 
 def match_view(matched: Matched) -> View:
-    """Return what pilots got."""
+    """Return the jobs that pilots got."""
     records = [
         {
             "job": f"{one.job.cluster}.{one.job.first_proc}",
@@ -202,7 +202,7 @@ def match_view(matched: Matched) -> View:
 
 
 def shortage(matched: Matched) -> str:
-    """Say why pilots got no job."""
+    """Return why pilots got no job."""
     missing = matched.asked - len(matched.matches)
     who = "the pilot gets no job" if matched.asked == 1 else f"{missing} of {matched.asked} pilots get no job"
     if matched.negative:
@@ -216,7 +216,7 @@ def shortage(matched: Matched) -> str:
 
 
 def why_view(found: WhyNot, comparison: dict[str, Any] | None) -> View:
-    """Return why a queue or job is not offered to a pilot; *comparison*: what the other set of rules decides."""
+    """Return why a queue or job is not offered to a pilot; *comparison*: the decision of the other set of rules."""
     failures = [
         {
             "condition": failure.condition,
@@ -278,7 +278,7 @@ def _sentence(found: WhyNot) -> str:
 
 
 def import_view(imported: ImportedQueues, dry_run: bool) -> View:
-    """Return how much was imported."""
+    """Return the numbers of imported records."""
     counts = {"task_queues": imported.task_queues, "jobs": imported.jobs}
     words = [counted(imported.task_queues, "task queue"), counted(imported.jobs, "job")]
     for name, count, word in (("groups", imported.groups, "group"), ("reports", imported.reports, "report")):
@@ -305,7 +305,7 @@ def _queue_columns() -> list[Column]:
 
 
 def _asks(queue: Mapping[str, Any]) -> str:
-    """Return in words what a queue asks for beyond owner, group and CPU time."""
+    """Return in words the requirements of a queue beyond owner, group and CPU time."""
     return "; ".join(f"{word} {queue[name]}" for name, word in _ASKED if queue.get(name))
 
 

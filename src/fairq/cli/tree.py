@@ -1,4 +1,4 @@
-"""The tree of commands: which there are, and in which module; a module is imported when its command runs."""
+"""The tree of commands: their names and modules; a module is imported when its command runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairq.errors.base import UsageError
 
 
 class Entry(NamedTuple):
-    """A command's module, and the line that ``fairq --help`` shows for it."""
+    """A command's module, and its line in ``fairq --help``."""
 
     module: str
     help: str
@@ -50,7 +50,7 @@ REGISTRY: dict[str, Entry] = {
     "state": Entry("fairq.cli.state", "Manage the state file: path, check, backup, restore, history."),
     "demo": Entry("fairq.cli.demo", "Show a day of a small pool on a scratch state."),
 }
-"""Every command in the order of the help."""
+"""Every command, in the order of the help."""
 
 
 def load(name: str) -> Any:
@@ -66,13 +66,13 @@ def load(name: str) -> Any:
 
 
 class Branch(Group):
-    """A command of many commands, each of which is built when it is called: *load* builds one by its name."""
+    """A command with subcommands that are built when called: *load* builds one by its name."""
 
     def __init__(self, registry: Mapping[str, Entry], load: Callable[[str], Any], **settings: Any) -> None:
         super().__init__(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}, **settings)
         self._registry = registry
         self._load = load
-        # The names alone serve the suggestions for a mistyped command; `get_command` builds the commands.
+        # The names are enough for suggestions after a mistyped command; `get_command` builds the commands.
         self.commands: Any = dict.fromkeys(registry)
         self._loaded: dict[str, Any] = {}
 
@@ -89,7 +89,7 @@ class Branch(Group):
         return self._loaded[cmd_name]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands from the registry, importing none of them."""
+        """Write the list of commands from the registry, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in self._registry.items()])
 

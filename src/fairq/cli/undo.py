@@ -1,4 +1,4 @@
-"""``fairq undo``: take back a change."""
+"""``fairq undo``: undo a change."""
 
 from __future__ import annotations
 

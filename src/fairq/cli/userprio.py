@@ -1,4 +1,4 @@
-"""``fairq userprio``: priorities and usage, seen and changed, with condor_userprio's options."""
+"""``fairq userprio``: show and change priorities and usage, with condor_userprio's options."""
 
 from __future__ import annotations
 

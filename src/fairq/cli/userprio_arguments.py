@@ -1,4 +1,4 @@
-"""condor_userprio's options with one dash, turned into fairq's own."""
+"""Converts condor_userprio's single-dash options to fairq's own."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _SPELLINGS = (
     Spelling("collector", 3, effect=False),
     Spelling("negotiator", 3, effect=False),
 )
-"""The options in the order in which condor_userprio looks for them."""
+"""The options in the order in which condor_userprio checks them."""
 
 _OWN = (
     Spelling("classic"),
@@ -62,7 +62,7 @@ _OWN = (
     Spelling("target", values=1),
     Spelling("yes"),
 )
-"""Options of fairq's own that are understood with one dash as well."""
+"""fairq's own options that are also accepted with one dash."""
 
 _ABSENT = {
     "legacy": "ads come one per record only",
@@ -73,17 +73,18 @@ _ABSENT = {
 }
 
 SEPARATOR = "\x1f"
-"""Joins the name and the value of an edit into one word for the parser."""
+"""Separator between the name and the value of an edit in a single word for the parser."""
 
 _PAIRS = frozenset(f"--{one.name}" for one in _SPELLINGS if one.values == 2)
 
 USERPRIO = Dialect("userprio", _SPELLINGS, _OWN, _ABSENT, keep="v")
-"""``-v`` is fairq's own; ``-modular``, ``-collector`` and ``-negotiator`` say from where and in which shape to fetch
-the records: there is only one of either here."""
+"""``-v`` is fairq's own option. ``-modular``, ``-collector`` and ``-negotiator`` choose the source and form of the
+records; fairq has only one of each.
+"""
 
 
 class UserprioCommand(Command):
-    """The command, reading condor_userprio's spelling too."""
+    """A command that also accepts condor_userprio's option style."""
 
     single_dash = USERPRIO.words
 
@@ -93,7 +94,7 @@ class UserprioCommand(Command):
 
 
 def _joined(arguments: list[str]) -> list[str]:
-    """Return *arguments* with every edit of a name and a value as one option with one value, so that it can repeat."""
+    """Return *arguments* with the name and value of every edit as one word, so that the option can repeat."""
     result: list[str] = []
     waiting = list(reversed(arguments))
     while waiting:
@@ -101,7 +102,7 @@ def _joined(arguments: list[str]) -> list[str]:
         if word == "--":
             return [*result, word, *reversed(waiting)]
         if word in _PAIRS:
-            # `Dialect.rewrite` has seen to it that both are there.
+            # `Dialect.rewrite` has checked that both words are present.
             result.append(f"{word}={waiting.pop()}{SEPARATOR}{waiting.pop()}")
         else:
             result.append(word)

@@ -26,8 +26,8 @@ _USAGE_WIDTHS = (12, 14, 14)
 def lay_out_classic(listing: Listing, view: str) -> Iterator[str]:
     """Yield the lines of the old table; *view* is ``default`` (one column), ``all`` or ``usage``.
 
-    Group records stand among the users, without ``<none>``, which those versions did not have. Names longer
-    than 30 letters are cut to 29.
+    Group records are listed among the users, without ``<none>``, which those versions did not have. Names longer than
+    30 letters are cut to 29.
     """
     heads, widths = (_USAGE_HEADS, _USAGE_WIDTHS) if view == "usage" else (_PRIORITY_HEADS, _PRIORITY_WIDTHS)
     shown = 1 if view == "default" else len(widths)

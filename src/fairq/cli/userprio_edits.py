@@ -1,4 +1,4 @@
-"""The edits of ``userprio``: which ones a command line asks for, and their values."""
+"""The edits of ``userprio``: those that a command line requests, and their values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ORDER = (
     "setprio", "setfactor", "setfloor", "setceiling", "cancelceilinglease", "cancelfloorlease",
     "cancelfactorlease", "setaccum", "setbegin", "setlast", "resetusage", "delete", "resetall", "prune",
 )  # fmt: skip
-"""The order in which the edits of a command line are made (that in which condor_userprio looks for them)."""
+"""The order in which the edits of a command line are made (the order in which condor_userprio checks them)."""
 
 _LEASABLE = frozenset({"setfactor", "setfloor", "setceiling"})
 
@@ -47,7 +47,7 @@ _INTEGER = re.compile(r"[-+]?\d{1,30}", re.ASCII)
 class Edits:
     """The edit options of one command line.
 
-    *pairs* have names and values, *names* names only. *duration* is as typed, *prune* in seconds.
+    *pairs* have names and values, *names* only names. *duration* is as typed, *prune* in seconds.
     """
 
     pairs: Mapping[str, Sequence[tuple[str, str]]]
@@ -59,7 +59,7 @@ class Edits:
 
     @property
     def given(self) -> list[str]:
-        """The kinds of edits asked for, in the order in which they are made."""
+        """The requested kinds of edits, in the order in which they are made."""
         asked = {name for name, values in (*self.pairs.items(), *self.names.items()) if values}
         if self.reset_all:
             asked.add("resetall")
@@ -68,7 +68,7 @@ class Edits:
         return [name for name in _ORDER if name in asked]
 
     def check_without_edit(self, *, dry_run: bool, reason: str | None) -> None:
-        """Refuse the options that only serve an edit; raises UsageError."""
+        """Refuse options that require an edit; raises UsageError."""
         if self.duration is not None:
             raise UsageError(message="--duration needs --setfactor, --setfloor or --setceiling")
         if self.force:
@@ -79,7 +79,7 @@ class Edits:
             raise UsageError(message="--reason needs an edit option; without one, nothing is stored")
 
     def check(self) -> None:
-        """Refuse options that none of the edits takes; raises UsageError."""
+        """Refuse options that no requested edit uses; raises UsageError."""
         if self.duration is not None and not _LEASABLE.intersection(self.given):
             raise UsageError(
                 message=f"--duration needs --setfactor, --setfloor or --setceiling; leave it out with --{self.given[0]}"
@@ -88,14 +88,14 @@ class Edits:
             raise UsageError(message=f"--force cannot be used with --{self.given[0]}, only with --delete")
 
     def questions(self) -> list[str]:
-        """What to ask before these edits are made."""
+        """The questions to ask before these edits are made."""
         asked = [f"delete the record of {name}" for name in self.names["delete"]]
         asked += ["reset the accumulated usage of all users"] * self.reset_all
         return asked
 
 
 def pairs(**options: list[str] | None) -> dict[str, Sequence[tuple[str, str]]]:
-    """Return the names and values of the edit *options*, as the parser hands them over."""
+    """Return the names and values of the edit *options*, as the parser returns them."""
     found: dict[str, Sequence[tuple[str, str]]] = {}
     for option, words in options.items():
         split = [word.partition(SEPARATOR) for word in words or ()]
@@ -106,7 +106,7 @@ def pairs(**options: list[str] | None) -> dict[str, Sequence[tuple[str, str]]]:
 def run_edits(
     invocation: Invocation, output: Output, edits: Edits, actor: Actor, *, yes: bool = False, dry_run: bool = False
 ) -> None:
-    """Make all *edits* or, if one fails, none, and say what was done; on a terminal ask first where it is due."""
+    """Make all *edits* or, if one fails, none, and print the result; on a terminal, ask first where required."""
     edits.check()
     if not dry_run and asks(yes):
         _ask(invocation, edits, actor)
@@ -121,7 +121,7 @@ def run_edits(
 
 
 def _ask(invocation: Invocation, edits: Edits, actor: Actor) -> None:
-    """Ask what has to be asked about *edits*, which are tried first; raises typer.Abort."""
+    """Ask the required questions about *edits*, after a dry run; raises typer.Abort."""
     tried = _made(invocation, edits, actor, dry_run=True)
     questions = edits.questions()
     if edits.prune is not None and tried.changes:
@@ -181,7 +181,7 @@ def _set(editor: Editor, chosen: str, name: str, text: str, lease: str | None, n
 
 
 def _usage(text: str) -> float:
-    """Return seconds of weighted use, which may be written as a duration."""
+    """Return weighted usage in seconds; *text* may be a duration."""
     seconds = duration(text)
     return _number(text, "the accumulated usage") if seconds is None else seconds
 

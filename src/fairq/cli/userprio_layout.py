@@ -1,4 +1,4 @@
-"""The text tables of ``userprio``, to the letter those of condor_userprio (its ``PrintInfo``)."""
+"""The text tables of ``userprio``, identical to those of condor_userprio (its ``PrintInfo``)."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ _COLUMNS = {
 _NO_DATA = "n/d"
 
 _OF_GROUPS = QUOTAS | {"sort_key"}
-"""Columns in which a group without data says so."""
+"""Columns in which a group without data shows this."""
 
 
 def column_title(name: str) -> str:
-    """Return the heading of column *name* on a terminal: one line, and short."""
+    """Return the heading of column *name* on a terminal: short, in one line."""
     return _COLUMNS[name].title
 
 
 def lay_out(listing: Listing) -> Iterator[str]:
-    """Yield the lines of the table: update time, headings, rows and summary, trailing blanks included.
+    """Yield the lines of the table: update time, headings, rows and summary, including trailing blanks.
 
-    Nothing at all is printed where there is no record. Times are local.
+    Without records, nothing is printed. Times are local.
     """
     if not listing.records:
         return
@@ -76,12 +76,12 @@ def lay_out(listing: Listing) -> Iterator[str]:
 
 
 def update_line(listing: Listing) -> str:
-    """Return the first line: up to when everybody is charged."""
+    """Return the first line: the time up to which everybody is charged."""
     return f"Last Priority Update: {short_time(listing.last_update) if listing.last_update else 'never'}"
 
 
 def cell_text(name: str, row: Row, listing: Listing) -> str:
-    """Return what *row* shows in column *name*, without padding."""
+    """Return the text of *row* in column *name*, without padding."""
     return _CELLS[name](row, listing) or (_NO_DATA if row.is_group and name in _OF_GROUPS else "")
 
 
@@ -92,7 +92,7 @@ def short_time(moment: int) -> str:
 
 
 def long_time(moment: int | None) -> str:
-    """Return *moment* as local `` m/dd/yyyy hh:mm``, empty if there was none."""
+    """Return *moment* as local `` m/dd/yyyy hh:mm``, empty if there is none."""
     if moment is None or moment <= 0:
         return ""
     local = time.localtime(moment)
@@ -100,7 +100,7 @@ def long_time(moment: int | None) -> str:
 
 
 def elapsed(seconds: int) -> str:
-    """Return a stretch of time as ``ddd+hh:mm``, ``<now>`` if it is none."""
+    """Return a duration as ``ddd+hh:mm``, ``<now>`` if it is not positive."""
     if seconds <= 0:
         return "<now>"
     minutes = seconds // 60
@@ -108,7 +108,7 @@ def elapsed(seconds: int) -> str:
 
 
 def number(value: float | None, width: int, decimals: int) -> str:
-    """Return *value* with *decimals*, in fewer significant digits if it is wider than *width*."""
+    """Return *value* with *decimals*; fewer significant digits if it is wider than *width*."""
     if value is None:
         return ""
     text = f"{value:.{decimals}f}"
@@ -145,14 +145,14 @@ def _name_head(listing: Listing) -> str:
 
 
 def name_of(row: Row, listing: Listing) -> str:
-    """Return how the table names *row*: below its group, a user stands indented and without the prefix."""
+    """Return the name of *row* in the table: below its group, a user is indented and has no prefix."""
     if row.is_group or not listing.hierarchical:
         return escape(row.name)
     return "  " + escape(row.name[len(row.group) + 1 :] if row.group_id > 0 else row.name)
 
 
 def summary_text(name: str, listing: Listing) -> str:
-    """Return what the summary row shows in column *name*, without padding."""
+    """Return the text of the summary row in column *name*, without padding."""
     width = _COLUMNS[name].width
     if name == "surplus":
         return listing.surplus

@@ -1,4 +1,4 @@
-"""``userprio --target``: factors for the shares that somebody wants."""
+"""``userprio --target``: priority factors for target shares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def run_target(
     invocation: Invocation, output: Output, texts: Sequence[str], now: int, *, apply: bool, scale_all: bool
 ) -> None:
-    """Show the factors for the shares in *texts*, and with *apply* set them."""
+    """Show the priority factors for the shares in *texts*; with *apply*, set them."""
     from fairq.steps.userprio.target import plan_targets, read_targets
 
     targets = read_targets(texts)

@@ -35,14 +35,14 @@ from fairq.steps.userprio.rows import (
 )
 
 _VIEWS = {"all": ALL, "most": MOST, "priority": PRIORITIES, "usage": USAGE, "quotas": QUOTAS}
-"""The columns of the views that have more than one, or that are not named after it."""
+"""The columns of the views that have several, or whose column has another name."""
 
 FIELDS = (
     "Name", "AccountingGroup", "IsAccountingGroup", "Priority", "RealPriority", "PriorityFactor",
     "ResourcesUsed", "WeightedResourcesUsed", "AccumulatedUsage", "WeightedAccumulatedUsage",
     "BeginUsageTime", "LastUsageTime", "Ceiling", "Floor", "SubmitterShare", "SubmitterLimit", "LastUpdate",
 )  # fmt: skip
-"""What CSV and TSV show of every record, group or not."""
+"""The columns of every record in CSV and TSV, for groups and submitters."""
 
 _HEADING_LINES = 4
 
@@ -60,12 +60,12 @@ def selected(ads: Sequence[Ad], names: Sequence[str], constraint: str | None) ->
 
 
 def missing(ads: Sequence[Ad], names: Sequence[str]) -> list[str]:
-    """Return those of the *names* that no ad has."""
+    """Return the *names* that no ad has."""
     return [name for name in names if not any(map(named([name]), (ad["Name"] for ad in ads)))]
 
 
 def leases(ads: Sequence[Ad], now: int) -> list[str]:
-    """Return a line for every lease of the *ads* that has not ended at *now*: condor_userprio's table has none."""
+    """Return a line for every lease of the *ads* that is active at *now*; condor_userprio's table shows no leases."""
     lines = []
     for ad in ads:
         for name, what in (("PriorityFactor", "priority factor"), ("Ceiling", "ceiling"), ("Floor", "floor")):
@@ -77,16 +77,16 @@ def leases(ads: Sequence[Ad], now: int) -> list[str]:
 
 
 def active(ads: Sequence[Ad], cutoff: int | None) -> list[Ad]:
-    """Return the ads with use since *cutoff*, all if it is None."""
+    """Return the ads with usage since *cutoff*, all if it is None."""
     if cutoff is None:
         return list(ads)
     return [ad for ad in ads if ad["LastUsageTime"] and ad["LastUsageTime"] >= cutoff]
 
 
 def midnight(month: int, day: int, year: int) -> int:
-    """Return the beginning of a day, local time, in seconds since 1970; years 0 to 49 are of this century.
+    """Return the start of a day, local time, in seconds since 1970; years 0 to 49 are 2000 to 2049.
 
-    Raises UsageError if there is no such day.
+    Raises UsageError for an invalid day.
     """
     full = year + 2000 if year < 50 else year + 1900 if year <= 1900 else year
     try:
@@ -99,7 +99,7 @@ def midnight(month: int, day: int, year: int) -> int:
 def options_of(
     views: Sequence[str], *, hierarchical: bool, flat: bool, groups_first: bool, cutoff: int | None
 ) -> ViewOptions:
-    """Return what the named *views* and the layout options ask for together."""
+    """Return the combined options of the named *views* and the layout options."""
     columns: set[str] = set()
     for view in views:
         columns |= _VIEWS.get(view, {view})
@@ -108,7 +108,7 @@ def options_of(
 
 
 def records_view(ads: Sequence[Ad], cutoff: int | None) -> View:
-    """Return the ads themselves, for the formats that machines read: those with use since *cutoff*."""
+    """Return the ads with usage since *cutoff*, for machine formats."""
     table = Table(columns=(), records=active(ads, cutoff), constrained=True)
     return View(tables=[table], fields=FIELDS)
 
@@ -119,7 +119,7 @@ def long_view(ads: Sequence[Ad]) -> View:
 
 
 def table_view(ads: Sequence[Ad], options: ViewOptions, *, header: bool, plain: bool, classic: bool) -> View:
-    """Return the table; *plain*: condor_userprio's text on a terminal too; *classic*: that of 6.8 to 7.4."""
+    """Return the table; *plain*: condor_userprio's text even on a terminal; *classic*: the table of 6.8 to 7.4."""
     found = listing(ads, options)
     if not found.records:
         return View()
@@ -143,7 +143,7 @@ def _with_text(found: Listing, lines: list[str], header: bool, columns: Sequence
     text = "".join(f"{line}\n" for line in lines)
     table = Table(
         columns=columns,
-        # The terminal's cells are made from the row when they are drawn; a pipe has no use for them.
+        # The terminal's cells are made from the row when drawn; a pipe does not use them.
         records=[{"Row": row} for row in found.rows],
         title=update_line(found),
         footer={"Row": found},
@@ -162,9 +162,10 @@ def _terminal_columns(found: Listing) -> list[Column]:
 
 
 def _use_colour(row: Row, found: Listing) -> str:
-    """Return the colour of a use against the share in the last cycle, of a group's against its quota.
+    """Return the colour of use compared with the share in the last cycle; for a group, with its quota.
 
-    A share is one of all slots in use, or of a group's, which only the limit tells.
+    A share is a fraction of all slots in use. In a hierarchical listing it is a fraction of a group's slots; then only
+    the limit counts.
     """
     if row.is_group:
         wants_more = (row.requested or 0.0) > row.in_use
@@ -180,7 +181,7 @@ def _side(name: str) -> Literal["left", "right"]:
 
 
 def _cell(name: str, row: Row | Listing, found: Listing) -> str:
-    """Return the text of one cell, of the summary if *row* is the whole listing."""
+    """Return the text of one cell; of the summary, if *row* is the whole listing."""
     if name == "name":
         return f"Number of users: {found.users}" if isinstance(row, Listing) else name_of(row, found)
     return summary_text(name, found) if isinstance(row, Listing) else cell_text(name, row, found)

@@ -1,4 +1,4 @@
-"""``fairq --version``, for whoever parses it first: the program's start or a command."""
+"""``fairq --version``, for the start of the program and for commands."""
 
 from __future__ import annotations
 

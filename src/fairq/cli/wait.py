@@ -1,4 +1,4 @@
-"""``fairq wait``: until jobs have ended."""
+"""``fairq wait``: wait until jobs have ended."""
 
 from __future__ import annotations
 

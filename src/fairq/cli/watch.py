@@ -1,4 +1,4 @@
-"""``--watch``: a command drawn anew in place until q is pressed."""
+"""``--watch``: redraw a command's output in place until q is pressed."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _HOME, _REST_OF_LINE, _REST = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
 class _Frame(io.StringIO):
-    """What a command prints, which takes it for the terminal itself."""
+    """Captures what a command prints; the command takes it for the terminal."""
 
     encoding = "utf-8"
 
     def isatty(self) -> bool:
-        """Say that this is a terminal: it ends up there."""
+        """Return that this is a terminal: the output is drawn on one."""
         return True
 
 
 def watch(show: Callable[[], None], text: str, title: str) -> None:
-    """Draw what *show* prints every so many seconds, as *text* says, until q is pressed.
+    """Redraw what *show* prints, at the interval in *text*, until q is pressed.
 
     Raises:
         InvalidNumberError: *text* is no duration of a second or more.
@@ -55,7 +55,7 @@ def watch(show: Callable[[], None], text: str, title: str) -> None:
             stdout.flush()
             if not committed.happened() and _is_ended(seconds):
                 return
-    # It has changed the state: that is done once.
+    # The command has changed the state: this must happen only once.
     stdout.write("\n".join(lines))
 
 
@@ -71,7 +71,7 @@ def _printed(show: Callable[[], None]) -> list[str]:
 
 
 def _drawn(lines: list[str], head: str) -> str:
-    """Return the screen: the head with the time, then *lines*, cut to those of the terminal."""
+    """Return the screen: the head with the time, then *lines*, cut to the terminal's height."""
     size = shutil.get_terminal_size()
     left = size.lines - 2
     if len(lines) > left:
@@ -82,7 +82,7 @@ def _drawn(lines: list[str], head: str) -> str:
 
 @contextmanager
 def _screen(stream: TextIO) -> Iterator[None]:
-    """Draw on the terminal's other screen, without echo; what was there comes back."""
+    """Draw on the terminal's alternate screen, without echo; the previous content is restored."""
     keyboard = sys.stdin.fileno()
     former = termios.tcgetattr(keyboard)
     try:
@@ -96,10 +96,10 @@ def _screen(stream: TextIO) -> Iterator[None]:
 
 
 def _is_ended(seconds: float) -> bool:
-    """Wait; say whether a key that ends was pressed. Any other key draws anew."""
+    """Wait; return whether a quit key was pressed. Any other key redraws."""
     keyboard = sys.stdin.fileno()
     if not select.select([keyboard], [], [], seconds)[0]:
         return False
     keys = os.read(keyboard, 64)
-    # The arrow keys send an escape, too, and more behind it.
+    # The arrow keys also send an escape, followed by more characters.
     return not keys or keys[:1] in (b"q", b"Q", b"\x03") or keys == b"\x1b"

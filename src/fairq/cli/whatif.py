@@ -1,4 +1,4 @@
-"""The options that try out a change, and how its effect is shown."""
+"""The options that try a change, and the display of its effect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Without = Annotated[
 
 
 def submitters_table(found: WhatIf, *, title: str, key: str | None = "changes") -> Table:
-    """Return what each submitter gets now and then."""
+    """Return the result of each submitter now and after the change."""
     columns = [Column("Submitter", "submitter")]
     if any(record["factor_now"] != record["factor_then"] for record in found.submitters):
         columns += _pair("Factor", "factor", short)
@@ -37,7 +37,7 @@ def submitters_table(found: WhatIf, *, title: str, key: str | None = "changes") 
 
 
 def groups_table(found: WhatIf) -> Table:
-    """Return what each group is allocated now and then."""
+    """Return the allocation of each group now and after the change."""
     columns = [Column("Group", "group"), *_pair("Allocated", "allocated", two_places)]
     return Table(columns, found.groups, title="Groups", key="groups")
 
@@ -50,7 +50,7 @@ def _pair(heading: str, member: str, shown: Any) -> list[Column]:
 
 
 def summary(found: WhatIf) -> Sequence[str]:
-    """Who gains and who loses, in plain sentences, for the next cycle and for the long run."""
+    """Return who gains and who loses, in plain sentences, for the next cycle and for the long run."""
     lines = []
     parts = [("matched", "The next cycle")] if found.now.decision is not None else []
     for member, when in [*parts, ("long_run", "In the long run")]:

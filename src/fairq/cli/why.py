@@ -95,7 +95,7 @@ def why(
 
 
 def _details(document: dict[str, Any]) -> list[str]:
-    """What needs no table."""
+    """Return the parts of the answer that need no table."""
     lines = []
     if "cluster" in document:
         counts = ", ".join(f"{count} {what}" for what, count in document["cluster"].items())

@@ -1,7 +1,7 @@
-"""``fairq broker``: PanDA's scheme. Its commands, and in which module each is.
+"""``fairq broker``: PanDA's scheme. Its commands and their modules.
 
-A command of its own is a module with an ``app``, as `fairq.cli.app` says, and a line in `COMMANDS`. The kinds of data
-have ``import`` and ``list``, made from their description.
+A command is a module with an ``app`` (see `fairq.cli.app`) and a line in `COMMANDS`. The kinds of data have ``import``
+and ``list``, generated from their description.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COMMANDS: dict[str, Entry] = {
     "demo": Entry("fairq.cli.broker.demo", "Show a small grid on a scratch state."),
     **{name: Entry(_DATA, kind.summary) for name, kind in KINDS.items()},
 }
-"""Every command in the order of the help."""
+"""Every command, in the order of the help."""
 
 
 def _load(name: str) -> Any:
@@ -51,7 +51,7 @@ _HELP = (
 
 
 class _Broker:
-    """Builds the command."""
+    """Builds the commands."""
 
     def build(self, name: str) -> Branch:
         """Return the command under *name*."""

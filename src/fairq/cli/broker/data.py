@@ -75,7 +75,7 @@ def _joined(value: Any) -> str:
 
 
 def _import_help(kind: Kind) -> str:
-    """Return the help of the import: every column; what holds for all kinds stands with ``fairq broker``."""
+    """Return the help of the import: every column; common rules are in the help of ``fairq broker``."""
     columns = "\b\nColumns:\n" + "\n".join(line for one in kind.columns for line in _described(one))
     about = "FILE is JSON (a list of objects, or an object of objects by name) or CSV (headings in the first line)."
     return f"Import {kind.several}.\n\n{about}\n\n{columns}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = App()
 
 _SHOWN = 3
-"""Queues whose reasons a line names."""
+"""Number of queues per line whose reasons are shown."""
 
 
 @app.command(
@@ -76,7 +76,7 @@ def _status(decision: dict[str, Any] | None) -> str:
 
 
 def _reasons(queues: list[dict[str, Any]]) -> str:
-    """Say for the first queues why the run that did not choose it refused it."""
+    """Return, for the first queues, why the run that did not choose the queue refused it."""
     told = []
     for one in queues[:_SHOWN]:
         is_gained = one["after"] is not None and one["after"]["place"] is not None

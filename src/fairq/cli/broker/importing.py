@@ -1,4 +1,4 @@
-"""What the imports of the brokerage's data share: the step, and what is told of the file."""
+"""Shared parts of the imports of brokerage data: the step, and the remarks on the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Lenient = Annotated[bool, typer.Option("--lenient", help="Accept values that are
 """``lenient: Lenient = False``"""
 
 _TOLD = 20
-"""Remarks on a file that are told without ``-v``."""
+"""Number of remarks on a file that are shown without ``-v``."""
 
 
 def run_import(
@@ -27,7 +27,7 @@ def run_import(
     dry_run: bool,
     lenient: bool,
 ) -> None:
-    """Import *file*, tell what came of it, and raise what was refused or, unless *lenient*, read as something else."""
+    """Import *file*, print the result, and raise the errors of refused or (unless *lenient*) reinterpreted values."""
     from fairq.cli.output.emit import write_text
     from fairq.steps.broker.importing import import_records, refuse, soften
 
@@ -44,7 +44,7 @@ def run_import(
 
 
 def tell(invocation: Invocation, refused: list[str], remarks: list[str]) -> None:
-    """Note what was refused and what is odd: the first remarks, or all with ``-v``."""
+    """Print refused records and remarks: the first ones, or all with ``-v``."""
     from fairq.steps.broker.reading import distinct
 
     told = [*refused, *distinct(remarks)]

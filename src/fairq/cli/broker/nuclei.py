@@ -1,4 +1,4 @@
-"""``fairq broker nuclei``: where the output of tasks is gathered."""
+"""``fairq broker nuclei``: the sites that collect the output of tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--out FILE``: what has to be done in PanDA, as JSON or CSV for an operator's script."""
+"""``--out FILE``: the actions needed in PanDA, as JSON or CSV for an operator's script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="Write the calls and updates for PanDA to FILE (.json or .csv)."),
 ]
-"""``out: Out = None``; give it to `writer_of`."""
+"""``out: Out = None``; pass it to `writer_of`."""
 
 _COLUMNS = (
     "list", "action", "task", "job", "queues", "before", "after", "reason", "code", "method", "path", "data", "update"
@@ -23,7 +23,7 @@ _COLUMNS = (
 
 
 def writer_of(out: Path | None) -> Callable[[dict[str, Any]], None] | None:
-    """Return what writes a document of actions to *out*, None if that is None.
+    """Return the function that writes a document of actions to *out*, None if *out* is None.
 
     Raises UsageError for a name that ends in neither ``.json`` nor ``.csv``.
     """
@@ -46,7 +46,7 @@ def writer_of(out: Path | None) -> Callable[[dict[str, Any]], None] | None:
 
 
 def as_json(document: dict[str, Any]) -> str:
-    """Return a document of actions as JSON, an action a line."""
+    """Return a document of actions as JSON, one action per line."""
     import json
 
     from fairq.steps.broker.actions import LISTS
@@ -62,7 +62,7 @@ def as_json(document: dict[str, Any]) -> str:
 
 
 def as_csv(document: dict[str, Any]) -> str:
-    """Return the actions of a document as CSV: queues between blanks, the data of a call and an update as JSON."""
+    """Return the actions of a document as CSV: queues separated by blanks, the data of calls and updates as JSON."""
     import csv
     import io
     import json

@@ -1,4 +1,4 @@
-"""``fairq broker pseudoqueues``: what unified queues are brokered as."""
+"""``fairq broker pseudoqueues``: the pseudo queues of unified queues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The option that chooses rules, for every command of the brokerage that decides something."""
+"""The option that chooses the rules, for every brokerage command that makes a decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fairq broker run``: broker the tasks that wait."""
+"""``fairq broker run``: broker the waiting tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = App()
 
 _SHOWN = 3
-"""Queues of a task that its line names."""
+"""Number of queues shown in a task's line."""
 
 STAGE_COLUMNS = [
     Column("Stage", "stage"),
@@ -150,6 +150,6 @@ def _headline(done: Run, dry_run: bool) -> str:
 
 
 def few(queues: list[str]) -> str:
-    """Return the first of some queues, and how many more there are."""
+    """Return the first of some queues, and the number of others."""
     more = f" +{len(queues) - _SHOWN}" if len(queues) > _SHOWN else ""
     return " ".join(queues[:_SHOWN]) + more

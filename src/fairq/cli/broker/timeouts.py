@@ -105,7 +105,7 @@ def _compared(numbers: dict[str, Any]) -> str:
 
 
 def _told(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return records with what their row is about."""
+    """Return records with the description of their row."""
     return [{**record, "what": WORDS[record["row"]]} for record in records]
 
 

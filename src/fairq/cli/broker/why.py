@@ -1,4 +1,4 @@
-"""``fairq broker why``: what the brokerage says about a task, and what would have to change."""
+"""``fairq broker why``: the brokerage's decision about a task, and the changes that would help."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _view(found: Why, comparison: dict[str, Any] | None, *, one: bool) -> View:
 
 
 def _document(found: Why) -> dict[str, Any]:
-    """Return the explanation with its words, as JSON has it."""
+    """Return the explanation with its texts, for JSON."""
     told = asdict(found)
     stopped, stop_details = told.pop("stopped"), told.pop("compared")
     for record in told["reasons"]:

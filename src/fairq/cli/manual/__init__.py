@@ -1,7 +1,7 @@
-"""The manual and the completions, written from the tree of commands: ``python -m fairq.cli.manual``.
+"""The manual and the completions, generated from the tree of commands: ``python -m fairq.cli.manual``.
 
-The pages in ``man/`` and the scripts in ``completions/`` are kept in the repository; a test fails when they no
-longer say what the commands, the settings and the error classes say.
+The pages in ``man/`` and the scripts in ``completions/`` are kept in the repository. A test fails when they differ from
+the commands, the settings and the error classes.
 """
 
 from __future__ import annotations

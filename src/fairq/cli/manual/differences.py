@@ -1,4 +1,4 @@
-"""docs/differences.md: where texts and programs differ, from the table of rule points."""
+"""Generates docs/differences.md: differences between documents and programs, from the table of rule points."""
 
 from __future__ import annotations
 

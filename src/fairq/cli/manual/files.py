@@ -1,4 +1,4 @@
-"""Which files the manual consists of."""
+"""The files of the manual."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def generated() -> dict[str, str]:
 
 
 def write(directory: Path) -> None:
-    """Write all files below *directory* and remove pages of commands that are no more."""
+    """Write all files below *directory*, and remove pages of commands that no longer exist."""
     files = generated()
     for name, text in files.items():
         path = directory / name

@@ -88,7 +88,7 @@ def fish_script(commands: list[Documented]) -> str:
 
 
 def _valued(all_places: list[CompletedCommand]) -> str:
-    """Return the list of the options that a value follows at every place where they are."""
+    """Return the list of the options with a value, for every place where they are accepted."""
     valued: dict[str, bool] = {}
     for place in all_places:
         for option in place.options:

@@ -1,4 +1,4 @@
-"""fairq(1): the commands, the terms, the formats of the output, the exit codes, the environment and the files."""
+"""fairq(1): the commands, terms, output formats, exit codes, environment and files."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ QUANTITIES = (
     ("Size", "512M, 32GB, 1.5GiB. K, M, G and T are powers of 1024, with or without B or iB. The unit of a bare number "
         "is that of the option."),
 )  # fmt: skip
-"""How values are written, whatever takes them."""
+"""How values are written, for all options and settings."""
 
 
 def overview_page(commands: list[Documented]) -> str:
@@ -158,7 +158,7 @@ def error_classes() -> set[type[FairqError]]:
 
 
 def exit_codes() -> Iterator[tuple[int, str]]:
-    """Yield each exit code and its meaning; those of the error classes are their summaries."""
+    """Yield each exit code and its meaning; for error classes, their summaries."""
     yield 0, "Success."
     yield 1, "An error without a code of its own; the message explains it."
     yield 2, "Wrong use of the command line."

@@ -7,7 +7,7 @@ from fairq.cli.manual.walk import Documented, Parameter
 
 
 def synopsis(command: Documented) -> str:
-    """Return how *command* is called, marked up."""
+    """Return the synopsis of *command*, marked up."""
     words = [bold(" ".join(("fairq", *command.words))), "[" + italic("OPTION") + "]..."]
     if command.children:
         words.append(italic("COMMAND"))
@@ -17,7 +17,7 @@ def synopsis(command: Documented) -> str:
 
 
 def command_page(command: Documented) -> str:
-    """Return the page of *command*, the commands within it included."""
+    """Return the page of *command*, including its subcommands."""
     return page(
         header(f"fairq-{command.name}", 1),
         section("NAME", [text(f"fairq-{command.name} - {command.summary.rstrip('.')}")]),
@@ -45,9 +45,9 @@ def _synopses(command: Documented) -> list[str]:
 
 
 def _of_children(command: Documented) -> list[str]:
-    """Return all commands within *command*; one that has commands of its own is a heading with a text above them.
+    """Return all subcommands of *command*; one with subcommands of its own is a heading with a text.
 
-    What several of these take alike, as ``import`` and ``list`` of every kind of record do, is listed once.
+    Options shared by several of these (for example ``import`` and ``list`` of every kind of record) are listed once.
     """
     lines: list[str] = []
     listed_at: dict[tuple[str, str], Documented] = {}
@@ -62,7 +62,7 @@ def _of_children(command: Documented) -> list[str]:
 
 
 def _within(child: Documented, command: Documented, first: Documented) -> list[str]:
-    """Return a command; *first* is the one on the page that lists what it takes."""
+    """Return a subcommand; *first* is the one on the page that lists its options."""
     lines = [f".SS {text(' '.join(('fairq', *child.words)))}"]
     lines += paragraphs([child.summary, *child.description])
     if child.name == command.default:
@@ -78,7 +78,7 @@ def _within(child: Documented, command: Documented, first: Documented) -> list[s
 
 
 def _distinct_examples(command: Documented) -> list[str]:
-    """Return the examples of a page, without those that differ from another one only in the name of the command."""
+    """Return the examples of a page, without those that differ from another only in the command name."""
     found: dict[str, str] = {}
     for one in command.leaves:
         for line in one.examples:
@@ -87,7 +87,7 @@ def _distinct_examples(command: Documented) -> list[str]:
 
 
 def _output(command: Documented) -> list[str]:
-    """The fullest set: a command that reports one thing has no --constraint."""
+    """Return the largest set of output options: some commands have no --constraint."""
     found: list[list[Parameter]] = [one.options_of("output") for one in (command, *command.leaves)]
     fullest = max(found, key=len)
     return options(fullest)

@@ -1,4 +1,4 @@
-"""Man pages as text: the few requests of man(7) that the manual needs."""
+"""Man pages as text, with the few requests of man(7) that the manual needs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from fairq import __version__
 from fairq.cli.manual.walk import Parameter
 
 DATE = "2026-11-20"
-"""The date of the pages: that of the release, so that the same tree always gives the same page."""
+"""The date of the pages: the release date, so that the same tree always gives the same pages."""
 
 _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"})
 
 
 def text(plain: str) -> str:
-    """Return *plain* such that it is set as it stands."""
+    """Return *plain* escaped, so that it is printed literally."""
     escaped = plain.translate(_ESCAPES)
     escaped = "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in escaped)
     return "\\&" + escaped if escaped.startswith(".") else escaped
@@ -26,12 +26,12 @@ def bold(plain: str) -> str:
 
 
 def italic(plain: str) -> str:
-    """Return *plain* in italics: a word that the user replaces."""
+    """Return *plain* in italics, for a word that the user replaces."""
     return f"\\fI{text(plain)}\\fR"
 
 
 def header(name: str, section: int) -> list[str]:
-    """Return the lines every page begins with."""
+    """Return the lines at the start of every page."""
     return [
         '.\\" Written by python -m fairq.cli.manual; do not edit.',
         f'.TH {text(name.upper())} {section} "{DATE}" "fairq {__version__}" "fairq manual"',
@@ -47,7 +47,7 @@ def section(title: str, body: Iterable[str]) -> list[str]:
 
 
 def paragraphs(texts: Iterable[str]) -> list[str]:
-    """Return paragraphs; one that begins with a backspace, as in Click's help, keeps its lines."""
+    """Return paragraphs; one that begins with a backspace (as in Click's help) keeps its line breaks."""
     lines: list[str] = []
     for paragraph in texts:
         if lines:
@@ -82,7 +82,7 @@ def _term(parameter: Parameter) -> str:
 
 
 def examples(lines: Sequence[str]) -> list[str]:
-    """Return command lines with their meanings, as they stand."""
+    """Return command lines unchanged, with their meanings."""
     return [".nf", *(text(line) for line in lines), ".fi"] if lines else []
 
 

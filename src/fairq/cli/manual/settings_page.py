@@ -115,7 +115,7 @@ def _details(key: Key) -> list[str]:
 
 
 def shown_default(key: Key, value: Any) -> str:
-    """Return a default of *key* as TOML has it; None is the key's own word for it, or unset."""
+    """Return a default of *key* in TOML; for None, the key's own word for it, or unset."""
     if value is None:
         return f'"{key.unset}"' if key.unset else "unset"
     return _shown(value)

@@ -1,4 +1,4 @@
-"""A walk over the tree of commands: what each takes, in plain data."""
+"""A walk over the tree of commands: the arguments and options of each, as plain data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairq.cli.tree import REGISTRY, Root
 class Parameter:
     """An argument (its *spellings* are empty) or an option; a flag has no *metavar*.
 
-    *shared* tells whether it is one of the output options or of the options that every command has.
+    *shared* is set for output options and for the options that every command has.
     """
 
     spellings: tuple[str, ...]
@@ -29,9 +29,9 @@ class Parameter:
 
 @dataclass(slots=True)
 class Documented:
-    """A command: its full name's words, its help as paragraphs, what it takes and the commands within it.
+    """A command: the words of its full name, its help as paragraphs, its parameters and subcommands.
 
-    *single_dash* has the words of HTCondor's tool with one dash, by the option that they stand for.
+    *single_dash* has the single-dash words of HTCondor's tool, by the option that they stand for.
     """
 
     words: tuple[str, ...]
@@ -51,7 +51,7 @@ class Documented:
 
     @property
     def leaves(self) -> list[Documented]:
-        """What can be called: the commands within it, or within these, or itself if there are none."""
+        """The callable commands: the leaves of the subcommands, or the command itself if there are none."""
         return [leaf for child in self.children for leaf in child.leaves] or [self]
 
     def options_of(self, shared: str) -> list[Parameter]:

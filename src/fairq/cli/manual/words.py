@@ -1,4 +1,4 @@
-"""What a shell can complete at each place of a command line, for all three shells."""
+"""Completions for each place of a command line, for all three shells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS = {
     "DIR": "file",
     "DIRECTORY": "file",
 }
-"""What a metavar stands for: ``file``, a KIND of ``fairq _complete``, or the words themselves behind a colon."""
+"""The completion for a metavar: ``file``, a KIND of ``fairq _complete``, or the words themselves behind a colon."""
 
 _EXPRESSION = ("EXPR", "ATTR")
 """Values that begin with the name of an attribute."""
@@ -52,14 +52,14 @@ AT = {
     **{(command, one): "slot-attribute" for command in ("slots", "slots list") for one in _EXPRESSION},
     **{("userprio", one): "record-attribute" for one in _EXPRESSION},
 }
-"""The same for a metavar of one command only."""
+"""The same, for a metavar of a single command."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompletedCommand:
-    """A command by its full name (the words behind ``fairq``) and what can follow.
+    """A command, by its full name (the words after ``fairq``), and the words that can follow.
 
-    *arguments* are the kinds of its arguments in their order; that of one which may be repeated ends in ``...``.
+    *arguments* are the kinds of its arguments in order; the kind of a repeatable argument ends in ``...``.
     """
 
     words: tuple[str, ...]
@@ -68,7 +68,7 @@ class CompletedCommand:
     arguments: tuple[str, ...]
 
     def kind(self, option: Parameter) -> str:
-        """Return what completes the value of *option*, or nothing."""
+        """Return the completion for the value of *option*, or an empty string."""
         return _kind(self.name, option)
 
     @property
@@ -78,13 +78,13 @@ class CompletedCommand:
 
 
 def _kind(command: str, parameter: Parameter) -> str:
-    """Return what completes the value of a *parameter* of *command*: a kind, or nothing."""
+    """Return the completion for the value of a *parameter* of *command*: a kind, or an empty string."""
     metavar = parameter.metavar.split(" ")[0].removesuffix("...")
     return AT.get((command, metavar), KINDS.get(metavar, ""))
 
 
 def places(commands: list[Documented], options: list[Parameter]) -> list[CompletedCommand]:
-    """Return every place, ``fairq`` itself (which takes *options*) first."""
+    """Return every place; the first is ``fairq`` itself (with *options*)."""
     top = CompletedCommand((), tuple((one.name, one.summary) for one in commands), tuple(options), ())
     return [top, *(place for command in commands for place in _below(command))]
 
@@ -109,6 +109,6 @@ def _below(command: Documented) -> Iterator[CompletedCommand]:
 
 
 def _with_single_dash(option: Parameter, single_dash: dict[str, list[str]]) -> Parameter:
-    """Return *option* with the spellings of HTCondor's tool, too."""
+    """Return *option* with the spellings of HTCondor's tool added."""
     more = [word for name in option.spellings for word in single_dash.get(name, ())]
     return replace(option, spellings=(*option.spellings, *(word for word in more if word not in option.spellings)))

@@ -74,7 +74,7 @@ fi
 
 
 def zsh_script(commands: list[Documented]) -> str:
-    """Return the script that zsh finds as ``_fairq`` on its ``fpath``."""
+    """Return the script that zsh finds as ``_fairq`` in its ``fpath``."""
     return _HEAD + "".join(map(_case, places(commands, global_options()))) + _TAIL
 
 

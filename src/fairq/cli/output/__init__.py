@@ -1,4 +1,4 @@
-"""The one place that prints: a command hands over a `View` and the `Output` its user asked for."""
+"""The only place that prints: a command passes a `View` and the `Output` that its user requested."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a long command is doing: one line on stderr, on a terminal only, once it takes longer than two seconds.
+"""A status line for long commands: on stderr, only on a terminal, after two seconds.
 
-A timer's signal draws it, not a thread: the evaluation of expressions forks, and a fork takes no timer along.
+A timer signal draws it, not a thread: expression evaluation forks, and a forked process does not inherit the timer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 PATIENCE = 2.0
-"""Seconds of silence before the line appears."""
+"""Seconds before the line appears."""
 
 _EVERY = 0.25
 _FRAMES = "|/-\\"
@@ -25,7 +25,7 @@ _STDERR = 2
 
 
 class _Line:
-    """The line; there is one at most."""
+    """The status line; there is at most one."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -37,7 +37,7 @@ class _Line:
     def _draw(self, *_: Any) -> None:
         seconds = time.monotonic() - self._start
         text = f"{_FRAMES[int(seconds / _EVERY) % len(_FRAMES)]} {self.what}: {int(seconds)} s"
-        # Not by way of sys.stderr, which may be in the middle of writing.
+        # Not through sys.stderr, which may be in the middle of writing.
         with contextlib.suppress(OSError):
             os.write(_STDERR, f"{_CLEAR}{text[: os.get_terminal_size(_STDERR).columns - 1]}".encode())
             self.is_drawn = True
@@ -59,7 +59,7 @@ _lines: list[_Line] = []
 
 @contextmanager
 def activity(what: str, quiet: bool) -> Iterator[None]:
-    """Say that *what* is going on as long as it does, until something is printed."""
+    """Show *what* as the current activity during the body, until something is printed."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if quiet or _lines or not in_main_thread or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
@@ -72,18 +72,18 @@ def activity(what: str, quiet: bool) -> Iterator[None]:
 
 
 def doing(what: str) -> None:
-    """Say that *what* is going on now."""
+    """Show *what* as the current activity."""
     for line in _lines:
         line.what = what
 
 
 def clear() -> None:
-    """Make room for a message on stderr; the line comes back."""
+    """Clear the line for a message on stderr; the line comes back."""
     for line in _lines:
         line.clear()
 
 
 def end() -> None:
-    """Take the line away for good: the result is being shown, or a bar shows the progress."""
+    """Remove the line for good: the result is being shown, or a bar shows the progress."""
     while _lines:
         _lines.pop().end()

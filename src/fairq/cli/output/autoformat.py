@@ -27,7 +27,7 @@ _TOGETHER: Final = 1000
 
 
 def write(records: Iterable[Record], output: Output, stream: TextIO) -> None:
-    """Write the attributes asked for.
+    """Write the requested attributes.
 
     Raises:
         ExpressionError: one does not parse.
@@ -56,7 +56,7 @@ def check(attributes: Iterable[str]) -> None:
 
 
 class _Lowered:
-    """A record with its attributes found in any spelling (see `spelled`), sought only where it differs."""
+    """A record whose attributes are found in any spelling (see `spelled`), searched only where the name differs."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -76,14 +76,14 @@ _Reader = Callable[[Sequence[_Lowered]], list[str]]
 
 
 def _rows(readers: Sequence[_Reader], records: Iterable[Record]) -> Iterator[Sequence[str]]:
-    """Yield the texts of each record; records are read some at a time, as expressions are evaluated."""
+    """Yield the texts of each record; records are read in batches, for the evaluation of expressions."""
     waiting = map(_Lowered, records)
     while batch := list(islice(waiting, _TOGETHER)):
         yield from zip(*(reader(batch) for reader in readers), strict=True)
 
 
 def _separators(modifiers: str) -> tuple[str, str]:
-    """Return what stands before each record and between its values; of rivals the last named wins."""
+    """Return the separators before each record and between its values; of conflicting ones, the last wins."""
     before, prefix, suffix = "", " ", ""
     for modifier in modifiers:
         if modifier == ",":
@@ -114,9 +114,9 @@ def _job_id(cluster: Any, proc: Any) -> str:
 
 
 def _reader(attribute: str, modifiers: str, budget: Callable[[], EvaluationBudget]) -> _Reader:
-    """Return the function that gives the text of *attribute* (a name or an expression) in each record.
+    """Return the function that gives the text of *attribute* (a name or an expression) for each record.
 
-    All expressions are evaluated at the expense of one *budget*.
+    All expressions share one *budget* for evaluation.
     """
     quoted = "V" in modifiers
     if "r" in modifiers or "o" in modifiers:
@@ -170,7 +170,7 @@ def _evaluated(expression: Any, records: Iterable[_Lowered], budget: EvaluationB
 
 
 def unparsed(value: Any, quoted: bool) -> str:
-    """Return *value* as HTCondor's old ClassAd syntax writes it; a string has quotes only if *quoted*."""
+    """Return *value* in HTCondor's old ClassAd syntax; a string has quotes only if *quoted*."""
     if value is None or isinstance(value, bool):
         return {None: "undefined", True: "true", False: "false"}[value]
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""``--constraint``: which records satisfy a ClassAd expression."""
+"""``--constraint``: select the records that satisfy a ClassAd expression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The renderer: a view in the format asked for, on stdout."""
+"""The renderer: prints a view in the requested format on stdout."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from fairq.cli.output.view import Record, Table, View
 from fairq.errors.base import DoneNotShownError, FairqError, OutputError
 
 DRAWN_AT_MOST = 1000
-"""Records up to which a table is drawn on a terminal; Rich would take seconds for ten thousand."""
+"""Maximum number of records for a table drawn on a terminal; Rich would take seconds for ten thousand."""
 
 
 def emit(view: View, output: Output) -> None:
-    """Show *view* as *output* says.
+    """Show *view* as *output* specifies.
 
-    A quiet command that has stored a change shows its view only in a format that was asked for.
+    With ``-q``, a command that has stored a change shows its view only in an explicitly requested format.
 
     Raises:
         ExpressionError: constraint or ``--af`` do not parse.
@@ -57,13 +57,13 @@ def write_text(text: str) -> None:
 
 
 def make_room() -> None:
-    """End the line that says what is going on, if it is on the terminal that stdout goes to."""
+    """Remove the status line if it is on the same terminal as stdout."""
     if sys.stdout.isatty():
         activity.end()
 
 
 def _write_lines(text: str, stream: TextIO) -> None:
-    # Not str.splitlines: it takes a form feed and the like, which may stand in a name, for ends of lines.
+    # Not str.splitlines: it also splits at form feeds and similar characters, which may occur in a name.
     stream.writelines(escape(line) + "\n" for line in text.split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""Whole ads, attribute by attribute, with a blank line after each."""
+"""Complete ads, attribute by attribute, with a blank line after each."""
 
 from __future__ import annotations
 

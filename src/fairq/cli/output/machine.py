@@ -1,8 +1,8 @@
 """JSON, NDJSON, CSV and TSV: complete values at full precision, never rounded, cut or wrapped.
 
-JSON has no infinity: it and not-a-number are written as the strings ``Infinity``, ``-Infinity`` and ``NaN``.
-No format lets a character through that steers a terminal: JSON and TSV write it as an escape that their readers undo.
-CSV has no escapes: a control character becomes the text of one, newline and tab stay inside their quotes.
+JSON has no infinity or NaN: they are written as the strings ``Infinity``, ``-Infinity`` and ``NaN``. No format outputs
+terminal control characters: JSON and TSV write them as escapes that their readers undo. CSV has no escapes: a control
+character becomes escape text, newline and tab stay inside their quotes.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Encoder:
     """Writes values as JSON text that *stream* can carry."""
 
     def __init__(self, stream: TextIO) -> None:
-        # A stream that is not UTF-8 would turn a letter into an escape that is not JSON's.
+        # A stream that is not UTF-8 would turn a letter into an escape that is not JSON.
         ascii_only = (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
-        # One for all values: `json.dumps` makes a new one for each, which costs as much as a short record.
+        # One encoder for all values: `json.dumps` makes a new one each time, which costs as much as a short record.
         self._encode = json.JSONEncoder(ensure_ascii=ascii_only, allow_nan=False, default=_plain).encode
 
     def text(self, value: Any) -> str:
@@ -66,7 +66,7 @@ class Encoder:
             text = self._encode(value)
         except ValueError:
             text = self._encode(_finite(value))
-        # Whatever is not printable here is part of a string: JSON's own punctuation is.
+        # Every unprintable character here is part of a string: JSON's own punctuation is printable.
         return text if text.isprintable() else "".join(map(_json_escaped, text))
 
     def array(self, values: Iterable[Any]) -> Iterator[str]:
@@ -126,9 +126,9 @@ def _rows(records: Iterable[Record], fields: Sequence[str]) -> Iterator[list[str
 
 
 def write_csv(records: Iterable[Record], fields: Sequence[str], header: bool, stream: TextIO) -> None:
-    """Write comma-separated values as RFC 4180 quotes them, with lines that end in a bare newline.
+    """Write comma-separated values as RFC 4180 quotes them; lines end in a bare newline.
 
-    Control characters but newline and tab are written as escapes; a backslash of the value stays single.
+    Control characters other than newline and tab are written as escapes; a backslash in the value is not doubled.
     """
     writer = csv.writer(stream, lineterminator="\n")
     if header:

@@ -1,4 +1,4 @@
-"""What is said on stderr: one line each, whatever data it quotes."""
+"""Messages on stderr: one line each, whatever data they quote."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LINE_END = re.compile(r"\s*\n\s*")
 
 
 NOTE: ContextVar[Callable[[str], None]] = ContextVar("NOTE", default=lambda _: None)
-"""Tells the user something beside the data; set by each run, which knows whether it is quiet."""
+"""Prints a note beside the data; each run sets it, because the run knows about ``-q``."""
 
 
 def tell(text: str) -> None:
-    """Write *text* as one line on stderr, the long values that it quotes shortened.
+    """Write *text* as one line on stderr, with long quoted values shortened.
 
-    A message that cannot be written is lost: the outcome of the command does not depend on it.
+    A message that cannot be written is dropped: the outcome of the command does not depend on it.
     """
     activity.clear()
     with contextlib.suppress(OSError):
@@ -30,5 +30,5 @@ def tell(text: str) -> None:
 
 
 def tell_error(error: object) -> None:
-    """Tell *error* the way a command ends with one."""
+    """Print *error* in the same form as when it ends a command."""
     tell(f"fairq: {error}")

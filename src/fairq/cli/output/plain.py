@@ -1,4 +1,4 @@
-"""A table as aligned plain text: complete, never wrapped, without a trailing blank."""
+"""A table as aligned plain text: complete, never wrapped, without trailing blanks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def values_of(column: Column, records: Sequence[Record]) -> list[Any]:
 
 
 def cells(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
-    """Return the cells of *column* and whether they stand on the right."""
+    """Return the cells of *column*, and whether they are right-aligned."""
     values = values_of(column, records)
     if column.align is not None:
         right = column.align == "right"
@@ -37,7 +37,7 @@ def cells(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
 
 
 def grid(table: Table, records: Sequence[Record]) -> list[tuple[str, list[str], bool]]:
-    """Return heading, cells and alignment of every column, the footer's cells last."""
+    """Return heading, cells and alignment of every column; the footer's cells are last."""
     rows = [*records, table.footer] if table.footer is not None else records
     return [(escape(column.heading), *cells(column, rows)) for column in table.columns]
 

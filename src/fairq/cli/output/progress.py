@@ -1,4 +1,4 @@
-"""Progress of long work: on stderr, on a terminal only, and only once the work turns out to be long."""
+"""Progress of long work: on stderr, only on a terminal, and only if the work takes long."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from fairq.cli.output import activity
 
 PATIENCE = 0.5
-"""Seconds of silence before a bar appears."""
+"""Seconds before a bar appears."""
 
 
 @contextmanager
 def progress(label: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Yield a function that is told how many more of *total* steps are done; it draws a bar named *label*."""
+    """Yield a function to be called with the number of steps newly done, of *total*; it draws a bar named *label*."""
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield _silent
         return

@@ -1,4 +1,4 @@
-"""A table on a terminal, drawn by Rich; where it is too narrow, a record view."""
+"""A table on a terminal, drawn by Rich; if the terminal is too narrow, a record view."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairq.cli.output.text import escape, folded, width
 from fairq.cli.output.view import Column, Record, Table
 
 _TEXT_MINIMUM = 12
-"""Cells a column of text keeps at least; narrower, and the records are shown one line per value."""
+"""Minimum width of a text column in cells; if it is narrower, each record is shown as one line per value."""
 
 
 def write(table: Table, records: Sequence[Record], header: bool, style: Style, stream: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""The output a user asked for: one format, attributes, and which records."""
+"""The output that a user requested: one format, attributes, and the selection of records."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Format = Literal["table", "json", "ndjson", "csv", "tsv", "af"]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What the output options of one command line say (see ``fairq.cli.options``).
+    """The output options of one command line (see ``fairq.cli.options``).
 
-    *attributes* and *modifiers* belong to the format ``af``; *constraint* is one ClassAd expression, several
-    ``--constraint`` being joined by ``&&``.
+    *attributes* and *modifiers* belong to the format ``af``; *constraint* is one ClassAd expression (several
+    ``--constraint`` are joined by ``&&``).
     """
 
     format: Format = "table"
@@ -26,4 +26,4 @@ class Output:
 
 
 class Report(Output):
-    """The output of a command that reports one thing, so that there is nothing to select by a constraint."""
+    """The output of a command that reports one thing: there are no records to select by a constraint."""

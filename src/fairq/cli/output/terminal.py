@@ -1,6 +1,6 @@
-"""What the terminal can show: whether there is one, its width and whether it wants colour.
+"""The properties of the terminal: whether there is one, its width, and whether it shows colour.
 
-``FORCE_COLOR`` asks for the terminal's table in a pipe too; ``NO_COLOR`` and ``TERM=dumb`` are respected.
+``FORCE_COLOR`` forces the terminal's table in a pipe; ``NO_COLOR`` and ``TERM=dumb`` are respected.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TextIO
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How to draw on a terminal: *width* in cells (None: as wide as need be), and whether in colour."""
+    """How to draw on a terminal: *width* in cells (None: unlimited), and whether in colour."""
 
     width: int | None
     colour: bool

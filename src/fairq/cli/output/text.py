@@ -43,7 +43,7 @@ def width(text: str) -> int:
 
 
 def folded(text: str, cells: int) -> Iterator[str]:
-    """Yield the pieces of *text*, each of at most *cells* cells, and of nothing one empty piece."""
+    """Yield the pieces of *text*, each of at most *cells* cells; for an empty text, one empty piece."""
     piece, size = "", 0
     for character in text:
         needed = width(character)
@@ -56,7 +56,7 @@ def folded(text: str, cells: int) -> Iterator[str]:
 
 
 def shown(value: Any) -> str:
-    """Return the text of a table cell for *value*: nothing for a missing one, booleans in lower case."""
+    """Return the text of a table cell for *value*: empty for a missing one, booleans in lower case."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What a command shows: plain data, without a word about how it is drawn."""
+"""The content that a command shows: plain data, independent of how it is drawn."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Record = Mapping[str, Any]
 class Column:
     """One column of a table.
 
-    *attribute* is the record's attribute, looked up in any case; *heading* stands above it. *shown* turns the
-    value into what people read (rounded, with a unit); machine formats always carry the value itself.
-    Numbers stand right and text left, unless *align* says otherwise. *colour* gives the colour of a record's cell
-    on a terminal that has colours, empty for none.
+    *attribute* is the record's attribute, in any case; *heading* is the column's title. *shown* converts the value to
+    text for people (rounded, with a unit); machine formats always have the value itself. Numbers are right-aligned and
+    text left-aligned, unless *align* is set. *colour* returns the colour of a record's cell on a colour terminal, empty
+    for none.
     """
 
     heading: str
@@ -31,11 +31,10 @@ class Column:
 class Table:
     """Records and the columns that people see of them.
 
-    *key* names the records in the view's JSON document. *footer* is one more row (a record that only the
-    table shows, for totals); *plain* draws the table as exact text, in place of the generated one, wherever
-    there is no terminal (and on one too, if there are no *columns*); it is given the records left after
-    ``--constraint``. *empty* is said on stderr when a table has no records. *constrained* tells that the step
-    has applied ``--constraint`` already.
+    *key* names the records in the view's JSON document. *footer* is an additional row for totals, which only the table
+    shows. *plain* draws the table as exact text if there is no terminal, and also on a terminal if there are no
+    *columns*. Its argument is the records left after ``--constraint``. *empty* is the message on stderr for a table
+    without records. *constrained* means that the step has already applied ``--constraint``.
     """
 
     columns: Sequence[Column]
@@ -50,13 +49,13 @@ class Table:
 
 @dataclass(slots=True)
 class View:
-    """All that one command shows.
+    """Everything that one command shows.
 
-    People see *text* (whole, or in pieces of whole lines), then the tables. ``--csv``, ``--tsv``, ``--ndjson`` and
-    ``--af`` show the table number *main*, or, of a view without tables, *document* as one record. The JSON
-    document is the list of the main table's records; or, if *document* is given, *document* followed by the
-    records of every table that has a key. *fields* are the attributes that CSV and TSV show, by default those
-    of the main table's columns.
+    People see *text* (whole, or in pieces of complete lines), then the tables. ``--csv``, ``--tsv``, ``--ndjson`` and
+    ``--af`` show the table number *main*. For a view without tables, they show *document* as one record. The JSON
+    document is the list of the main table's records. If *document* is given, it is *document* followed by the records
+    of every table that has a key. *fields* are the attributes in CSV and TSV, by default those of the main table's
+    columns.
     """
 
     tables: Sequence[Table] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""What has to be done in PanDA after a brokerage run or a check of timeouts: calls and updates, as data.
+"""Actions needed in PanDA after a brokerage run or a check of timeouts: calls and updates, as data.
 
-Paths are those of PanDA's server API; an update is of a row in PanDA's schema, where the API has no call for it. All of
-them may be repeated: an update names the former state, and a second call changes nothing.
+Paths are those of PanDA's server API. Where the API has no call, an update changes a row in PanDA's schema. All actions
+may be repeated: an update names the former state, and a second call changes nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 Former = Mapping[int, tuple[str, bool]]
-"""The state of each task before a run, and whether it was assigned to queues."""
+"""Each task's state before a run, and whether it was assigned to queues."""
 
 
 class Decision(NamedTuple):
-    """What a run decided about a task: its state, its queues, best first, and why it has none."""
+    """The decision of a run about a task: its state, its queues (best first), and why it has none."""
 
     task: int
     status: str
@@ -38,7 +38,7 @@ _TASK, _JOB = "/api/v1/task/", "/api/v1/job/"
 def actions_of_run(
     number: int, time: int, rules: str, decisions: Sequence[Decision], former: Former, *, applied: bool
 ) -> Record:
-    """Return what a run wants done: tasks to assign, to assign anew, and to end."""
+    """Return the actions of a run: tasks to assign, to assign again, and to end."""
     lists: dict[str, list[Record]] = {name: [] for name in LISTS}
     for one in decisions:
         before, had_queues = former.get(one.task, ("", False))
@@ -52,7 +52,7 @@ def actions_of_run(
 
 
 def actions_of_timeouts(cleaned: Cleaned) -> Record:
-    """Return what a check of timeouts wants done: jobs to close and send back to brokerage, and jobs to end."""
+    """Return the actions of a check of timeouts: jobs to close and send back to brokerage, and jobs to end."""
     lists: dict[str, list[Record]] = {name: [] for name in LISTS}
     for found in cleaned.found:
         name = REBROKERAGES if found["action"] == "rebroker" else CLOSURES
@@ -62,7 +62,7 @@ def actions_of_timeouts(cleaned: Cleaned) -> Record:
 
 
 def _assignment(one: Decision, before: str) -> Record:
-    # PanDA splits unified queues itself, and knows them only as a whole.
+    # PanDA splits unified queues itself and knows only the whole queue.
     queues = list(dict.fromkeys(queue.partition("/")[0] for queue in one.queues))
     call = _call(_TASK + "reassign", task_id=one.task, site=",".join(queues), mode="nokill")
     return _action("assign", one.task, None, queues, before, one.status, "", None, call, None)
@@ -129,7 +129,7 @@ def _action(
 
 
 def actions_in(document: Record) -> Iterable[Record]:
-    """Yield every action of a document, with the list that it is in."""
+    """Yield every action of a document, with the name of its list."""
     for name in LISTS:
         for action in document[name]:
             yield {"list": name, **action}

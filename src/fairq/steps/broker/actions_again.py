@@ -1,4 +1,4 @@
-"""What a stored brokerage run wanted done in PanDA, once more."""
+"""The actions in PanDA that a stored brokerage run gave, generated again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairq.steps.broker.verdict import unpack
 
 
 def actions_again(path: Path, number: int) -> dict[str, Any]:
-    """Return the document of actions that the run *number* gave, for the tasks whose decisions are kept.
+    """Return the document of actions of the run *number*, for the tasks whose decisions are kept.
 
     Raises NoSuchRunError.
     """

@@ -1,4 +1,4 @@
-"""Take every kind of record from the files of a directory or an archive, in one transaction."""
+"""Import every kind of record from the files of a directory or an archive, in one transaction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ORDER = {kind.name: place for place, kind in enumerate(STORED)}
 
 @dataclass
 class Part:
-    """One file of an import, and what it does: *added* and *removed* records."""
+    """One file of an import, and its effect: *added* and *removed* records."""
 
     kind: Kind
     found: Found
@@ -45,18 +45,18 @@ class Part:
 
 @dataclass
 class Bundle:
-    """An import of many files: those that were read, in the order in which they were stored, and those left out."""
+    """An import of many files: the files read, in the order stored, and the files left out."""
 
     parts: list[Part] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
 
     @property
     def number(self) -> int:
-        """How many records could be used."""
+        """Number of usable records."""
         return sum(part.found.number for part in self.parts)
 
     def told(self, what: str) -> list[str]:
-        """Return what was *refused*, *softened* or remarked upon (*remarks*), behind the name of its file."""
+        """Return the texts of the attribute *what* (refused, softened or remarks), each after the name of its file."""
         return [f"{part.found.source}, {text}" for part in self.parts for text in getattr(part.found, what)]
 
 
@@ -65,8 +65,8 @@ def import_bundle(
 ) -> Bundle:
     """Store the records of all files of *name* over those with the same keys; all or nothing.
 
-    With *replace*, the other records of each kind that has a file are removed. Records that cannot be used are
-    refused one by one. A file that cannot be identified stops the import, unless *lenient*.
+    With *replace*, the other records of each kind that has a file are removed. Each unusable record is refused on its
+    own. A file that cannot be identified stops the import, unless *lenient*.
 
     Raises UnknownFilesError, RecordsRefusedError if no record can be used, and the dumps' errors.
     """
@@ -84,7 +84,7 @@ def import_bundle(
 
 
 def read_bundle(name: str, *, lenient: bool = False) -> Bundle:
-    """Return the files of *name* as they are read; raises UnknownFilesError unless *lenient*, and the dumps' errors."""
+    """Return the files of *name* as read; raises UnknownFilesError unless *lenient*, and the dumps' errors."""
     bundle = Bundle()
     states: dict[str, Any] = {}
     for held in files_of(name):
@@ -104,7 +104,7 @@ def read_bundle(name: str, *, lenient: bool = False) -> Bundle:
 
 
 def _table(held: Held) -> Table | None:
-    """Return a file as a table, None for what is neither JSON nor text; raises the dumps' errors."""
+    """Return a file as a table, None if it is neither JSON nor text; raises the dumps' errors."""
     try:
         with opened(held) as source:
             return parse_table(source)
@@ -115,14 +115,14 @@ def _table(held: Held) -> Table | None:
 
 
 def _joined(states: dict[str, Any], table: Table) -> Table:
-    """Return CRIC's states of endpoints with those of the files before: CRIC publishes them by activity, too."""
+    """Merge CRIC's states of endpoints with those of earlier files: CRIC also publishes them by activity."""
     for name, told in (table.document or {}).items():
         states[name] = {**states.get(name, {}), **told}
     return Table(table.source, dict(states))
 
 
 def _plan(parts: Sequence[Part], before: dict[str, set[Row]], replace: bool) -> None:
-    """Count what each file adds and removes, and leave out what only completes unknown records."""
+    """Count the records that each file adds and removes; leave out columns for unknown records."""
     there: dict[str, set[Row]] = defaultdict(set)
     replaced = _replaced(parts) if replace else set()
     for name, known in before.items():

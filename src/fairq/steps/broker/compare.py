@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 MOST_QUEUES = 5_000
-"""Number of queues up to which single rule points are tried."""
+"""Maximum number of queues for which single rule points are tried."""
 
 
 def compared(path: Path, settings: Settings, task: int, now: int, queue: str | None = None) -> Record:
     """Return the decisions of the two sets of rules about a task, or about one *queue* for it, at *now*.
 
-    The comparison (see `compare_rules`) also has ``queues``: those that the two sets judge differently.
+    The comparison (see `compare_rules`) also has ``queues``: the queues with different decisions.
 
     Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
     """
@@ -45,7 +45,7 @@ def compared(path: Path, settings: Settings, task: int, now: int, queue: str | N
 
 
 def _steps(outcome: Outcome, rows: list[int]) -> Steps:
-    """The queues that each stage refuses, and the queues left in order of weight."""
+    """Return the queues that each stage refuses, and the remaining queues in order of weight."""
     plan = outcome.plan
     refused: dict[str, set[int]] = {
         stage: set() for stage in (TASK_STAGE, *(one.stage for one in (*plan.before, *plan.after)))

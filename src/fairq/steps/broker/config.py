@@ -1,4 +1,4 @@
-"""PanDA's own settings (gdpconfig): what is set in the state, and the defaults behind it."""
+"""PanDA's own settings (gdpconfig): the values set in the state, and their defaults."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def load_config(state: State) -> Config:
 
 
 def look(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return every setting, or those named, with value and default.
+    """Return every setting, or the named ones, with value and default.
 
     Raises UnknownBrokerSettingError.
     """
@@ -63,16 +63,16 @@ def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False
 
 
 def unset(path: Path, names: Sequence[str], actor: Actor, *, dry_run: bool = False) -> list[str]:
-    """Forget what settings are set to and return the names; raises UnknownBrokerSettingError."""
+    """Remove the values of settings and return their names; raises UnknownBrokerSettingError."""
     found = [_known(name) for name in names]
     _change(path, actor, dict.fromkeys(found), dry_run)
     return found
 
 
 def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
-    """Return a line of gdpconfig as a row; one that no brokerage reads is kept too, and remarked upon.
+    """Return a line of gdpconfig as a row; a setting that no brokerage reads is kept, with a remark.
 
-    Raises UnfitError for a value that is no number where the brokerage wants one.
+    Raises UnfitError for a value that must be a number and is not.
     """
     rest = {"app", "vo", "type", "descr", "description"}
     row, given, remarks = check_record(kind, {k: v for k, v in record.items() if k.lower() not in rest})
@@ -108,7 +108,7 @@ def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:
 
 
 def _known(name: str) -> str:
-    """Return the full name: the component may be left out where one setting alone is called so."""
+    """Return the full name; the component may be omitted if only one setting has that name."""
     if key_of(name) is not None:
         return name
     plain = name.partition(".")[2] or name
@@ -123,7 +123,7 @@ def _known(name: str) -> str:
 
 
 def _ending(name: str) -> str:
-    """Return how the name of a family must go on to be read; empty if it is read as it stands."""
+    """Return the required ending of a name from a family of settings; empty if the name is complete."""
     key = KEYS.get(name)
     if key is None or not key.family or name in ALSO_ALONE:
         return ""
@@ -168,7 +168,7 @@ def _is_fit(value: Value) -> bool:
 
 
 def _read(text: str) -> Value:
-    """Return a stored text as a number or truth value, or as it is."""
+    """Return a stored text as a number or truth value, otherwise unchanged."""
     if text.lower() in _TRUTH:
         return _TRUTH[text.lower()]
     try:

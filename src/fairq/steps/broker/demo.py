@@ -1,4 +1,4 @@
-"""The grid that ``fairq broker demo`` plays: three sites as CRIC and Rucio publish them, and four tasks."""
+"""The grid of ``fairq broker demo``: three sites as CRIC and Rucio publish them, and four tasks."""
 
 from __future__ import annotations
 

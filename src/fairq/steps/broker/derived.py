@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 def pseudo_queues(path: Path) -> list[Record]:
-    """Return the pseudo queues of every unified queue, as in the brokerage."""
+    """Return the pseudo queues of every unified queue, as the brokerage makes them."""
     with reading(path) as state:
         columns = columns_of(_world(state))
     return [
@@ -38,7 +38,7 @@ def pseudo_queues(path: Path) -> list[Record]:
 def nuclei(path: Path, *, every: bool) -> list[Record]:
     """Return the nuclei: sites with that role, with their queues and output endpoints.
 
-    *every*: queues of every kind count (``broker.every_queue``), not only those for production that have a cloud.
+    *every*: queues of every kind count (``broker.every_queue``), not only production queues with a cloud.
     """
     with reading(path) as state:
         columns = columns_of(_world(state))

@@ -1,4 +1,4 @@
-"""What changed between two brokerage runs: for which tasks, at which queues, and for what reason."""
+"""Differences between two brokerage runs: tasks, queues and reasons."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from fairq.steps.broker.verdict import Kept, unpack, unpack_names
 Record = dict[str, Any]
 
 ABSENT = "absent"
-"""The reason of a queue that a run did not know."""
+"""The reason for a queue that a run did not know."""
 
 OUTRANKED = "weight"
-"""The reason of a queue that passed every check and was not among the best."""
+"""The reason for a queue that passed every check but was not among the best."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class _Decision:
         return {"cycle": self.run.number, "status": self.status, "queues": self.queues}
 
     def at(self, queue: str) -> Record:
-        """Return what was decided about a queue: its place among the best, or the reason that refused it."""
+        """Return the decision about a queue: its rank among the best, or the reason for its refusal."""
         weights = dict(self._kept.candidates)
         if queue in weights:
             place = self.queues.index(queue) + 1
@@ -75,9 +75,9 @@ class _Decision:
 
 
 def diff(path: Path, before: int, after: int) -> Difference:
-    """Return what changed for each task between the runs *before* and *after*.
+    """Return the changes for each task between the runs *before* and *after*.
 
-    A task that a run did not decide about stands as the last run up to then decided.
+    For a task that a run did not decide about, the last earlier decision counts.
 
     Raises NoSuchRunError.
     """
@@ -110,7 +110,7 @@ def _decided(state: State, number: int) -> dict[int, TaskVerdict]:
 
 
 def _change(task: int, old: _Decision | None, new: _Decision | None) -> Record | None:
-    """Return what changed for a task, None if neither its state nor its queues did."""
+    """Return the changes for a task, None if neither its state nor its queues changed."""
     were, are = (one.queues if one else [] for one in (old, new))
     if old and new and (old.status, were) == (new.status, are):
         return None
@@ -133,7 +133,7 @@ def _head(run: BrokerCycle) -> Record:
 
 
 def hint_of(runs: dict[int, BrokerCycle]) -> str:
-    """Return which runs are stored, as the cure of an error."""
+    """Return the stored runs, as a hint for an error message."""
     if not runs:
         return "start one with 'fairq broker run'"
     return f"give one of {', '.join(map(str, sorted(runs)[-10:]))}"

@@ -1,4 +1,4 @@
-"""The brokerage as one thing: the flows with all plugins, and the pool's queues."""
+"""The two brokerages as complete flows: all filters and weights with plugins, and the pool's queues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Brokerage(Protocol):
 
 
 class Flow(NamedTuple):
-    """One of the two brokerages: its filters, weights and reasons, and what goes through them."""
+    """One of the two brokerages: its filters, weights and reasons, and the queues that pass through them."""
 
     plan: Plan
     run: Brokerage

@@ -1,4 +1,4 @@
-"""Take records of the brokerage from one file: read, checked one by one, stored in one transaction."""
+"""Import brokerage records from one file: read, check each record, store in one transaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairq.steps.broker.special import read, relate
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: how many records came, how many were added or removed, and what was said of them."""
+    """The result of an import: the numbers of records read, added and removed, and the remarks on them."""
 
     number: int
     added: int
@@ -36,7 +36,7 @@ def import_records(
 ) -> Imported:
     """Store the records of a file over those with the same keys; with *replace*, all others are removed.
 
-    What cannot be used is refused, a record at a time. Columns that a record does not name keep their values.
+    Each unusable record is refused on its own. Columns that a record does not name keep their values.
 
     Raises RecordsRefusedError if no record can be used, and the dumps' errors.
     """
@@ -75,7 +75,7 @@ def keys_of(kind: Kind, found: Found) -> set[Row]:
 
 
 def complete(found: Found, kind: Kind, known: Collection[Row]) -> None:
-    """Leave out of *found* the records whose keys are not *known*: the file only adds columns to others."""
+    """Drop the records of *found* whose keys are not *known*: the file only adds columns to existing records."""
     places = [kind.positions[column.name] for column in kind.keys]
     for given, rows in found.rows.items():
         kept = [row for row in rows if tuple(row[place] for place in places) in known]
@@ -87,7 +87,7 @@ def complete(found: Found, kind: Kind, known: Collection[Row]) -> None:
 
 
 def store(state: State, kind: Kind, found: Found) -> None:
-    """Store what a file holds, with the relations of queues; a published form sets the columns of absent records."""
+    """Store a file's records and the relations of queues; a published form sets the columns of absent records."""
     if found.form is not None and found.form.absent:
         columns, values = list(found.form.absent), tuple(found.form.absent.values())
         broker_data.change(state, kind, columns, ((*values, *key) for key in broker_data.keys(state, kind)))
@@ -105,13 +105,13 @@ def refuse(kind: Kind, imported: Imported, name: str) -> None:
 
 
 def soften(softened: list[str], name: str, *, dry_run: bool = False) -> None:
-    """Raise RecordsSoftenedError if some values were read as something else, after the records were stored."""
+    """Raise RecordsSoftenedError if some values were reinterpreted, after the records were stored."""
     if softened:
         fate = f"all records {'would be' if dry_run else 'were'} taken"
         raise RecordsSoftenedError(source=name, problem=softened[0], others=more(softened), fate=fate)
 
 
 def more(told: Iterable[str]) -> str:
-    """Return how many more there are than the one that is told."""
+    """Return the number of records beyond the one shown."""
     number = len(list(told))
     return f" and {number - 1} more" if number > 1 else ""

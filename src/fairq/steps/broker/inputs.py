@@ -1,4 +1,4 @@
-"""Check input datasets and their files on the way in."""
+"""Check input datasets and their files on import."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILE_NAMES = frozenset(column.name.lower() for column in _FILE)
 
 
 def join_files(entries: Entries) -> Entries:
-    """Yield inputs with their files: rows of one file each, as a query gives them, are put together by dataset."""
+    """Yield inputs with their files: rows of one file each, as a query returns them, are joined by dataset."""
     datasets: dict[tuple[Any, Any], tuple[str, dict[str, Any]]] = {}
     others = []
     for where, entry in entries:
@@ -40,7 +40,7 @@ def join_files(entries: Entries) -> Entries:
 
 
 def check_input(kind: Kind, record: dict[str, Any]) -> Checked:
-    """Return an input as a row, its files with what they tell alone.
+    """Return an input as a row, with only the given values of its files.
 
     Raises UnfitError, naming the file.
     """

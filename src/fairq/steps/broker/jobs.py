@@ -1,4 +1,4 @@
-"""Load jobs and queues for timeouts."""
+"""Load jobs and queues for the check of timeouts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FIELDS = {
     "started": "startTime",
     "ended": "endTime",
 }
-"""The column of each field that is one."""
+"""The column of each field that is stored in one."""
 
 _JEDI = "jedi"
 
@@ -58,7 +58,7 @@ def load_jobs(state: State) -> list[PandaJob]:
 
 
 def load_job_queues(state: State, now: float) -> dict[str, JobQueue]:
-    """Return the queues at *now*; requests for slots that have expired do not count."""
+    """Return the queues at *now*; expired requests for slots do not count."""
     started: dict[str, float | None] = dict(broker_data.load(state, PILOTS, ["queue", "lastStart"]))
     slots = {
         queue

@@ -14,9 +14,9 @@ from fairq.state.connection import State, reading
 
 
 def look(path: Path, kind: Kind, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the records, or those whose first column is one of *keys*, in order.
+    """Return all records, or those whose first column is one of *keys*, in order.
 
-    Raises NoSuchRecordError for a key that no record has.
+    Raises NoSuchRecordError for a key without a record.
     """
     with reading(path) as state:
         found = _rows(state, kind, keys) if keys else broker_data.load(state, kind)

@@ -1,8 +1,8 @@
-"""Find the filters and weights: fairq's own and those that are installed, through the same entry points.
+"""Find the filters and weights, fairq's own and installed ones, through the same entry points.
 
-A distribution names an object of the shape of `Filter` or `Weight`, or a sequence of them, under
-``fairq.broker.filters`` or ``fairq.broker.weights``. What it does is watched: an error of its own, or an answer that is
-none, ends the run with its name.
+A distribution registers an object with the interface of `Filter` or `Weight`, or a sequence of them, under
+``fairq.broker.filters`` or ``fairq.broker.weights``. Plugins are checked: an exception or an invalid result ends the
+run with an error that names the plugin.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BUILT_IN = (
     EntryPoint("production", "fairq.engine.brokerage.production.flow:WEIGHTS", WEIGHTS),
     EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:WEIGHTS", WEIGHTS),
 )
-"""fairq's own: what its installation registers, and what stands for it where fairq runs without being installed."""
+"""fairq's own entry points, as its installation registers them; used directly where fairq is not installed."""
 
 
 class Plugins(NamedTuple):
@@ -49,7 +49,7 @@ class Plugins(NamedTuple):
 
 
 def load_plugins() -> Plugins:
-    """Return what is installed; raises BrokerPluginError for what cannot be used."""
+    """Return the installed filters and weights; raises BrokerPluginError for an unusable one."""
     filters: list[Filter] = []
     weights: list[Weight] = []
     foreign = []
@@ -68,7 +68,7 @@ def load_plugins() -> Plugins:
 
 
 def origin(one: Filter | Weight) -> str:
-    """Return the entry point that a filter or weight came from; ``fairq`` for its own."""
+    """Return the entry point that a filter or weight came from; ``fairq`` for fairq's own."""
     return one.point.name if isinstance(one, (_Watched, _WatchedWeight)) else "fairq"
 
 
@@ -83,7 +83,7 @@ def _points() -> list[EntryPoint]:
 def _objects(point: EntryPoint) -> Sequence[Any]:
     try:
         found = point.load()
-    except Exception as error:  # whatever another's module does when it is imported
+    except Exception as error:  # the import of a plugin may raise anything
         raise BrokerPluginError(name=point.name, value=point.value, reason=_words(error)) from error
     return list(found) if isinstance(found, (list, tuple)) else [found]
 
@@ -124,7 +124,7 @@ def _words(error: BaseException) -> str:
 
 
 class _Watched(PlainFilter):
-    """A filter of others."""
+    """A filter of a plugin."""
 
     def __init__(self, point: EntryPoint, one: Filter) -> None:
         self.point, self._one = point, one
@@ -159,7 +159,7 @@ class _Watched(PlainFilter):
 
 
 class _WatchedWeight(PlainWeight):
-    """A weight of others."""
+    """A weight of a plugin."""
 
     def __init__(self, point: EntryPoint, one: Weight) -> None:
         self.point, self._one = point, one

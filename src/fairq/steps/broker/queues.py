@@ -1,4 +1,4 @@
-"""Take queues as CRIC publishes them, whole, with the storage that they name."""
+"""Import complete queues as CRIC publishes them, with the storage that they name."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from fairq.steps.broker.reading import Checked, Found, Remark, check_record
 
 _CRIC = "cric"
 _NAMES = ("nickname", "panda_queue", "panda_resource", "name", NAME)
-"""Where the name of a queue may stand, the first that is there counts."""
+"""Fields that may contain the name of a queue; the first one present counts."""
 
 _OTHER_NAMES = frozenset({"transferring_limit"})
-"""Names of the page for fields of CRIC."""
+"""The documentation page's names for fields of CRIC."""
 
 _DATA = "data"
 """The column of PanDA's tables that has the object as JSON (SCHEDCONFIG_JSON, SW_TAGS)."""
 
 
 def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
-    """Return a queue as a row: CRIC's fields as `read_queue` understands them, and CRIC's object whole.
+    """Return a queue as a row: CRIC's fields as `read_queue` interprets them, and CRIC's complete object.
 
-    A record with a column *cric* is one that fairq listed itself, and is taken as it stands.
+    A record with a column *cric* was listed by fairq itself and is taken unchanged.
 
     Raises UnfitError for a queue without a name, or with a value that cannot be stored.
     """
@@ -63,9 +63,9 @@ def check_software(kind: Kind, record: dict[str, Any]) -> Checked:
 
 
 def whole(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the object that a row of PanDA's SCHEDCONFIG_JSON or SW_TAGS holds; any other record as it is.
+    """Return the object in a row of PanDA's SCHEDCONFIG_JSON or SW_TAGS; any other record unchanged.
 
-    Raises UnfitError for a row that holds no object.
+    Raises UnfitError for a row without an object.
     """
     lower = {name.lower(): value for name, value in record.items()}
     if "panda_queue" not in lower or lower.get(_DATA) is None:
@@ -78,7 +78,7 @@ def whole(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def store_relations(state: State, found: Found) -> None:
-    """Give every queue that names its storage these relations in the place of those it had."""
+    """Replace the relations of every queue that names its storage."""
     relations: dict[str, list[broker_data.Row]] = {}
     name_at, cric_at = QUEUES.positions["name"], QUEUES.positions[_CRIC]
     for rows in found.rows.values():
@@ -95,7 +95,7 @@ def store_relations(state: State, found: Found) -> None:
 
 
 def _of_texts(fields: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    """Read the cells of a CSV file as the values that CRIC's JSON has."""
+    """Convert the cells of a CSV file to the values of CRIC's JSON."""
     for name, value in fields.items():
         column = QUEUES.spellings.get(name)
         if column is None or value is None or column.type not in ("boolean", "list"):

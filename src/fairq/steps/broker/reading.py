@@ -18,20 +18,20 @@ from fairq.state.broker_data import Row
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is odd about a record that was taken; *softens*: a value was read as something else."""
+    """A remark on an accepted record; *softens*: a value was reinterpreted."""
 
     text: str
     softens: bool = False
 
 
 Checked = tuple[Row, frozenset[str], list[Remark]]
-"""A record as a row, the columns that it named, and what was odd about it but could be handled."""
+"""A record as a row, the columns that it named, and remarks on oddities that could be handled."""
 
 Check = Callable[[Kind, dict[str, Any]], Checked]
 """Checks one record; raises UnfitError."""
 
 Join = Callable[[Entries], Entries]
-"""Puts several entries of a file together to one record."""
+"""Joins several entries of a file to one record."""
 
 
 @dataclass
@@ -39,10 +39,10 @@ class Found:
     """What a file holds: rows by the columns that they name, remarks, and what was refused and why.
 
     Args:
-        source: the file.
-        form: its published form; None if it has columns as fairq lists them.
-        softened: the remarks on values that were read as something else; they are among *remarks* as well.
-        left_out: the number of entries that are no records.
+        source: the name of the file.
+        form: its published form; None if it has fairq's own columns.
+        softened: the remarks on reinterpreted values; they are also in *remarks*.
+        left_out: the number of entries that are not records.
     """
 
     source: str
@@ -55,18 +55,18 @@ class Found:
 
     @property
     def number(self) -> int:
-        """How many records can be used."""
+        """Number of usable records."""
         return sum(map(len, self.rows.values()))
 
     def all_rows(self) -> Iterator[Row]:
-        """Yield every row that can be used."""
+        """Yield every usable row."""
         return (row for rows in self.rows.values() for row in rows)
 
 
 def read_records(kind: Kind, table: Table, check: Check, join: Join | None = None, form: Form | None = None) -> Found:
     """Return the records of *kind* in *table*, in a published form or with the columns of the kind.
 
-    *join* puts entries together; *form* is the published form if it is known already. Raises InvalidDumpError.
+    *join* joins several entries to one record; *form* is the published form if already known. Raises InvalidDumpError.
     """
     form = form or (None if table.csv is not None else form_of(table.document, kind))
     found = Found(table.source, form)
@@ -103,7 +103,7 @@ def read_records(kind: Kind, table: Table, check: Check, join: Join | None = Non
 
 
 def check_record(kind: Kind, record: dict[str, Any]) -> Checked:
-    """Return *record* as a row; columns that are not known are remarked upon, with what may have been meant.
+    """Return *record* as a row; an unknown column gets a remark with the likely intended name.
 
     Raises UnfitError, naming the column.
     """
@@ -128,7 +128,7 @@ def check_record(kind: Kind, record: dict[str, Any]) -> Checked:
 
 
 def distinct(remarks: Iterable[str]) -> list[str]:
-    """Return remarks without where they stand, each once, with how often it was made."""
+    """Return each remark once, with the place of the first one and the number of others."""
     counted: dict[str, list[str]] = {}
     for remark in remarks:
         where, _, what = remark.partition(": ")
@@ -146,7 +146,7 @@ def _unknown(kind: Kind, spelled: str) -> str:
 
 
 def _of(kind: Kind, record: Any) -> str:
-    """Name a record by its first key, as far as it has one."""
+    """Return the name of a record from its first key, if it has one."""
     if not isinstance(record, dict):
         return ""
     for spelled, value in record.items():

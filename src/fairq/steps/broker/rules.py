@@ -20,7 +20,7 @@ def preset(name: Any, **points: Any) -> Rules:
 def rules_in_force(settings: Settings, chosen: str | None = None) -> Rules:
     """Return the rules called *chosen*, else those of ``broker.rules``.
 
-    A single point that the settings name themselves wins.
+    A rule point that is set explicitly in the settings takes precedence.
     """
     if chosen is not None:
         settings = settings.under(chosen, scheme=PANDA)

@@ -1,4 +1,4 @@
-"""One brokerage run on the state: decide about the tasks that wait, and store what was decided."""
+"""One brokerage run on the state: decide about the waiting tasks and store the decisions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FAILED, EXHAUSTED = "failed", "exhausted"
 
 
 Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
-"""Begins to show the progress of so many tasks, and is told how many more are done."""
+"""Starts a progress display for a total number of tasks; yields a function called with the number newly done."""
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def _unwatched(total: int) -> Iterator[Callable[[int], None]]:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What became of one task: *document* for people and programs, *data* for the state."""
+    """The decision about one task: *document* for output, *data* for the state."""
 
     task: int
     status: str
@@ -63,12 +63,12 @@ class Run:
     """A brokerage run.
 
     Args:
-        number: of the run.
-        time: when, in seconds since 1970.
-        rules: the rules that held.
+        number: the number of the run.
+        time: in seconds since 1970.
+        rules: the rules in use.
         decided: the tasks in order of number.
         stages: the stage table of all tasks together, by activity; *orders* the stages in order.
-        plugins: entry points of filters and weights that are not fairq's own.
+        plugins: entry points of filters and weights of plugins.
     """
 
     number: int
@@ -81,7 +81,7 @@ class Run:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many tasks are now in which state."""
+        """Number of tasks by new state."""
         return dict(sorted(Counter(one.status for one in self.decided).items()))
 
     def stage_tables(self) -> dict[str, list[dict[str, Any]]]:
@@ -90,7 +90,7 @@ class Run:
 
 
 class StageTable:
-    """How many queues there were before and after each stage, over all tasks; each pass of analysis for itself."""
+    """Numbers of queues before and after each stage, summed over all tasks; each analysis pass counts separately."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, str], list[int]] = {}
@@ -117,7 +117,7 @@ class StageTable:
 
 def stage_record(count: StageCount) -> dict[str, Any]:
     """Return a line of a stage table."""
-    # Pseudo queues tell of a cut that takes no unified queue as a whole.
+    # Pseudo queues show a cut that removes no complete unified queue.
     cut = 100 * (1 - count.rows_after / count.rows_before) if count.rows_before else 0.0
     return {
         "stage": count.stage,
@@ -142,16 +142,16 @@ def run(
     watch: Watch = _unwatched,
     out: Callable[[dict[str, Any]], None] | None = None,
 ) -> Run:
-    """Broker tasks at the actor's time: those with these *numbers*, or *every* one, or those whose turn it is.
+    """Broker tasks at the actor's time: those with these *numbers*, *every* task, or only those that are due.
 
-    It is the turn of tasks that are ready or waiting, and of pending ones whose time to be tried again has come.
-    Everything is stored in one transaction, or nothing with *dry_run*. The verdicts of the last *kept* runs are kept,
-    and of older ones the last on each task. *watch* shows the progress. *out* gets what has to be done in PanDA (see
-    `fairq.steps.broker.actions`) before anything is stored: what it was not given is not stored either.
+    Ready and waiting tasks are due, and pending tasks whose retry time has come. Everything is stored in one
+    transaction, or nothing with *dry_run*. The verdicts of the last *kept* runs are kept; of older runs, only the last
+    verdict on each task. *watch* shows the progress. *out* receives the actions for PanDA (see
+    `fairq.steps.broker.actions`) before anything is stored. If *out* fails, nothing is stored.
 
     Raises:
         CycleUnderWayError: another run works on this state.
-        UnknownTaskError: there is no task of a number.
+        UnknownTaskError: a task number does not exist.
         BrokerPluginError: a plugin cannot be used.
     """
     plugins, chosen = load_plugins(), (actor.time, numbers, every)
@@ -197,7 +197,7 @@ def due(state: State, now: float, numbers: Sequence[int], every: bool) -> list[i
 
 
 def is_due(status: str, retry: float | None, now: float) -> bool:
-    """Return whether it is the turn of a task."""
+    """Return whether a task is due."""
     return status in (READY, WAITING) or (status == PENDING and (retry is None or retry <= now))
 
 
@@ -246,11 +246,11 @@ def _decided(one: Brokered, outcome: Outcome, columns: Columns) -> Decided:
 
 
 def _status(one: Brokered, outcome: Outcome, columns: Columns) -> tuple[str, float | None]:
-    """Return the new state of a task, and since when its cycles have been failing."""
+    """Return the new state of a task, and the time since which its cycles have failed."""
     if outcome.status == "assigned":
         return ASSIGNED, None
     if outcome.status == "waiting":
-        return WAITING, None  # throttled: that does not age the task
+        return WAITING, None  # throttled: does not count as a failing cycle
     now = columns.world.now
     frozen = now if one.task.frozen_time is None else one.task.frozen_time
     if outcome.status == "fatal":
@@ -259,7 +259,7 @@ def _status(one: Brokered, outcome: Outcome, columns: Columns) -> tuple[str, flo
 
 
 def reason_of(outcome: Outcome) -> str:
-    """Return why a task has no queue: the stage that took the last one, and the most frequent reasons."""
+    """Return why a task has no queue: the stage that removed the last queue, and the most frequent reasons."""
     if outcome.stopped_by:
         return outcome.stopped_by
     counts: Counter[str] = Counter()
@@ -270,7 +270,7 @@ def reason_of(outcome: Outcome) -> str:
 
 
 def nothing_left(counts: Mapping[str, int], stages: Sequence[StageCount]) -> str:
-    """Return why there is no queue, from how many queues each reason refused and the stage table."""
+    """Return why no queue is left, from the number of refusals by reason and the stage table."""
     if not counts:
         return "there are no queues"
     found = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
@@ -279,7 +279,7 @@ def nothing_left(counts: Mapping[str, int], stages: Sequence[StageCount]) -> str
 
 
 def reasons_of(plan: Plan) -> list[list[Any]]:
-    """Return the numbered reasons of a flow as a run's document has them."""
+    """Return the numbered reasons of a flow in the form of a run's document."""
     reasons = [(entry.stage, entry.reason) for entry in plan.reasons]
     return [[stage, reason.tag, reason.meaning, not reason.is_temporary] for stage, reason in reasons]
 
@@ -291,7 +291,7 @@ def stage_order(plan: Plan) -> list[str]:
 
 
 def _by_state(former: Former) -> dict[str, list[list[int]]]:
-    """Return the former states as a run's document has them: the tasks without queues and those with some, by state."""
+    """Return the former states for a run's document: by state, the tasks without queues and those with queues."""
     found: dict[str, list[list[int]]] = {}
     for task, (status, had_queues) in former.items():
         found.setdefault(status, [[], []])[had_queues].append(task)

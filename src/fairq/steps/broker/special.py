@@ -1,4 +1,4 @@
-"""What the import of some kinds does beyond that of every kind."""
+"""Import steps that only some kinds of records need."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def read(kind: Kind, table: Table, form: Form | None = None) -> Found:
 
 
 def relate(state: State, kind: Kind, found: Found) -> None:
-    """Store what follows from the records: the storage that queues name."""
+    """Store data derived from the records: the storage that queues name."""
     if kind is QUEUES:
         store_relations(state, found)

@@ -1,4 +1,4 @@
-"""Check tasks on the way in; what the page calls by a name of its own is kept where PanDA keeps it."""
+"""Check tasks on import; attributes with the documentation's own names are stored where PanDA keeps them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _PARAMETERS = ("includedSite", "excludedSite")
 """Attributes of a task that PanDA keeps among its parameters."""
 
 _SOFTWARE = ("sw_platform", "sw_project", "sw_version")
-"""What the page calls the parts of ``architecture`` and ``transHome``."""
+"""The documentation page's names for the parts of ``architecture`` and ``transHome``."""
 
 OWN_NAMES = (_CONNECTIVITY, *_RULES, *_PARAMETERS, *_SOFTWARE)
-"""Names that a task may use beside its columns."""
+"""Names that a task may use in addition to its columns."""
 
 _SPELLINGS = {name.lower(): name for name in OWN_NAMES}
 
@@ -38,16 +38,16 @@ _UNITS = {
     "outDiskUnit": (_SIZE, "kB, MB or GB, with or without PerEvent and Fixed"),
     "workDiskUnit": (_SIZE, "kB, MB or GB"),
 }
-"""Of each column with a unit the pattern of those that PanDA knows, and what they are called."""
+"""For each column with a unit: the pattern of the units that PanDA knows, and their names for messages."""
 
 _RULE = re.compile(r"\s*[A-Z]{2}\s*=.*")
 
 
 def check_task(kind: Kind, record: dict[str, Any]) -> Checked:
-    """Return a task as a row, as `check_record` does; attributes with a name of their own go where PanDA has them.
+    """Return a task as a row, as `check_record` does; attributes with special names are stored where PanDA keeps them.
 
-    ipConnectivity, t1Weight, onlyTagsForFC and avoidVP become rules of ``splitRule``, whether they are fields of their
-    own or among the task's parameters; includedSite and excludedSite become parameters. Raises UnfitError.
+    ipConnectivity, t1Weight, onlyTagsForFC and avoidVP become rules of ``splitRule``, both from fields of the record
+    and from the task's parameters. includedSite and excludedSite become parameters. Raises UnfitError.
     """
     own = {_SPELLINGS[name.lower()]: value for name, value in record.items() if name.lower() in _SPELLINGS}
     rest = {name: value for name, value in record.items() if name.lower() not in _SPELLINGS}

@@ -1,4 +1,4 @@
-"""Load tasks with the chunk of input to be brokered, for the engine."""
+"""Load tasks with the chunk of input to be brokered, as the engine needs them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairq.state import broker_data
 from fairq.state.connection import State
 
 _FEW = 500
-"""Number of tasks up to which inputs are looked up one by one."""
+"""Maximum number of tasks for which inputs are looked up one by one."""
 
 _FIELDS = {
     "task_id": "jediTaskID",

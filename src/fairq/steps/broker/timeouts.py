@@ -1,4 +1,4 @@
-"""Find the jobs whose time is over; close them, fail them or send them back to brokerage."""
+"""Find the jobs past their time limit; close them, fail them or send them back to brokerage."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _SUB_STATUS = {"kill": "timeout", "fail": "timeout", "rebroker": "toreassign"}
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What was found, and done about it.
+    """The jobs found, and the actions on them.
 
     Args:
-        time, rules: when, and by which rules.
-        applied: whether it was done.
-        found: a record per job whose time is over, in order of the table and then of the jobs.
-        exempt: the same of jobs that are left alone because of their queue.
+        time, rules: the time and the rules of the check.
+        applied: whether the actions were carried out.
+        found: a record per job past its limit, in order of the table and then of the jobs.
+        exempt: the same for jobs that are left alone because of their queue.
         tasks: the tasks that go back to brokerage.
     """
 
@@ -56,7 +56,7 @@ class Cleaned:
 
     @property
     def rows(self) -> list[Record]:
-        """How many jobs each row of the table is about."""
+        """Number of jobs by row of the table."""
         counted = Counter(record["row"] for record in self.found)
         return [{"row": row, "jobs": counted[row], "action": self._action(row)} for row in ORDER if row in counted]
 
@@ -74,11 +74,11 @@ def clean(
     apply: bool = False,
     out: Callable[[Record], None] | None = None,
 ) -> Cleaned:
-    """Find the jobs whose time is over at the actor's time; with *apply*, do what the table says.
+    """Find the jobs past their time limit at the actor's time; with *apply*, carry out the table's actions.
 
-    All of it is one transaction, with an entry in the history for each job. *constraint*: only the jobs whose record
-    satisfies it. A task whose jobs are closed becomes ready to be brokered again, and the jobs count as closed there.
-    *out* gets what has to be done in PanDA (see `fairq.steps.broker.actions`) before anything is stored.
+    Everything is stored in one transaction, with an entry in the history for each job. *constraint* selects the jobs
+    whose record satisfies it. A task whose jobs are closed becomes ready for brokerage again, and the jobs count as
+    closed there. *out* receives the actions for PanDA (see `fairq.steps.broker.actions`) before anything is stored.
 
     Raises ExpressionError.
     """
@@ -138,7 +138,7 @@ def _matching(records: list[tuple[Timeout, Record]], constraint: str) -> list[tu
 
 
 def _tasks_to_broker(state: State, found: list[Timeout]) -> list[int]:
-    """Return the assigned tasks that must make jobs anew."""
+    """Return the assigned tasks that must generate jobs again."""
     wanted = {one.job.task for one in found if one.action == "rebroker" and one.job.task is not None}
     if not wanted:
         return []
@@ -172,7 +172,7 @@ def _change(one: Timeout) -> Record:
 
 
 def _count_closed(state: State, found: list[Timeout]) -> None:
-    """Count the jobs that were closed among the outcomes of their tasks: brokerage looks elsewhere then."""
+    """Count the closed jobs among the outcomes of their tasks, which makes brokerage prefer other queues."""
     closed = Counter(
         (one.job.task, one.job.queue)
         for one in found

@@ -1,8 +1,8 @@
-"""What is kept of a task's outcome: the deciding reason of every queue, the weights and the stage table, packed.
+"""The stored form of a task's outcome: the deciding reason of every queue, the weights and the stage table, packed.
 
-Packed are, behind a line of JSON, the numbers of the reasons, a byte for each queue of the run (two where a flow has
-more than 255 reasons), and the weights of the queues that were weighed as 32-bit reals; all compressed. The weights of
-the candidates stand in the JSON, exact.
+The packed form is compressed: a line of JSON, then the numbers of the reasons and the weights. A reason takes a byte
+for each queue of the run (two if a flow has more than 255 reasons). Weights of weighed queues are 32-bit reals. The
+exact weights of the candidates are in the JSON.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Kept:
     """One task's outcome.
 
     Args:
-        activity: production or analysis: to whose list of reasons the numbers belong.
+        activity: production or analysis; selects the list of reasons that the numbers refer to.
         decided: for every queue of the cycle the number of its reason, or `UNDECIDED` for a candidate.
         weights: the weight of each queue that was weighed (to seven digits), not-a-number for the others.
         stages: the stage table.
-        candidates: the queues in the order in which they are taken, and their weights.
+        candidates: the chosen queues in order, and their weights.
         stopped_by: the reason that stopped the task before any queue.
     """
 
@@ -48,7 +48,7 @@ class Kept:
 
 
 def keep(outcome: Outcome) -> Kept:
-    """Return what is kept of *outcome*."""
+    """Return the stored form of *outcome*."""
     size = len(outcome.decided)
     weights = np.full(size, np.nan)
     weighing = outcome.request.weighing
@@ -79,7 +79,7 @@ def pack(kept: Kept) -> bytes:
 
 
 def unpack(data: bytes) -> Kept:
-    """Return what `pack` was given."""
+    """Return the argument of `pack`."""
     text, _, rest = zlib.decompress(data).partition(b"\n")
     activity, size, length, stages, candidates, stopped_by = json.loads(text)
     decided = np.frombuffer(rest, _REASONS[size], length).astype(np.int16) + np.int16(UNDECIDED)
@@ -104,13 +104,13 @@ def pack_names(names: Sequence[str]) -> str:
 
 
 def unpack_names(text: str) -> list[str]:
-    """Return what `pack_names` was given."""
+    """Return the argument of `pack_names`."""
     joined = zlib.decompress(base64.b64decode(text)).decode()
     return joined.split("\n") if joined else []
 
 
 def described(candidate: Candidate) -> dict[str, Any]:
-    """Return a candidate as the JSON of results has it."""
+    """Return a candidate in the form of the JSON results."""
     return {
         "queue": candidate.queue,
         "weight": candidate.weight,

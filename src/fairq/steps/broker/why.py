@@ -194,12 +194,12 @@ def _stored(state: State, task: int) -> Record:
 
 
 def rows_of(columns: Columns, queue: str | None) -> list[int]:
-    """Return the rows of a queue, all its pseudo queues if it is a unified one; all rows if *queue* is None."""
+    """Return the rows of a queue; for a unified queue, of all its pseudo queues; all rows if *queue* is None."""
     return list(range(len(columns))) if queue is None else _named(columns.names, queue)
 
 
 def _named(names: Iterable[str], queue: str) -> list[int]:
-    """Return the places of a queue, all its pseudo queues if it is a unified one."""
+    """Return the positions of a queue; for a unified queue, those of all its pseudo queues."""
     names = list(names)
     found = [row for row, name in enumerate(names) if queue in (name, name.partition("/")[0])]
     if not found:
@@ -244,7 +244,7 @@ def _reasons(queues: list[Record]) -> list[Record]:
 
 
 def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome) -> Iterable[Record]:
-    """Broker the task without each check that refused a queue, and yield the checks that block it on their own."""
+    """Broker the task without each check that refused a queue, and yield the checks that alone block it."""
     numbers = np.unique(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()
     for number in numbers:
@@ -271,7 +271,7 @@ def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome:
 
 
 def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
-    """Apply every filter before the weight to all queues, and yield those that refuse this one."""
+    """Apply every filter before the weight to all queues, and yield the filters that refuse this queue."""
     request = outcome.request
     every = np.arange(len(request.columns), dtype=np.intp)
     for one in outcome.plan.before:

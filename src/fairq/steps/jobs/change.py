@@ -39,9 +39,9 @@ _LARGEST_PRIORITY = 2**31 - 1
 
 @dataclass(slots=True)
 class Changed:
-    """What a command did: for every target how many jobs, and the jobs as they were before.
+    """The result of a command: the number of jobs for every target, and the jobs as they were before.
 
-    Of so many of them processes are still *ending*: until none is left they keep their slots and their status.
+    *ending* counts the jobs with running processes; these jobs keep their slots and status until all processes end.
     """
 
     targets: list[tuple[Target, int]] = field(default_factory=list)
@@ -53,10 +53,10 @@ class Changed:
 
 
 class JobEditor:
-    """The queue of one state, open for one change by *actor* at his time; *dry_run* stores nothing."""
+    """The queue of one state, for one change by *actor* at the actor's time; *dry_run* stores nothing."""
 
     def __init__(self, path: Path, settings: Settings, actor: Actor, *, dry_run: bool = False) -> None:
-        """Remember where and by whom; the state is opened by the change itself."""
+        """Store the arguments; the state is opened by the change itself."""
         self._path = path
         self._settings = settings
         self._actor = actor
@@ -64,9 +64,9 @@ class JobEditor:
         self._ordered: set[str] = set()
 
     def remove(self, selection: Selection, reason: str | None = None) -> Changed:
-        """Take jobs out of the queue; running ones end, and their slots become free.
+        """Remove jobs from the queue; running ones end, and their slots become free.
 
-        The processes of those that a launcher started are ended first: such a job leaves the queue when none is left.
+        Processes started by a launcher are ended first: the job leaves the queue when no process is left.
         """
         said = reason or f"removed by {self._actor.user}"
 
@@ -147,7 +147,7 @@ class JobEditor:
         return changed
 
     def _order(self, state: State, found: Sequence[JobRange], order: dict[str, Any]) -> Sequence[JobRange]:
-        """Order the end of those jobs that a launcher runs; return the others."""
+        """Order the end of the jobs that a launcher runs; return the other jobs."""
         ordered, rest = order_ends(state, found, order)
         self._ordered |= ordered
         return rest
@@ -157,19 +157,19 @@ class JobEditor:
         events.record(state, found, number, body, self._actor.time, always=always)
 
     def _settle(self) -> int:
-        """Wait a moment for the runs that were ordered to end; return how many are left."""
+        """Wait briefly for the runs ordered to end; return how many are left."""
         left: set[str] = set()
         if self._ordered:
             from fairq.steps.launch.settle import settle
 
             left = settle(self._path, self._settings, self._actor, self._ordered)
         if self._actor.request is None:
-            # The logs are their owners' files, which the account of a host's pool must not write.
+            # The logs belong to the jobs' owners; the account of a host's pool must not write them.
             events.flush(self._path)
         return len(left)
 
     def _open(self) -> AbstractContextManager[State]:
-        # Without a file there is no job: the search says so, and no file is made for it.
+        # Without a state file there are no jobs: the search reports this, and no file is created.
         return reading(self._path) if self._dry_run or not exists(self._path) else writing(self._path)
 
     def _end(self, state: State, found: Sequence[JobRange], how: str) -> None:
@@ -182,7 +182,7 @@ def choose(
 ) -> Changed:
     """Return the jobs of *selection* that are in one of *statuses* (None: in any).
 
-    If none is named, they are all jobs, or all that *actor* may change.
+    Without targets, these are all jobs, or all jobs that *actor* may change.
 
     Raises:
         UnknownJobError, NoMatchingJobError: a target has no job, or none in those statuses.
@@ -211,7 +211,7 @@ def choose(
 
 
 def _with_schedds(target: Target, found: Sequence[JobRange]) -> Target:
-    """Return *target* so that it names all jobs *found*, where several schedds have one of its number."""
+    """Return *target* with the names of all jobs *found*, if several schedds have a job with its number."""
     schedds = sorted({job.schedd for job in found})
     if not target.is_one_job or target.schedd is not None or len(schedds) < 2:
         return target
@@ -219,7 +219,7 @@ def _with_schedds(target: Target, found: Sequence[JobRange]) -> Target:
 
 
 def procs(job: JobRange) -> Procs:
-    """Return the procs of *job*, as the state's functions take them."""
+    """Return the procs of *job* in the form that the state's functions take."""
     return Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
 
 
@@ -229,7 +229,7 @@ def job_name(cluster: int, first_proc: int, last_proc: int) -> str:
 
 
 def _changes(found: Sequence[JobRange], after: Callable[[JobRange], dict[str, Any]]) -> Iterator[Change]:
-    """Yield a change for every stretch of neighbouring jobs to which the same happens."""
+    """Yield one change for each run of consecutive jobs that change in the same way."""
 
     def before(job: JobRange) -> dict[str, Any]:
         known = {"JobStatus": job.status, "JobPrio": job.priority, "HoldReason": job.reason}

@@ -1,7 +1,7 @@
-"""The end of runs: slots become free, their use is charged, and what ran is recorded.
+"""The end of runs: slots become free, usage is charged, and the runs are recorded.
 
-A run is charged for exactly the time to its end; by today's negotiator's rules (``RemoveMatch``) to the last update
-if that is later.
+A run is charged up to its end; under the current negotiator's rules (``RemoveMatch``), up to the last update if that is
+later.
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ def end_runs(
     moved: Mapping[int, int] = MappingProxyType({}),
     ends: Mapping[int, tuple[int, str]] = MappingProxyType({}),
 ) -> list[Run]:
-    """End the runs that the claims *ended* stand for at *end* (seconds since 1970); return the runs.
+    """End the runs of the claims *ended* at *end* (seconds since 1970); return the runs.
 
-    *exit_codes* are by cluster and proc. *moved* says since when some of the jobs run on another slot, by the
-    number of the slot that they have left: there their use ends, and a stay that ends as it begins is no run.
-    *ends* says, by the number of the slot, when some ended instead, and how.
-    What dynamic slots have goes back to their parents, and slots that pilots brought along leave with them.
-    The jobs themselves stay as they are in the queue. A claim of a job that is not in fairq's queue is charged
-    too, but is no run.
+    *exit_codes* are keyed by cluster and proc. *moved* is keyed by the number of a slot that a job has left for another
+    one. Its value is the time of the move: usage of the old slot ends then. A stay of zero length is not recorded as a
+    run. *ends* is keyed by slot number and overrides when and how a run ended. The resources of dynamic slots return to
+    their parents, and slots of pilots are removed. The jobs stay unchanged in the queue. A claim of a job that is not
+    in fairq's queue is charged, but is not recorded as a run.
     """
     if not ended:
         return []

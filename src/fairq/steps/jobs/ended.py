@@ -1,4 +1,4 @@
-"""Keep what can be told of jobs that leave the queue: how they ran, and why they left."""
+"""Keep the records of jobs that leave the queue: how they ran, and why they left."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _AT_ONCE = 10_000
-"""Ended jobs that one cycle forgets: many, and yet no cycle takes long."""
+"""Maximum number of ended jobs that one cycle deletes, to limit its duration."""
 
 
 def record_ended(
     state: State, leaving: Iterable[JobRange], status: JobStatus, end: int, reason: str | None = None
 ) -> None:
-    """Record that these jobs leave the queue at *end* (seconds since 1970), before they do.
+    """Record that these jobs leave the queue at *end* (seconds since 1970); call it before they leave.
 
-    Their runs have ended already. Completed jobs ended when their last run did. *reason* is that of a removal.
+    Their runs have ended already. A completed job ended when its last run ended. *reason* is the reason of a removal.
     """
     leaving = list(leaving)
     shared = jobs.ads(state, {job.ad_id for job in leaving})
@@ -36,12 +36,12 @@ def record_ended(
 
 
 def forget_old(state: State, settings: Settings, now: int) -> None:
-    """Forget jobs that ended longer ago than history.keep_jobs."""
+    """Delete records of jobs that ended longer ago than history.keep_jobs."""
     ended_jobs.forget(state, int(now - settings["history.keep_jobs"]), _AT_ONCE)
 
 
 def _base(job: JobRange, shared: Ad, status: JobStatus, end: int, reason: str | None) -> EndedJob:
-    """Return what is told of all procs of a range."""
+    """Return the data that all procs of a range share."""
     ad = job.ad_of(shared, job.first_proc)
     return EndedJob(
         job.cluster,

@@ -1,4 +1,4 @@
-"""Record that running jobs have ended: their slots are free, their use is charged, they leave the queue."""
+"""Record that running jobs have ended: slots become free, usage is charged, the jobs leave the queue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Finished:
-    """What ended: for every target how many jobs, and the runs."""
+    """The ended jobs: the number for every target, and the runs."""
 
     targets: list[tuple[Target, int]]
     runs: list[Run]
@@ -40,9 +40,9 @@ def finish(
     exit_code: int | None = None,
     dry_run: bool = False,
 ) -> Finished:
-    """End the running jobs of *selection* at *end* (seconds since 1970; else the actor's time).
+    """End the running jobs of *selection* at *end* (seconds since 1970; default: the actor's time).
 
-    With *dry_run* everything is decided and checked, and nothing is stored; no run has ended.
+    With *dry_run*, everything is decided and checked, but nothing is stored, and no run ends.
 
     Raises:
         UnknownJobError, NoMatchingJobError, JobStateError: see `fairq.steps.jobs.change.choose`.

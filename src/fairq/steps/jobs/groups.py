@@ -1,4 +1,4 @@
-"""The accounting group that a job asks for."""
+"""The accounting group that a job requests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def unknown_group(name: str, settings: Settings) -> str | None:
-    """Return what comes of asking for group *name*, as a sentence without full stop, if it is not configured.
+    """Return the effect of requesting group *name* if it is not configured, as a sentence without full stop.
 
-    In a pool without accounting groups nothing is wrong with any name: DIRAC's scheme takes it for its own group.
+    In a pool without accounting groups, every name is valid: DIRAC's scheme uses it as its own group.
     """
     known = {group.lower(): group for group in settings.groups}
     if not known or name.lower() in known or name.lower() in map(str.lower, settings.share_groups):

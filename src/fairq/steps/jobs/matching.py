@@ -64,7 +64,7 @@ class Matcher:
         return result
 
     def _show(self, job: JobRange, overrides: Ad, *, again: bool = False) -> None:
-        """Update the library's ad to one proc of *job*; most of it is already that of the last proc."""
+        """Update the library's ad to one proc of *job*; most attributes are unchanged from the last proc."""
         overrides |= self._overlay.of(job, overrides["ProcId"])
         self._shown = job.ad_id, overrides
         shape = (job.ad_id, *overrides)
@@ -109,14 +109,14 @@ class _Bounded:
     def value(self, shared: Ad, overrides: Ad, key: int, evaluate: Callable[[], Any]) -> Any:
         """Return the value for the ad *shared*, known by *key*, with *overrides*.
 
-        If that evaluation has no bound, another way is used.
+        An expensive evaluation runs with a budget in place of *evaluate*, which has none.
         """
         from fairq.engine.classad import evaluate_scalar
         from fairq.engine.classad.costs import BATCH, UNGUARDED
         from fairq.engine.classad.scalar import FREE_PER_AD, nodes_of
         from fairq.steps.evaluation.budget import check, overrun
 
-        # What else differs between jobs that share an ad, numbers and short strings, does not count.
+        # Other differences between jobs that share an ad (numbers and short strings) do not matter for the cost.
         long = (value for value in overrides.values() if isinstance(value, str) and len(value) > _SHORT)
         shape = (key, *overrides, *long)
         nodes = self._nodes.get(shape)

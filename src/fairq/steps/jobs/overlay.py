@@ -1,4 +1,4 @@
-"""What a job's ad says beyond what was submitted: where it runs, why it is held, how it ended."""
+"""Attributes that a job's ad gains after submission: where it runs, why it is held, how it ended."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fairq.state.connection import State
 from fairq.steps.launch.outcome import at_exit
 
 RUNNING_ATTRIBUTES = ("RemoteHost", "JobStartDate", "JobCurrentStartDate")
-"""What differs between running jobs that are alike otherwise."""
+"""Attributes that differ between running jobs that are otherwise identical."""
 
 
 class Overlay:
-    """The claims of one state, read when first needed; usable as long as the state is open."""
+    """The claims of one state, read when first needed; valid while the state is open."""
 
     def __init__(self, state: State) -> None:
         """Read from *state*."""
@@ -36,12 +36,12 @@ class Overlay:
         return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True))
 
     def is_matched_only(self, job: JobRange, proc: int) -> bool:
-        """Tell whether fairq has matched one proc with a slot, and nothing that fairq knows of has started it."""
+        """Return whether one proc is only matched with a slot by fairq: nothing known to fairq has started it."""
         claim = self._claims.get((job.schedd, job.cluster, proc))
         return claim is not None and claim.matched and (job.schedd, job.cluster, proc) not in self._started
 
     def load(self) -> None:
-        """Read what `of` needs now, so that the state can be closed."""
+        """Read the data that `of` needs now, so that the state can be closed."""
         _ = self._claims, self._slot_names, self._started, self._exits
 
     @cached_property
@@ -55,7 +55,7 @@ class Overlay:
 
     @cached_property
     def _exits(self) -> dict[tuple[str, int, int], Ad]:
-        """How the completed jobs ended that stay in the queue."""
+        """Return how the completed jobs ended that stay in the queue."""
         clusters = {job.cluster for job in jobs.select(self._state, statuses=[JobStatus.COMPLETED])}
         last = (launch for cluster in clusters for launch in launches.last_of_cluster(self._state, cluster).values())
         return {launch.key: at_exit(launch.ended) for launch in last if launch.ended}

@@ -1,4 +1,4 @@
-"""Jobs that have left the queue, as people and programs look at them: newest end first."""
+"""Jobs that have left the queue, for output: newest end first."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fairq.steps.jobs.selection import Target
 from fairq.steps.jobs.view import command_of
 
 _PAGE = 5000
-"""Jobs that are read at once: a writer waits for readers, so none reads for long."""
+"""Number of jobs read at once: a writer waits for readers, so each reading is short."""
 
 __all__ = ["Past", "Wanted", "wanted_jobs"]
 
 
 def wanted_jobs(wanted: Wanted, targets: Sequence[Target]) -> Wanted:
-    """Return *wanted*, limited to the jobs that *targets* name: job, jobs, cluster, owner or submitter."""
+    """Return *wanted*, limited to the jobs that *targets* name: job, range of jobs, cluster, owner or submitter."""
     named = tuple(
         (target.cluster, target.first_proc, target.last_proc, target.schedd)
         for target in targets
@@ -36,7 +36,7 @@ class Past:
     """The ended jobs of one state that are *wanted*."""
 
     def __init__(self, path: Path, wanted: Wanted) -> None:
-        """Remember what is wanted; each page is a reading of its own."""
+        """Store the arguments; each page is read separately."""
         self._path = path
         self._wanted = wanted
 
@@ -45,7 +45,7 @@ class Past:
             return ended_jobs.count(state, self._wanted)
 
     def rows(self) -> Iterator[Ad]:
-        """Yield one ad per record, with ``Jobs`` naming the procs that it stands for."""
+        """Yield one ad per record, with ``Jobs`` naming its procs."""
         for ended, shared in self._records():
             name = job_name(ended.cluster, ended.first_proc, ended.last_proc)
             ad = ended.ad_of(shared, ended.first_proc)
@@ -81,7 +81,7 @@ class Past:
 
 
 def _shown(ended: EndedJob, ad: Ad) -> Ad:
-    """Return what is computed for people: seconds of waiting, efficiency from 0 to 1, reasons and the command."""
+    """Return the values computed for display: seconds of waiting, efficiency from 0 to 1, reasons and the command."""
     started = ended.end_time if ended.first_start is None else ended.first_start
     return {
         "WaitTime": max(0, started - ended.queue_date),

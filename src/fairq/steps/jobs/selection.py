@@ -1,4 +1,4 @@
-"""Which jobs a command is about: by job, cluster, range, owner or submitter, or by a constraint."""
+"""The jobs that a command applies to: by job, cluster, range, owner or submitter, or by a constraint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ID = re.compile(r"(\d{1,10})(?:\.(\d{1,10})(?:-(?:(\d{1,10})\.)?(\d{1,10}))?|\.
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What one word of the command line names: procs of a cluster, perhaps of one *schedd*, or all of *owner*."""
+    """The jobs named by one word of the command line: procs of a cluster (of one *schedd* or all), or an *owner*'s."""
 
     text: str
     cluster: int | None = None
@@ -36,7 +36,7 @@ class Target:
         return self.first_proc is not None and self.first_proc == self.last_proc
 
     def described(self) -> str:
-        """Return how HTCondor's tools speak of it."""
+        """Return the description that HTCondor's tools use."""
         if self.owner is not None:
             return f"All jobs of {self.owner}"
         if self.first_proc is None:
@@ -53,9 +53,9 @@ class Selection:
 
 
 def parse_targets(words: Iterable[str]) -> list[Target]:
-    """Return what *words* name: ``7``, ``7.0``, ``7.0-99``, each perhaps with ``@schedd``, an owner or a submitter.
+    """Return the targets of *words*: jobs, clusters or ranges (``7.0``, ``7``, ``7.0-99``), owners or submitters.
 
-    Raises InvalidJobIdError for a word that is none of them.
+    A job, cluster or range may end in ``@schedd``. Raises InvalidJobIdError for any other word.
     """
     return [_target(word) for word in words]
 
@@ -79,14 +79,14 @@ def _target(word: str) -> Target:
 
 
 def matcher(state: State, selection: Selection) -> Matcher | None:
-    """Return what tests the constraint of *selection*, None without one; raises ExpressionError."""
+    """Return the test for the constraint of *selection*, None without one; raises ExpressionError."""
     return None if selection.constraint is None else Matcher(state, selection.constraint)
 
 
 def find(
     state: State, selection: Selection, test: Matcher | None, *, missing_is_error: bool = True
 ) -> Iterator[tuple[Target, list[JobRange]]]:
-    """Yield each target with its jobs, as ranges cut to what was named; a range is found only once.
+    """Yield each target with its jobs, as ranges cut to the target; each range is yielded only once.
 
     *test* is the selection's constraint, see `matcher`.
 
@@ -107,7 +107,7 @@ def find(
 
 
 def _check_one_person(target: Target, found: Iterable[JobRange]) -> None:
-    """Raise AmbiguousNameError if the owner that *target* names is somebody in one domain and in another."""
+    """Raise AmbiguousNameError if the owner that *target* names exists in more than one domain."""
     if target.owner is not None and "@" not in target.owner:
         people = {job.submitter for job in found}
         if len({domain_of(name) for name in people}) > 1:
@@ -121,13 +121,13 @@ def _missing(target: Target) -> UnknownJobError | NoMatchingJobError:
 
 
 def jobs_of(state: State, target: Target) -> list[JobRange]:
-    """Return the jobs that *target* names, as ranges cut to it; without a schedd those of all schedds."""
+    """Return the jobs of *target* as ranges cut to it; without a schedd, those of all schedds."""
     found = _of_all_schedds(state, target)
     return found if target.schedd is None else [job for job in found if _is_at(job.schedd, target.schedd)]
 
 
 def _is_at(schedd: str, named: str) -> bool:
-    """Say whether a job's *schedd* is the one *named*, in full or up to the @; a queue of one schedd has no names."""
+    """Return whether *schedd* is *named*, in full or up to the @; the queue of a single schedd has no name."""
     return not schedd or named.lower() in (schedd.lower(), schedd.lower().partition("@")[0])
 
 
@@ -156,13 +156,13 @@ def _cut(job: JobRange, first: int, last: int) -> JobRange:
 
 
 class _Seen:
-    """The procs that were found already, per cluster in bounds that neither overlap nor touch."""
+    """The procs found so far, by cluster, as bounds that neither overlap nor touch."""
 
     def __init__(self) -> None:
         self._bounds: dict[tuple[str, int], list[tuple[int, int]]] = {}
 
     def fresh(self, found: Iterable[JobRange]) -> list[JobRange]:
-        """Return the parts of *found* that are new, and remember them; *found* itself has nothing twice."""
+        """Return the parts of *found* that are new, and remember them; *found* itself has no duplicates."""
         result: list[JobRange] = []
         for (schedd, cluster), group in groupby(found, key=lambda job: (job.schedd, job.cluster)):
             known = self._bounds.get((schedd, cluster), [])

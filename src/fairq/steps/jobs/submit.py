@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 _CURE = "remove these jobs and submit them again, or configure the group"
 
 _TOLD = "told_no_launcher"
-"""Where the state notes that a submitter was told that nothing starts jobs."""
+"""The key in the state for submitters who were already told that nothing starts jobs."""
 
 __all__ = ["Context", "Description", "External", "Program", "Submitted", "submit"]
 
 
 @dataclass(slots=True)
 class Submitted:
-    """What was queued: the jobs of *cluster*, and the warnings about their description.
+    """The queued jobs of *cluster*, and the warnings about their description.
 
-    *is_first_without_launcher* says that nothing starts them, and that nobody was told so before; *problems* are what
-    will hold them when they start.
+    *is_first_without_launcher* is true if nothing starts them and no earlier warning said this. *problems* will hold
+    the jobs when they start.
     """
 
     cluster: int
@@ -60,10 +60,10 @@ def submit(
     host: str,
     dry_run: bool = False,
 ) -> Submitted:
-    """Queue what *source* describes, as the next cluster, at the actor's time.
+    """Queue the jobs of *source* as the next cluster, at the actor's time.
 
-    Submitters are of the configured domain, else of *host*. The description is worked out before the state
-    is locked; only if it uses the cluster's number, and another process took that one meanwhile, again.
+    Submitters are of the configured domain, else of *host*. The description is processed before the state is locked. It
+    is processed again only if it uses the cluster's number and another process took that number meanwhile.
 
     Raises:
         SubmitDescriptionError, InvalidSubmitValueError: something in the description is wrong.
@@ -98,9 +98,9 @@ def queue(
     host: str,
     remade: Callable[[int], Submission],
 ) -> Submitted:
-    """Queue the jobs that are *made* for *owner*, as the next cluster; *remade* makes them for its number.
+    """Queue the jobs *made* for *owner* as the next cluster; *remade* makes them for its number.
 
-    Raises as `submit`.
+    Raises the same errors as `submit`.
     """
     _check(made, settings)
     domain = _domain(settings, host)
@@ -119,7 +119,7 @@ def queue(
         is_first = not is_launched and meta.get(state, _TOLD) is None
         if is_first:
             meta.set(state, _TOLD, "1")
-    # The logs are their owners' files, which the account of a host's pool must not write.
+    # The logs belong to the jobs' owners; the account of a host's pool must not write them.
     problems = events.flush(path) if actor.request is None else ()
     return Submitted(cluster, made, ranges, is_first, problems if is_launched else ())
 
@@ -130,7 +130,7 @@ def _domain(settings: Settings, host: str) -> str:
 
 
 def _check(made: Submission, settings: Settings) -> None:
-    """Check what the rules of the pool say of the jobs, and add warnings."""
+    """Check the jobs against the rules of the pool, and add warnings."""
     _check_user_priorities(made, settings)
     made.warnings += _unknown_groups(made, settings)
 
@@ -157,7 +157,7 @@ def _check_limits(state: State, settings: Settings, owner: str, new: int) -> Non
 
 
 def _unknown_groups(made: Submission, settings: Settings) -> list[str]:
-    """Return a warning for every accounting group that jobs ask for and that is not configured."""
+    """Return a warning for every accounting group that jobs request but that is not configured."""
     ads = [ad for group in made.groups for ad in (group.shared, group.own) if ad]
     asked = {value for value in (ad.get("AcctGroup") for ad in ads) if isinstance(value, str)}
     warnings = (unknown_group(name, settings) for name in sorted(asked))
@@ -203,7 +203,7 @@ def _ranges(
 
 
 class _Submitters:
-    """Names the submitters of jobs; most jobs have the same one."""
+    """Finds the submitters of jobs; most jobs have the same one."""
 
     def __init__(self, domain: str, owner: str) -> None:
         self._domain = domain
@@ -212,7 +212,7 @@ class _Submitters:
         self._shared: dict[int, list[tuple[str, object]]] = {}
 
     def of(self, group: JobGroup) -> Iterator[tuple[int, int, str]]:
-        """Yield the jobs of *group* that have one submitter: first, last, name."""
+        """Yield each run of jobs of *group* with the same submitter: first, last, name."""
         if group.template and not _IDENTITY.isdisjoint(name.lower() for name in group.template):
             for proc in range(group.first_proc, group.last_proc + 1):
                 yield proc, proc, self._name(_identity(group.ad(proc)))

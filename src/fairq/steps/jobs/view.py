@@ -1,4 +1,4 @@
-"""The queue as people and programs look at it: rows of alike jobs, or the whole ad of every job."""
+"""The queue for output: rows of identical jobs, or the complete ad of every job."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from fairq.steps.jobs.selection import Selection, find, matcher
 
 @dataclass(slots=True)
 class Queue:
-    """Selected jobs as one consistent reading of the state saw them at *now* (seconds since 1970).
+    """Selected jobs from one consistent reading of the state at *now* (seconds since 1970).
 
-    *notes* say which attributes of the constraint no job has.
+    *notes* list the attributes of the constraint that no job has.
     """
 
     ranges: list[JobRange]
@@ -42,9 +42,10 @@ class Queue:
         self.ranges = [job for job in self.ranges if job.owner in people or job.submitter in people]
 
     def sort(self, attribute: str, *, descending: bool = False) -> bool:
-        """Order the jobs by *attribute*, those without it last; return False if none has it, and leave the order.
+        """Order the jobs by *attribute*, those without it last; return False if none has it, and keep the order.
 
-        The attributes that `rows` adds count, too. Alike jobs stay together, by the first one's value.
+        The attributes added by `rows` count as well. Identical jobs stay together, ordered by the value of the first
+        one.
         """
         keyed = []
         for job in self.ranges:
@@ -57,14 +58,14 @@ class Queue:
         return bool(known) or not keyed
 
     def matched(self) -> int:
-        """Return how many of the running jobs are matched only: nothing that fairq knows of has started them."""
+        """Return the number of running jobs that are only matched: nothing known to fairq has started them."""
         procs = ((job, proc) for job in self.ranges if job.status == JobStatus.RUNNING for proc in _procs(job))
         return sum(self.overlay.is_matched_only(job, proc) for job, proc in procs)
 
     def rows(self) -> Iterator[Ad]:
-        """Yield one ad per range of alike jobs, with ``Jobs`` naming them and ``RunTime`` in seconds.
+        """Yield one ad per range of identical jobs, with ``Jobs`` naming them and ``RunTime`` in seconds.
 
-        ``Matched`` says that they are matched only.
+        ``Matched`` is true for jobs that are only matched.
         """
         for job in self._alike():
             ad = self._ad(job, job.first_proc)
@@ -72,7 +73,7 @@ class Queue:
             yield {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
 
     def waiting(self) -> Iterator[tuple[JobRange, Ad]]:
-        """Yield the ranges of idle jobs, each with its ad as `rows` has it."""
+        """Yield the ranges of idle jobs, each with its ad from `rows`."""
         for job in self.ranges:
             if job.status == JobStatus.IDLE:
                 ad = self._ad(job, job.first_proc)
@@ -116,13 +117,13 @@ class Queue:
 
 
 def command_of(ad: Ad) -> str:
-    """Return the program of a job, without its directory, and its arguments."""
+    """Return the program of a job (without its directory) and its arguments."""
     words = " ".join(str(ad[name]) for name in ("Args", "Arguments") if ad.get(name))
     return f"{str(ad.get('Cmd', '')).rpartition('/')[2]} {words}".strip()
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:
-    """Return the place of a value: numbers, then texts without regard to case, then all else."""
+    """Return the sort key of a value: numbers, then texts in any case, then all else."""
     if isinstance(value, bool | int | float):
         return (0, value, "")
     return (1, 0, value.lower()) if isinstance(value, str) else (2, 0, str(value))
@@ -135,7 +136,7 @@ def _procs(job: JobRange) -> range:
 def look(path: Path, selection: Selection, now: int, statuses: Collection[int] | None = None) -> Queue:
     """Return the jobs of *selection*, those in *statuses* only if given, ordered by cluster and proc.
 
-    A job or an owner that is not there is no error: the queue holds none of it.
+    An unknown job or owner is not an error: the queue has no job of it.
     """
     with reading(path) as state:
         test = matcher(state, selection)

@@ -1,4 +1,4 @@
-"""``quotas check``: problems of the groups of a configuration; nothing here writes."""
+"""``quotas check``: problems of the groups of a configuration; writes nothing."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Checked:
 def check_quotas(path: Path, chosen: SettingsFiles, file: str | None, now: int) -> Checked:
     """Check the groups of the settings in use, or of the configuration in *file*, for the pool at *path*.
 
-    Sums are compared with the pool if it has slots, and users are checked if it has any. Raises the errors of settings
-    for a file that cannot be read.
+    Sums are compared with the pool if it has slots, and users are checked if there are any. Raises the errors of
+    settings for a file that cannot be read.
     """
     errors: list[FairqError] = []
     if file is None:
@@ -58,7 +58,7 @@ def check_quotas(path: Path, chosen: SettingsFiles, file: str | None, now: int) 
 
 
 def _not_taken(entries: Iterable[NotTaken]) -> Iterator[Oddity]:
-    """Yield the problems in lines about groups of HTCondor's configuration that were not imported."""
+    """Yield problems in the lines of HTCondor's configuration about groups that were not imported."""
     left_out = set()
     for entry in entries:
         name = entry.name.removeprefix("group ")

@@ -1,4 +1,4 @@
-"""What the tree of groups would become on another pool or by another configuration, beside today's."""
+"""The tree of groups for another pool or configuration, compared with the current tree."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Comparison:
     """Two trees side by side.
 
     Args:
-        groups: a record for each group of either, parents before their children, ``<none>`` first. Its members
+        groups: a record for each group in either tree, parents before their children, ``<none>`` first. Its members
             end in ``_now`` and ``_then``; those of a tree that the group is not in are missing.
         size_now, size_then: the size of the pool, in slot weight.
         overruns: the expressions that took too long for either tree, as `overrun_document` makes them.
@@ -43,12 +43,12 @@ def compare(
     size: float | None = None,
     altered: Callable[[LoadedPool], LoadedPool] = lambda pool: pool,
 ) -> Comparison:
-    """Compare the groups of *settings* on the pool as it stands with those of *other* on a pool of *size*.
+    """Compare the groups of *settings* in the current pool with those of *other* in a pool of *size*.
 
-    *size* is in slot weight; without it the pool is the same, or what *altered* makes of it. Both sides are what a next
-    cycle would begin with: demand is that of the jobs in the queue, allocations are those of a first round.
+    *size* is in slot weight; without it, the pool is unchanged except for the changes by *altered*. Both sides are the
+    start of a next cycle: demand is that of the jobs in the queue, allocations are those of a first round.
 
-    Raises SettingValueError for an expression that is none.
+    Raises SettingValueError for an invalid expression.
     """
     with reading(path) as state:
         forecaster = Forecaster(state, settings, now)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fairq.settings.groups import GroupSettings
 
 _SLACK = 1e-9
-"""Part of a sum that is rounding."""
+"""Tolerated rounding error, as a fraction of a sum."""
 
 
 class Oddity(NamedTuple):
@@ -57,7 +57,7 @@ class Configured:
 
     @property
     def is_flat(self) -> bool:
-        """Whether the old flat scheme is in force."""
+        """Whether the old flat scheme is in use."""
         return bool(self.settings["negotiator.quota_model"] == "flat")
 
     @property
@@ -66,18 +66,18 @@ class Configured:
         return bool(self.settings["negotiator.negotiator_allow_quota_oversubscription"])
 
     def word(self, name: str) -> str:
-        """Return the name that people use for the setting *name* of the table ``negotiator``."""
+        """Return the name of the setting *name* of the table ``negotiator`` as the user knows it."""
         key = SINGLE[f"negotiator.{name}"]
         return key.macros[0] if self.is_htcondor and key.macros else name
 
     def word_of(self, group: str, name: str) -> str:
-        """Return the name that people use for the key *name* of *group*."""
+        """Return the name of the key *name* of *group* as the user knows it."""
         if self.is_htcondor:
             return GROUP_KEYS[name].macros[0].replace("<NAME>", group)
         return name
 
     def available(self, group: QuotaGroup) -> float | None:
-        """The sum that the children of *group* may have, None if it depends on the unknown pool."""
+        """The maximum sum of the children's quotas of *group*, None if it depends on the unknown pool."""
         if group.is_root:
             return self.total
         if group.static and not self.is_flat:
@@ -86,7 +86,7 @@ class Configured:
 
 
 def quota_oddities(configured: Configured) -> Iterator[Oddity]:
-    """Yield all problems of the quotas, by group in the order of the tree."""
+    """Yield all problems of the quotas, by group in tree order."""
     for find in (_left_out, _both_kinds, _sums, _double_counting, _regroup_and_surplus, _eaten):
         yield from find(configured)
 
@@ -99,10 +99,10 @@ _CURES = {
 
 
 def _left_out(configured: Configured) -> Iterator[Oddity]:
-    """Groups that the tree cannot use as they are."""
+    """Groups that the tree cannot use as configured."""
     for problem in configured.tree.problems:
         if problem.kind not in _CURES:
-            continue  # the settings refuse it
+            continue  # the settings reject it
         kind, cure = _CURES[problem.kind]
         text = problem_words(problem)
         if problem.kind is ProblemKind.NO_QUOTA and configured.is_flat:
@@ -115,7 +115,7 @@ def _left_out(configured: Configured) -> Iterator[Oddity]:
 
 
 def _both_kinds(configured: Configured) -> Iterator[Oddity]:
-    """A static and a dynamic quota at once."""
+    """A group with both a static and a dynamic quota."""
     for group in configured.settings.groups.values():
         if group.quota is not None and group.quota_dynamic is not None:
             static, dynamic = (configured.word_of(group.name, name) for name in ("quota", "quota_dynamic"))
@@ -178,7 +178,7 @@ def _double_counting(configured: Configured) -> Iterator[Oddity]:
 
 
 def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
-    """Autoregroup beside surplus, where ``<none>`` then shares surplus by the whole pool (docs/htcondor.md 4.7)."""
+    """Autoregroup with surplus: ``<none>`` then divides surplus with the pool as its quota (docs/htcondor.md 4.8)."""
     if configured.is_flat or configured.settings["negotiator.regroup_keeps_quota"]:
         return
     regrouping = [group for group in configured.tree.groups[1:] if group.autoregroup]
@@ -190,14 +190,14 @@ def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
 
 
 def _eaten(configured: Configured) -> Iterator[Oddity]:
-    """Quotas that lose a part when limits are truncated to whole numbers (docs/htcondor.md 4.5 and 4.7)."""
+    """Quotas that lose a part because limits are truncated to whole numbers (docs/htcondor.md 4.5 and 4.7)."""
     integer_limits = configured.settings["negotiator.integer_group_limits"] and not configured.is_flat
     unweighted = not configured.settings["negotiator.negotiator_use_slot_weights"] and not configured.is_flat
     if not (integer_limits or unweighted or configured.is_flat):
         return
     for group in configured.tree.groups[1:]:
         quota = _own_quota(configured, group)
-        # Whole slots are dealt out in turn to who accepts surplus, so that there nothing is lost for good.
+        # Whole slots are assigned in turn to groups that accept surplus; there, no share is lost permanently.
         if quota is None or quota == int(quota) or (unweighted and group.accept_surplus and not integer_limits):
             continue
         problem = f"its quota of {_number(quota)} counts as {int(quota)}"
@@ -219,7 +219,7 @@ def _own_quota(configured: Configured, group: QuotaGroup) -> float | None:
 
 
 def _names(groups: Iterable[QuotaGroup | GroupSettings]) -> str:
-    """Return the names of *groups* in a sentence, the first few if they are many."""
+    """Return the names of *groups* for a sentence, only the first few if there are many."""
     names = [group.name for group in groups]
     if len(names) > 4:
         return f"{', '.join(names[:3])} and {len(names) - 3} more"
@@ -227,6 +227,6 @@ def _names(groups: Iterable[QuotaGroup | GroupSettings]) -> str:
 
 
 def _number(value: float) -> str:
-    """Return *value* in a few digits, but as a whole number only if it is one."""
+    """Return *value* with few digits; only whole numbers are shown as such."""
     text = f"{value:.6g}"
     return repr(value) if float(text).is_integer() and not value.is_integer() else text

@@ -1,7 +1,6 @@
-"""What quotas the groups of a pool have and what they would be allocated, without a cycle.
+"""The quotas of a pool's groups and their allocations, computed without a cycle.
 
-Needed before the first cycle, after the settings changed, and for what the tree would become on another pool
-or by another configuration.
+Used before the first cycle, after a change of the settings, and for previews of another pool or configuration.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
 
 
 class Forecaster:
-    """The pool of *state* as it stands at *now* (seconds since 1970), loaded once for several questions."""
+    """The pool of *state* at *now* (seconds since 1970), loaded once for several forecasts."""
 
     def __init__(self, state: State, settings: Settings, now: int, pool: LoadedPool | None = None) -> None:
-        """Load the pool, unless *pool* is it already, perhaps with something changed."""
+        """Load the pool, unless it is given as *pool* (possibly changed)."""
         self._now = now
         self._pool: LoadedPool = load_pool(state, settings, now) if pool is None else pool
         self._times: Mapping[str, int] = load_round_robin_times(state)
@@ -53,10 +52,10 @@ class Forecaster:
         return pool_size(ads, slot_weights(ads, policy).tolist(), policy)
 
     def groups(self, settings: Settings, total: float | None = None) -> tuple[GroupFigures, ...]:
-        """Return the groups of *settings* as the next cycle would find them, in the order of the tree.
+        """Return the groups of *settings* as the next cycle would find them, in tree order.
 
-        Their allocations are those of the first round. *total* is the size of the pool in slot weight, if it
-        is not to be that of the pool at hand. Raises SettingValueError for an expression that is none.
+        Their allocations are those of the first round. *total* overrides the pool's size, in slot weight. Raises
+        SettingValueError for an invalid expression.
         """
         policy = negotiation_policy(settings)
         if policy.quotas is None:
@@ -82,7 +81,7 @@ class Forecaster:
             one_round = replace(policy.quotas, max_rounds=1, round_robin_rate=terms.total + 1)
             rounds = AllocationRounds(tree, one_round, terms, onlookers)
         for _ in rounds.run():
-            pass  # nobody negotiates
+            pass  # no submitter negotiates
         return tuple(
             figures(
                 group,
@@ -96,7 +95,7 @@ class Forecaster:
         )
 
     def _accountant(self, settings: Settings) -> Accountant:
-        """Return an accountant who has counted what everybody, and every group of *settings*, has in use."""
+        """Return an accountant that has counted the current use of all submitters and of all groups of *settings*."""
         loaded = self._pool.accountant
         records = [replace(record) for record in loaded.records.values()]
         accountant = Accountant(records, accounting_policy(settings), loaded.last_update, dict(loaded.charges))
@@ -116,7 +115,7 @@ class Forecaster:
 
 
 class _Onlookers:
-    """What groups have in use in rounds in which nobody negotiates: it stays as it is."""
+    """The use of groups in rounds in which nobody negotiates: it stays constant."""
 
     def __init__(self, tree: Tree, accountant: Accountant) -> None:
         self._tree = tree
@@ -138,7 +137,7 @@ class _Onlookers:
 def _enrol(
     tree: Tree, jobs: Jobs, accountant: Accountant, policy: NegotiationPolicy, budget: EvaluationBudget | None
 ) -> dict[str, set[str]]:
-    """Count what each group asks for; return who is in which."""
+    """Add up the demand of each group; return its submitters by group."""
     assert policy.quotas is not None
     rules = policy.quotas.demand
     members: dict[str, set[str]] = {group.name: set() for group in tree.groups}
@@ -154,7 +153,7 @@ def _enrol(
 
 
 def _submitter_ads(queue: SubmitterQueue, policy: NegotiationPolicy) -> int:
-    """How many ads the negotiator has of a submitter (see `ads_per_job_priority`)."""
+    """Return the number of ads that the negotiator has for a submitter (see `ads_per_job_priority`)."""
     most = policy.global_job_prios
     if most is None or not policy.ads_per_job_priority:
         return 1

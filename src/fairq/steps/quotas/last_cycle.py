@@ -13,7 +13,7 @@ from fairq.state.connection import State
 class LastFigures(NamedTuple):
     """The record of the last cycle: its number (0: no cycle), its time, the groups breadth first.
 
-    *overruns* are the expressions without a job, such as the order of groups, that took too long.
+    *overruns* are the expressions not tied to a job (for example the order of groups) that took too long.
     """
 
     cycle: int = 0

@@ -1,4 +1,4 @@
-"""Reading a configuration for ``quotas``: settings in TOML, or HTCondor's own configuration."""
+"""Read a configuration for ``quotas``: settings in TOML, or HTCondor's own configuration."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _TABLE = re.compile(r"""^\s*\[\s*[\w"'.<> -]+\]\s*(#.*)?$""", re.MULTILINE)
 
 
 class Source(NamedTuple):
-    """The *settings* of a configuration, and what of HTCondor's configuration they do not hold.
+    """The *settings* of a configuration, and the parts of HTCondor's configuration that they do not contain.
 
-    *is_htcondor*: it is HTCondor's, so that people know its settings by their macros.
+    *is_htcondor*: it is HTCondor's, so messages name its settings by their macros.
     """
 
     settings: Settings
@@ -31,18 +31,18 @@ class Source(NamedTuple):
 
 
 def read_settings(name: str, environ: Mapping[str, str], sets: Sequence[str] = ()) -> Settings:
-    """Return the settings of the configuration in the file *name*, with *sets* (``KEY=VALUE``) over them.
+    """Return the settings of the configuration in the file *name*, overridden by *sets* (``KEY=VALUE``).
 
-    Raises the first thing that is wrong.
+    Raises the first error found.
     """
     return read_source(name, environ, _raise, sets).settings
 
 
 def read_source(name: str, environ: Mapping[str, str], report: Report, sets: Sequence[str] = ()) -> Source:
-    """Read the file *name* (``-``: stdin), which is TOML if it has a table, else HTCondor's configuration.
+    """Read the file *name* (``-``: stdin) as TOML if it has a table, else as HTCondor's configuration.
 
-    What is wrong with single settings goes to *report*; if that returns, reading goes on without them. Raises
-    the errors of settings for a file that is neither. *environ* is for ``$ENV(NAME)``.
+    *report* is called with the errors of single settings; if it returns, reading continues without these settings.
+    Raises the errors of settings for a file in neither format. *environ* is for ``$ENV(NAME)``.
     """
     text = configuration(name)
     collection = Collection(report)

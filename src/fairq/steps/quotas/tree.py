@@ -1,4 +1,4 @@
-"""The tree of accounting groups as ``quotas`` shows it; nothing here writes."""
+"""The tree of accounting groups as ``quotas`` shows it; writes nothing."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ MEMBERS = {
     "last_usage_time": "LastUsageTime",
     "last_update_time": "LastUpdate",
 }
-"""The members of a group's record, and the attributes of its ad that they come from."""
+"""The members of a group's record, and the ad attributes that they come from."""
 
 
 def group_record(ad: Ad) -> Ad:
     """Return the record of a group's *ad*; a member without a value in a pool without group quotas is None.
 
-    As on the screen, *quota* and *in_use* are those of the whole subtree; for ``<none>``, those of its own users.
+    As in the printed tree, *quota* and *in_use* are those of the whole subtree; for ``<none>``, those of its own users.
     """
     record = {member: ad.get(attribute) for member, attribute in MEMBERS.items()}
     if ad["Name"] == ROOT_GROUP:
@@ -107,7 +107,7 @@ def quota_report(path: Path, settings: Settings, now: int) -> QuotaReport:
 
 
 def _ads(state: State, settings: Settings, figures: Sequence[GroupFigures], *, counted: bool) -> list[Ad]:
-    """Return all accounting ads, those of the groups with *figures*; *counted*: their use is among these."""
+    """Return all accounting ads, with *figures* for the groups; *counted*: the figures include the groups' use."""
     last_update = int(meta.get(state, "last_update", "0") or 0)
     records = submitters.load_all(state)
     ads = accounting_ads(records, accounting_policy(settings), last_update, quota_attributes(figures))
@@ -116,7 +116,7 @@ def _ads(state: State, settings: Settings, figures: Sequence[GroupFigures], *, c
     for ad in ads:
         of = of_group.get(ad["Name"]) if ad["IsAccountingGroup"] else None
         if ad["IsAccountingGroup"] and of is None and figures:
-            continue  # it is configured no more
+            continue  # no longer configured
         if of is not None:
             ad.update(_further_attributes(of))
             if counted:
@@ -159,7 +159,7 @@ def configured_tree(settings: Settings, total: float) -> Tree:
 
 
 def _are_of(figures: Sequence[GroupFigures], settings: Settings) -> bool:
-    """Whether *figures* are still the result of *settings* for a pool of that size."""
+    """Whether *figures* still match *settings* for a pool of that size."""
     if not figures:
         return False
     tree = configured_tree(settings, figures[0].subtree_quota)

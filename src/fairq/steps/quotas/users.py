@@ -45,7 +45,7 @@ def _unused(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
 
 
 def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
-    """Users with the name of a group, or with dotted names that begin with it: their own jobs count for the group."""
+    """Users with a group's name, or with a dotted name that begins with it: their own jobs count for the group."""
     plain = {submitter.rpartition("@")[0] for submitter in users.submitters} | {owner for _, owner in users.owners}
     called = {user.lower(): user for user in sorted(plain, reverse=True)}
     for name in names:

@@ -1,4 +1,4 @@
-"""A live DIRAC's stored priorities against what they should be (DIRAC issue 8650)."""
+"""Compare a live DIRAC's stored priorities with the expected ones (DIRAC issue 8650)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """Every queue with what is expected and stored; *alike* is the priority that all have, if they all have one."""
+    """Every queue with its expected and stored priority; *alike* is the priority that all queues share, if they do."""
 
     rules: str
     queues: list[Ad]
@@ -35,15 +35,15 @@ class CheckReport:
 
     @property
     def differences(self) -> list[Ad]:
-        """The queues whose stored priority is not what it should be."""
+        """The queues whose stored priority differs from the expected one."""
         return [queue for queue in self.queues if queue["verdict"] in ("differs", "missing")]
 
 
 def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckReport:
-    """Compare the priorities stored in the dump *name* (``-``: stdin) with those that *rules* make of it.
+    """Compare the priorities stored in the dump *name* (``-``: stdin) with those that *rules* give for it.
 
-    Groups are the dump's, with what the settings say of them laid over; so are corrections, the settings' if the
-    dump has none.
+    Groups come from the dump, overridden by the settings. Corrections come from the dump or, if it has none, from the
+    settings.
 
     Raises:
         TaskQueueDumpError, UnreadableDumpError, InvalidDumpError: the dump cannot be used.
@@ -80,7 +80,7 @@ def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckR
 
 
 def task_queue(queue: DumpedQueue, rules: Rules) -> TaskQueue:
-    """Return a dumped queue as the engine reads it."""
+    """Return a dumped queue in the engine's form."""
     if queue.members:
         total = 0.0
         for job in queue.members:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 MOST_QUEUES = 1_000
-"""Number of task queues up to which single rule points are tried."""
+"""Maximum number of task queues for which single rule points are tried."""
 
 
 def compared(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[int, int], now: int) -> dict[str, Any]:
-    """Return the decisions of the two sets of rules about the queue or job *target* and *pilot* (see `compare_rules`).
+    """Return both rule sets' decisions about the queue or job *target* and *pilot* (see `compare_rules`).
 
     The decision is whether the queue is offered, and its chance to be drawn first.
 

@@ -20,8 +20,8 @@ GROUP = "fairq.share_correctors"
 
 
 def known_correctors() -> dict[str, CorrectorMaker]:
-    """Return every corrector by name; a plugin is loaded when it is first used."""
-    # A source tree that is not installed has no entry points.
+    """Return every corrector by name; a plugin is loaded at first use."""
+    # An uninstalled source tree has no entry points.
     return {**built_in(), **{entry.name: partial(_make, entry) for entry in entry_points(group=GROUP)}}
 
 
@@ -46,10 +46,10 @@ def start_corrections(
     reports: Reports,
     now: float,
 ) -> Corrections | None:
-    """Return the correctors of the *block* ShareCorrections at work with their history, None if there are none.
+    """Start the correctors of the *block* ShareCorrections with their history and return them; None if there are none.
 
-    If *groups* are configured, an instance must be for one of them, or for one of *queue_groups*, which own task
-    queues.
+    If *groups* are configured, each instance must be for one of them, or for one of *queue_groups* (the owners of task
+    queues).
 
     Raises:
         ShareCorrectionError: the settings are invalid, or name an unknown group.

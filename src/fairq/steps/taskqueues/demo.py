@@ -1,4 +1,4 @@
-"""What ``fairq taskqueues demo`` plays: the task queues of two groups, and pilots that ask for work."""
+"""The demo of ``fairq taskqueues demo``: the task queues of two groups, and pilots that request work."""
 
 from __future__ import annotations
 

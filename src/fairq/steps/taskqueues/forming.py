@@ -1,7 +1,7 @@
 """Task queues formed from the idle jobs of fairq's own queue (docs/dirac.md 1.3).
 
-They are formed again from each snapshot: a queue has exactly its waiting jobs, and no queue is empty. Only their
-numbers are stored.
+They are formed again from each snapshot: a queue contains exactly its waiting jobs, and no queue is empty. Only the
+numbers of queues are stored.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ FIELDS = (
     "Owner", "OwnerGroup", "CPUTime", "GridCEs", "Platforms", "JobTypes", "Tags", "Sites", "BannedSites", "MinRAM",
     "MaxRAM",
 )  # fmt: skip
-"""DIRAC's names for the fields of `Requirements`, in their order."""
+"""DIRAC's names for the fields of `Requirements`, in order."""
 
 MEMBERS = (
     "owner", "owner_group", "cpu_time", "grid_ces", "platforms", "job_types", "tags", "sites", "banned_sites",
     "min_ram", "max_ram",
 )  # fmt: skip
-"""The members of reports for the fields of `Requirements`, in their order."""
+"""The report members for the fields of `Requirements`, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class QueueWithJobs:
 
     @property
     def requirements(self) -> Requirements:
-        """What all of its jobs have in common."""
+        """The requirements that all of its jobs share."""
         return self.formed.requirements
 
     @property
     def jobs(self) -> int:
-        """How many jobs wait in it."""
+        """Number of jobs waiting in the queue."""
         return self.formed.jobs
 
 
@@ -80,7 +80,7 @@ class FormedQueues:
     gone: list[int]
 
     def records(self) -> list[TaskQueue]:
-        """Return the queues as the engine reads them."""
+        """Return the queues in the engine's form."""
         return [queue.formed.record() for queue in self.queues]
 
 
@@ -171,7 +171,7 @@ def _needs(
 
 
 def _asked(ad: Ad, priority: int, policy: SharePolicy, alike: dict[Any, JobNeeds | str]) -> JobNeeds | str:
-    """Return the needs of a job, or why it is in no queue; *alike* stores equal needs of many jobs."""
+    """Return the needs of a job, or the reason why it is in no queue; *alike* caches equal needs of many jobs."""
     key = (priority, repr([item for item in ad.items() if item[0] not in IDENTITY]))
     found = alike.get(key)
     if found is None:
@@ -185,7 +185,7 @@ def _asked(ad: Ad, priority: int, policy: SharePolicy, alike: dict[Any, JobNeeds
 
 
 def _alike(job: JobRange) -> Iterable[JobRange]:
-    """Split a range if its procs differ in the attributes read."""
+    """Split a range if its procs differ in the attributes that are read."""
     if not job.template or not ATTRIBUTES & {name.lower() for name in job.template}:
         return [job]
     return (replace(job, first_proc=proc, last_proc=proc) for proc in range(job.first_proc, job.last_proc + 1))

@@ -1,7 +1,7 @@
 """Recent usage: the average number of jobs of groups and users, from fairq's own records and imported reports.
 
-A job counts from its start to its end, whatever its cores, as DIRAC counts running jobs (docs/dirac.md 4.2). A report
-is for exactly its span, and is added to fairq's own records.
+A job counts from its start to its end, for any number of cores, as DIRAC counts running jobs (docs/dirac.md 4.2). A
+report covers exactly its time span, and is added to fairq's own records.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Identity = tuple[str, str]
 
 
 class ShareHistory:
-    """Answers the correctors' requests at one time; it needs the open state."""
+    """Answers the correctors' requests for one point in time; requires the open state."""
 
     def __init__(self, state: State, groups: Collection[str], now: int) -> None:
-        """*groups* are all known groups, which define the group in a submitter's name."""
+        """Store the arguments; *groups* are all known groups, used to find the group in a submitter's name."""
         self._state = state
         self._groups = frozenset(groups)
         self._now = now
@@ -34,7 +34,7 @@ class ShareHistory:
         self._identities: dict[str, Identity] = {}
 
     def __call__(self, request: UsageRequest) -> Mapping[str, float] | None:
-        """Return the use of every group, or of every user of the requested group; None if its report failed."""
+        """Return the usage of every group, or of every user of the requested group; None if its report failed."""
         reported = self._reports.get((request.group, int(request.span)), [])
         if any(report.average_jobs is None for report in reported):
             return None

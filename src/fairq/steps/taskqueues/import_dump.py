@@ -1,4 +1,4 @@
-"""Taking over a dump of DIRAC's task queues: its waiting jobs, its groups, its reports of what ran."""
+"""Import a dump of DIRAC's task queues: its waiting jobs, its groups, its usage reports."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 SCHEDD = "dirac"
-"""The schedd whose jobs were imported with their numbers: the cluster is DIRAC's JobID."""
+"""The schedd of jobs imported with their numbers: the cluster is DIRAC's JobID."""
 
 UNNUMBERED = "dirac.taskqueue"
-"""The schedd of jobs of which only their number is known: the cluster is the task queue's."""
+"""The schedd of jobs of which only the count is known: the cluster is the task queue's number."""
 
 ENDED = ("finished", "removed")
 """The ends of a run after which its job does not wait again."""
@@ -31,7 +31,7 @@ ENDED = ("finished", "removed")
 
 @dataclass(frozen=True, slots=True)
 class ImportedQueues:
-    """How much was taken over; None where the dump does not speak of it. *here* jobs run here or ran since."""
+    """Numbers of imported records; None for kinds not in the dump. *here* counts jobs that run here or ran since."""
 
     task_queues: int
     jobs: int
@@ -43,11 +43,10 @@ class ImportedQueues:
 def import_task_queues(
     path: Path, settings: Settings, name: str, actor: Actor, *, host: str, dry_run: bool = False
 ) -> ImportedQueues:
-    """Replace what was imported before by the dump *name* (``-``: stdin), at the actor's time.
+    """Replace earlier imports by the dump *name* (``-``: stdin), at the actor's time.
 
-    fairq's own jobs stay, and so do jobs of a former dump that run. Jobs that ended here after the dump was made do
-    not wait again. *host* is the domain of the submitters if no
-    setting names one.
+    fairq's own jobs stay, and also running jobs from earlier dumps. Jobs that ended here after the dump was made do not
+    wait again. *host* is the domain of the submitters if no setting names one.
 
     Raises:
         TaskQueueDumpError, UnreadableDumpError, InvalidDumpError: the dump cannot be used.
@@ -83,7 +82,7 @@ def _running(state: State) -> set[tuple[str, int, int]]:
 
 
 def _ran_since(state: State, time: int | None) -> set[tuple[str, int, int]]:
-    """Return the jobs of former dumps whose runs ended after *time*; none if a dump does not say when it was made."""
+    """Return the jobs of earlier dumps whose runs ended after *time*; none if the dump has no time."""
     if time is None:
         return set()
     return {
@@ -96,7 +95,7 @@ def _ran_since(state: State, time: int | None) -> set[tuple[str, int, int]]:
 def _jobs(
     dump: TaskQueueDump, domain: str, now: int, here: set[tuple[str, int, int]]
 ) -> tuple[list[Ad], list[JobRange]]:
-    """Return the jobs that wait, with their ads numbered from 0; not those that are *here* already."""
+    """Return the waiting jobs, with their ads numbered from 0, without jobs that are already *here*."""
     ads: list[Ad] = []
     ranges: list[JobRange] = []
     since = now if dump.time is None else min(dump.time, now)
@@ -119,14 +118,14 @@ def _of_queue(queue: DumpedQueue, fresh: JobRange) -> Iterator[JobRange]:
             own = {"RealPriority": job.real_priority}
         yield replace(fresh, schedd=SCHEDD, cluster=job.number, own=own)
     if not queue.members:
-        # One by one: some of them may run already.
+        # One range per job: some of them may already be running.
         for proc in range(queue.count):
             own = {"RealPriority": queue.average}
             yield replace(fresh, schedd=UNNUMBERED, cluster=queue.number, first_proc=proc, last_proc=proc, own=own)
 
 
 def _ad(queue: DumpedQueue) -> Ad:
-    """What the jobs of a queue have in common; machines of a pool are not meant for them, only pilots are."""
+    """Return the attributes that all jobs of a queue share; only pilots may run them, not the pool's machines."""
     owner, group = queue.fields["Owner"], queue.fields["OwnerGroup"]
     ad: Ad = {
         "MyType": "Job",
@@ -163,7 +162,7 @@ def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRan
 
 
 def _number(state: State, dump: TaskQueueDump, now: int) -> None:
-    """Let the queues have DIRAC's numbers, and remember the priorities that it stored."""
+    """Give the queues DIRAC's numbers, and store DIRAC's priorities."""
     parts: dict[Any, int] = {}
     fresh: list[QueueNumber] = []
     for queue in dump.queues:

@@ -15,17 +15,17 @@ IDENTITY = ("acctgroup", "acctgroupuser", "accountinggroup")
 """The attributes of owner and group, in lower case."""
 
 ATTRIBUTES = NEEDS | {*IDENTITY}
-"""Lower-case names of all attributes that are read."""
+"""Lower-case names of all attributes used."""
 
 
 def relevant(ad: Ad) -> dict[str, Any]:
-    """Return the attributes of *ad* that are read, by lower-case name."""
+    """Return the used attributes of *ad*, by lower-case name."""
     return {lower: value for name, value in ad.items() if (lower := _read_as(name))}
 
 
 @cache
 def _read_as(name: str) -> str:
-    """Return the lower-case name of an attribute that is read, otherwise nothing."""
+    """Return the lower-case name of an attribute that is used, otherwise nothing."""
     lower = name.lower()
     return lower if lower in ATTRIBUTES else ""
 

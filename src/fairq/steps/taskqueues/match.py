@@ -1,7 +1,7 @@
-"""Pilots ask for work: each is handed a job of a task queue, exactly once, in one transaction (docs/dirac.md 5).
+"""Match pilots: each gets one job of a task queue, exactly once, in one transaction (docs/dirac.md 5).
 
-A job that is handed out runs on a slot that the pilot brings along; the slot leaves with the end of the job. Its
-use is charged like that of any other slot.
+A matched job runs on a slot that the pilot brings along; the slot is removed when the job ends. Its use is charged like
+that of any other slot.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 MOST_CHANCES = 10_000
-"""Queues up to which the chance of one is told; DIRAC's is an integral over all of them."""
+"""Maximum number of queues for which the chance is computed; DIRAC's chance is an integral over all queues."""
 
 _UPDATE_AFTER = 60
-"""Seconds after which everybody is charged anew, as a cycle does: where there are only pilots, none runs."""
+"""Seconds after which all submitters are charged again, as in a cycle: a pool with only pilots runs no cycle."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandedOut:
-    """One job that a pilot got, of which queue, and with which chance that queue was the first (None: not told)."""
+    """One job that a pilot got, its queue, and the chance that this queue came first (None: not computed)."""
 
     job: JobRange
     owner: str
@@ -57,7 +57,7 @@ class HandedOut:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What pilots got: the *matches* in the order made; *asked* for were so many, *queues* there are and *matching*."""
+    """The *matches* in order, with the numbers of pilots that *asked*, of all *queues* and of *matching* queues."""
 
     rules: str
     selection: str
@@ -83,10 +83,10 @@ def match(
     seed: int | None = None,
     dry_run: bool = False,
 ) -> Matched:
-    """Hand jobs to *count* pilots that are all like *pilot*, at the actor's time.
+    """Match jobs to *count* identical pilots like *pilot*, at the actor's time.
 
-    *selection* goes before the settings'; the same *seed* draws the same jobs from the same state. All are
-    handed out in one transaction, or none with *dry_run*.
+    *selection* takes precedence over the settings; the same *seed* draws the same jobs from the same state. All matches
+    are stored in one transaction, or none with *dry_run*.
 
     Raises:
         PilotDescriptionError, InvalidNameError: the pilot cannot be served.
@@ -119,7 +119,7 @@ def match(
 
 
 class _Handing:
-    """Hands out job after job of one snapshot; priorities stay as they were at its beginning."""
+    """Matches job after job of one snapshot; priorities stay as they were at its start."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class _Handing:
         self.matching = len(self._offered)
 
     def _offer(self) -> None:
-        """Find the queues that match and hold jobs."""
+        """Find the matching queues that have jobs left."""
         queues = self._world.formed.queues
         places = matcher_of(self._pilot, self._world.policy, self.negative).matching(
             queue.requirements for queue in queues
@@ -153,7 +153,7 @@ class _Handing:
         return roster is None or bool(roster.waiting)
 
     def next(self) -> HandedOut | None:
-        """Hand out one job, None if there is none for this pilot."""
+        """Match one job; None if there is none for this pilot."""
         if not self._offered:
             return None
         place = choose_queues(self._weights, self._draw, self._rules)[0]
@@ -194,7 +194,7 @@ class _Handing:
 
 
 class _Roster:
-    """The waiting jobs of one queue, one by one, numbered from the oldest."""
+    """The waiting jobs of one queue, numbered from the oldest."""
 
     def __init__(self, queue: QueueWithJobs) -> None:
         self._jobs: list[JobRange] = []
@@ -206,7 +206,7 @@ class _Roster:
         self.waiting = [WaitingJob(number, priority) for number, priority in enumerate(self._priorities)]
 
     def take(self, number: int) -> JobRange:
-        """Take the job *number* out."""
+        """Remove the job *number*."""
         self.waiting = [job for job in self.waiting if job.id != number]
         return self._jobs[number]
 
@@ -264,7 +264,7 @@ def _store(
 
 
 def _slot_ad(one: HandedOut, pilot: Pilot, now: int) -> Ad:
-    """The slot that a pilot brings along for one job: it has what the job requests, and takes no other."""
+    """Return the slot that a pilot brings for one job: it has the requested resources, and accepts no other job."""
     ad: Ad = {
         "MyType": "Machine",
         "TargetType": "Job",
@@ -320,7 +320,7 @@ def _weights(ads: list[Ad], settings: Settings) -> list[float]:
 def _charge(
     state: State, settings: Settings, matches: list[HandedOut], numbers: list[int], weights: list[float], now: int
 ) -> None:
-    """Charge the new slots from *now* on; everybody else if that was not done for a while."""
+    """Charge the new slots from *now* on, and all submitters if their last charge is too old."""
     settle(state, settings)
     last_update = int(meta.get(state, "last_update") or 0)
     accountant = Accountant(

@@ -24,7 +24,7 @@ from fairq.steps.taskqueues.job_requirements import identity_of, relevant
 from fairq.steps.taskqueues.policy import SharePolicy
 
 GENERIC = Credentials(HOSTS, frozenset({GENERIC_PILOT}))
-"""The property of a pilot that names its own VO."""
+"""The property of a pilot that contains its own VO."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Pilot:
     """A pilot that asks for work: its site, its resources, and the jobs that it accepts.
 
     Args:
-        site: the site it runs at.
+        site: its site.
         cpu_time: its remaining CPU time, in HS06 seconds.
         grid_ce, platform, job_type: None: not given.
         tags, required_tags: the tags that it offers, and those that jobs must have.
@@ -93,7 +93,7 @@ def _whole(number: float) -> float:
 
 @dataclass(slots=True)
 class SiteLoad:
-    """The data for a site's limits and delays: the jobs of its pilots, and its buckets; both are updated by matches."""
+    """The data for a site's limits and delays: its pilots' jobs and its token buckets. Matches update both."""
 
     policy: SharePolicy
     site: str
@@ -103,7 +103,7 @@ class SiteLoad:
     notes: list[Note | str] = field(default_factory=list)
 
     def negative(self, grid_ce: str | None, now: int) -> dict[str, list[str]]:
-        """Return the values at their limit or delayed at the site, by attribute."""
+        """Return the values that are at their limit or delayed at the site, by attribute."""
         if not self.is_limited:
             return {}
         limits = running_limits(self.policy.job_scheduling, self.site, grid_ce, self.count, self.policy.rules)
@@ -137,7 +137,7 @@ class SiteLoad:
         self.touched |= changed.keys()
 
     def delay_states(self) -> list[DelayState]:
-        """Return the buckets that matches have changed."""
+        """Return the token buckets that matches have changed."""
         return [DelayState(self.site, *kind, *self.buckets[kind]) for kind in sorted(self.touched)]
 
 

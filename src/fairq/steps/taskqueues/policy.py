@@ -1,4 +1,4 @@
-"""The settings of DIRAC's scheme, and imported groups, as input of the engine."""
+"""The settings of DIRAC's scheme and imported groups, converted to input of the engine."""
 
 from __future__ import annotations
 
@@ -85,16 +85,16 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
 
 
 def share_rules(settings: Settings, name: str | None = None) -> Rules:
-    """Return the rules that *settings* choose, or those called *name*; points with a setting keep it."""
+    """Return the rules that *settings* choose, or those called *name*; explicitly set rule points are kept."""
     if name is not None:
         settings = settings.under(name, scheme=DIRAC)
     return preset(settings[DIRAC.rules], **{key.name: settings[key.full_name] for key in POINTS})
 
 
 def preset(name: str, **points: Any) -> Rules:
-    """Return the rules called *name* ("documented" or "dirac") as the table of settings has them.
+    """Return the rules called *name* ("documented" or "dirac") as in the table of settings.
 
-    Single *points* may be set otherwise.
+    *points* override single rule points.
     """
     return Rules(**{"name": name, **{key.name: key.default_under(name) for key in POINTS}, **points})
 

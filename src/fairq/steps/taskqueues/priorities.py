@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QueueList:
-    """The task queues as ads, with the rules they were calculated by."""
+    """The task queues as ads, with the rules used for the priorities."""
 
     rules: str
     queues: list[Ad]
@@ -126,7 +126,7 @@ def _user_ad(group: str, one: UserExplanation) -> Ad:
 
 
 def _corrections(steps: tuple[EntityCorrection, ...]) -> Ad:
-    """The results of correctors; a bound that applied is "upper" (the maximum) or "lower" (1/maximum)."""
+    """Return the results of correctors; a bound that applied is "upper" (the maximum) or "lower" (1/maximum)."""
     return {
         "factor": factor(steps),
         "corrections": [

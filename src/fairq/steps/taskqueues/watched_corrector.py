@@ -1,4 +1,4 @@
-"""A checked share corrector of a plugin: every failure is an error with its name."""
+"""A checked share corrector of a plugin: every failure becomes an error that names the plugin."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Result = TypeVar("Result")
 
 
 class WatchedCorrector:
-    """The corrector *one* under its *name*, which the plugin *value* (``module:object``) brought.
+    """The corrector *one* with its *name*, provided by the plugin *value* (``module:object``).
 
     All methods raise ShareCorrectorError if the plugin fails or returns an invalid result.
     """
 
     def __init__(self, name: str, value: str, one: ShareCorrector) -> None:
-        """Read the group at once: it must be a text."""
+        """Read the group immediately: it must be text."""
         self._name, self._value, self._one = name, value, one
         self._group = self._tried("group", lambda: one.group)
         if not isinstance(self._group, str):
@@ -35,7 +35,7 @@ class WatchedCorrector:
 
     @property
     def notes(self) -> Sequence[str]:
-        """What its settings say that is worth telling."""
+        """Remarks on its settings."""
         notes = self._tried("notes", lambda: self._one.notes)
         if not isinstance(notes, (list, tuple)):
             raise self._odd(f"its notes are {_shown(notes)}, not a list of texts")
@@ -46,7 +46,7 @@ class WatchedCorrector:
         self._tried("update", lambda: self._one.update(reports, now))
 
     def correct(self, expected: Mapping[str, float]) -> Correction:
-        """Return the corrected shares: a finite one, 0 or more, for each of the *expected* ones."""
+        """Return the corrected shares: for each of the *expected* ones, a finite number of at least 0."""
         found = self._tried("correct", lambda: self._one.correct(dict(expected)))
         if not isinstance(found, Correction):
             raise self._odd(f"its method correct returned {_shown(found)}, not a Correction")
@@ -73,7 +73,7 @@ class WatchedCorrector:
             return call()
         except FairqError:
             raise
-        except Exception as error:  # whatever the plugin does
+        except Exception as error:  # a plugin may raise anything
             raise self._odd(f"its {what} raised {type(error).__name__}: {error}") from error
 
     def _odd(self, problem: str) -> ShareCorrectorError:

@@ -1,4 +1,4 @@
-"""Why a task queue or a job is not offered to a pilot: every condition that fails, and what would change it."""
+"""Why a task queue or a job is not offered to a pilot: every condition that fails, and how to change it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _PROCESSORS, _SEVERAL = "Processors", "MultiProcessor"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One condition that fails: what the queue *wanted*, what the pilot *offered*, and the least change of each.
+    """One condition that fails: what the queue *wanted*, what the pilot *offered*, and the smallest change of either.
 
-    *pilot_change* is what the pilot would have to say, *job_change* what its jobs would have to ask for; empty
-    if nothing on that side helps.
+    *pilot_change* is a change of the pilot's options, *job_change* of the jobs' attributes; empty if no change on that
+    side helps.
     """
 
     condition: str
@@ -48,11 +48,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """What there is to tell of a queue (or the job *job* of it) and a pilot.
+    """The explanation for a queue (or its job *job*) and a pilot.
 
-    Without a *queue* the job is in none, for the *reason*. No *failures*: it is offered, and *chance* is that
-    with which it comes first (None: not told) among *matching* queues. *ahead* are the older jobs of the queue that
-    have the same UserPriority as the job.
+    Without a *queue*, the job is in none; *reason* says why. Without *failures*, the queue is offered. *chance* is its
+    chance to come first among the *matching* queues (None: not computed). *ahead* is the number of older jobs of the
+    queue with the same UserPriority.
     """
 
     rules: str
@@ -130,7 +130,7 @@ def _queue_of_job(world: ShareWorld, cluster: int, proc: int) -> QueueWithJobs |
 
 
 def _ahead(queue: QueueWithJobs, cluster: int, proc: int) -> int:
-    """Return how many older jobs of *queue* have the UserPriority of the job."""
+    """Return the number of older jobs of *queue* with the UserPriority of the job."""
     own = next(one for one in queue.members if _has(one.job, cluster, proc))
     older = 0
     for one in queue.members:
@@ -163,7 +163,7 @@ def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> st
 
 
 class _Changes:
-    """Says for a failing condition what would have to change, and no more than that."""
+    """Finds the smallest change that would satisfy a failing condition."""
 
     def __init__(self, pilot: Pilot, load: SiteLoad, now: int) -> None:
         self._pilot, self._load, self._now = pilot, load, now
@@ -182,7 +182,7 @@ class _Changes:
         }
 
     def of(self, refusal: Refusal, queue: Requirements) -> Failure:
-        """Return the failure that the *refusal* of *queue* stands for."""
+        """Return the failure for the *refusal* of *queue*."""
         if refusal.key == LIMITS:
             return self._limits(queue)
         told = self._of.get(refusal.key)
@@ -190,7 +190,7 @@ class _Changes:
         return Failure(refusal.key, terms_words(refusal.wanted), terms_words(refusal.offered), pilot_change, job_change)
 
     def _shorter(self) -> str:
-        """The longest CPU time that still counts as no more than the pilot has, by the bounds that times go up to."""
+        """Return a job change: the longest CPU time, in the steps that CPU times are rounded to, that the pilot has."""
         fitting = [segment for segment in self._load.policy.job_defaults.segments if segment <= self._pilot.cpu_time]
         return f"CPUTime = {fitting[-1]} or less" if fitting else ""
 

@@ -32,11 +32,11 @@ class Told(Protocol):
 
     @property
     def notes(self) -> list[Note | str]:
-        """What people should be told."""
+        """Notes for all users."""
 
     @property
     def details(self) -> list[Note | str]:
-        """What the correctors have to say."""
+        """Remarks of the correctors."""
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ def _load(state: State, settings: Settings, now: int, rules: str | None) -> Shar
     owning = dict.fromkeys(queue.requirements.group for queue in formed.queues)
     groups = dict(policy.groups)
     if policy.rules.checked_settings:
-        # Who owns queues takes part in corrections even if nobody has configured the group; in DIRAC it does not.
+        # Owners of queues take part in corrections even if their group is not configured; in DIRAC they do not.
         groups |= {name: OwnerGroup(name) for name in owning if name not in groups}
     known = dict.fromkeys((*policy.groups, *settings.groups))
     corrections = None
@@ -106,7 +106,7 @@ def _left_out(formed: FormedQueues) -> list[str]:
 
 
 def _inert(policy: SharePolicy) -> list[str]:
-    """Tell of corrections that never do anything."""
+    """Return notes about corrections that never have an effect."""
     corrected = _corrected_groups(policy)
     told = [
         f"a corrector is for the users of {name}, but job sharing does not divide its share among users"
@@ -147,7 +147,7 @@ def _instances(policy: SharePolicy) -> list[Mapping[str, Any]]:
 def check_group(world: ShareWorld, group: str | None, where: str) -> None:
     """Raise UnknownShareGroupError if *group* is neither configured nor owns a task queue.
 
-    Without configured groups, a group whose jobs all run looks like an unknown one, so that no group is refused.
+    Without configured groups, no group is refused: a group with only running jobs would look unknown.
     """
     from difflib import get_close_matches
 

@@ -1,4 +1,4 @@
-"""Why a job waits, or why a submitter or a group gets no more: a cycle is held to be looked at, nothing is stored."""
+"""Why a job waits, or why a submitter or a group gets no more: simulates a cycle and stores nothing."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ _NEVER = frozenset(
         Reason.DRAINING,
     }
 )
-"""Reasons that waiting does not mend."""
+"""Reasons that do not change by waiting."""
 
 _LOOKED_AHEAD = 3000
-"""Slots and idle jobs of the largest pools in which the start is forecast: the answer is to come in a second or so."""
+"""Maximum number of slots and idle jobs for which the start is forecast, so that the answer takes about a second."""
 _TRIED = 10
-"""Alternatives that are tried, each in a cycle."""
+"""Maximum number of alternatives tried, each in a cycle."""
 
 MOST_CYCLES, FEWEST_CYCLES = 200, 3
 WORK = 200_000
-"""Cycles held in search of a change, and slots and ranges of jobs looked at in all of them together, at most.
+"""Limits of the search for a change: cycles, and slots and ranges of jobs examined in all of them together.
 
 The first few changes are tried in a pool of any size: the slots' columns are read already.
 """
@@ -85,11 +85,11 @@ def why(
     compare: bool = False,
     ahead: bool = False,
 ) -> Document:
-    """Explain the job, cluster, submitter or group named *subject* as of *now*, in plain data; None: all idle jobs.
+    """Explain the job, cluster, submitter or group *subject* at *now*, as plain data; None: all idle jobs.
 
-    Of a cluster the first job is explained that the next cycle would leave idle. With *slot* the job and that
-    slot are explained as a pair. With *compare* the answer also says what the other set of rules decides, with *ahead*
-    when the job will start.
+    For a cluster, the first job that the next cycle would leave idle is explained. With *slot*, the job and that slot
+    are explained as a pair. With *compare*, the answer also has the decision of the other set of rules; with *ahead*,
+    the time when the job will start.
 
     Raises:
         UnknownJobError, NothingToExplainError: there is no such job, or no such submitter or group.
@@ -114,7 +114,7 @@ def why(
 
 
 class _Study:
-    """One look at the state; cycles are held when first needed."""
+    """One reading of the state; cycles are simulated when first needed."""
 
     def __init__(self, state: State, settings: Settings, now: int, *, ahead: bool = False) -> None:
         self._state = state
@@ -125,7 +125,7 @@ class _Study:
         self._held: tuple[ImaginedPool, Outcome] | None = None
 
     def jobs(self, target: Target, slot: str | None) -> Document:
-        """Explain one job, or of a cluster the first that would stay idle."""
+        """Explain one job, or the first job of a cluster that would stay idle."""
         named = target if target.is_one_job else replace(target, first_proc=None, last_proc=None)
         found = jobs_of(self._state, named)
         if not found:
@@ -151,7 +151,7 @@ class _Study:
         return document
 
     def submitter(self, subject: str) -> Document:
-        """Explain what a submitter, or all of an owner's, is entitled to and why it gets no more."""
+        """Explain the entitlement of a submitter (or of all submitters of an owner), and why it gets no more."""
         _, outcome = self._outcome()
         entries = [of for of in outcome.decision.submitters if answers_to(of.submitter, subject)]
         if not entries:
@@ -175,11 +175,11 @@ class _Study:
         }
 
     def pool(self) -> Document:
-        """Explain why idle jobs wait, all of them together."""
+        """Explain why idle jobs wait, for all of them together."""
         return overview(*self._outcome())
 
     def group(self, name: str) -> Document:
-        """Explain a group's quota, use and surplus, and who stops it."""
+        """Explain a group's quota, use and surplus, and what stops it."""
         _, outcome = self._outcome()
         chain = report.group_rows(outcome, name)
         if not chain:
@@ -201,7 +201,7 @@ class _Study:
         }
 
     def outcome(self) -> Outcome:
-        """The cycle held."""
+        """Return the result of the simulated cycle."""
         return self._outcome()[1]
 
     def _outcome(self) -> tuple[ImaginedPool, Outcome]:
@@ -213,7 +213,7 @@ class _Study:
         return self._held
 
     def _first_left_idle(self, idle: list[JobRange]) -> tuple[JobRange, int]:
-        """The first idle job that the next cycle would leave idle, else the first; and how many it would match."""
+        """Return the first idle job that the next cycle leaves idle (else the first), and how many it matches."""
         _, outcome = self._outcome()
         matched = {(m.schedd, m.cluster, m.proc) for m in outcome.decision.matches}
         count = 0
@@ -280,12 +280,12 @@ class _Study:
         }
 
     def _unknown_group(self, job: JobRange) -> str | None:
-        """Say that the group that *job* asks for is not configured, if that is so."""
+        """Return a sentence if the group that *job* requests is not configured, else None."""
         asked = {**job_ads.ads(self._state, [job.ad_id])[job.ad_id], **(job.own or {})}.get("AcctGroup")
         return unknown_group(asked, self._settings) if isinstance(asked, str) else None
 
     def _start(self, of: Diagnosis, job: JobRange) -> Document | None:
-        """When the job would start; None if nothing that ends would let it run."""
+        """Return when the job would start; None if no end of a running job would let it run."""
         if of.reason in _NEVER:
             return None
         key = JobKey(job.schedd, job.cluster, job.first_proc)
@@ -342,7 +342,7 @@ class _Study:
         }
 
     def _removed(self, target: Target) -> Document:
-        """What the history tells of a job that never ran and is not in the queue any more."""
+        """Return the history's answer about a job that never ran and has left the queue."""
         entries = history.load(self._state, subject=f"job {target.text}")
         removed = next((entry for entry in reversed(entries) if _gone(entry.after)), None)
         if removed is None:
@@ -352,13 +352,13 @@ class _Study:
 
 
 def _overruns(outcome: Outcome, context: RequestContext) -> list[Document]:
-    """Return the expressions that took too long for the kind of job that *context* is."""
+    """Return the expressions that took too long for the kind of job in *context*."""
     found = (of for of in outcome.decision.overruns if of.payer.autocluster == context.autocluster)
     return [overrun_document(of) for of in found]
 
 
 def skipped_for(of: Diagnosis) -> str | None:
-    """The job ahead for which this one was skipped."""
+    """Return the job ahead for which this one was skipped."""
     job = of.blocker if of.reason is Reason.SKIPPED else None
     if job is None and of.rejection is not None:
         job = of.alike_ahead

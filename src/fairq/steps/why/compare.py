@@ -1,4 +1,4 @@
-"""What the other set of HTCondor's rules decides about a job, a submitter or a group, step by step."""
+"""The decision of the other set of HTCondor's rules about a job, a submitter or a group, step by step."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 Hold = Callable[["Settings"], Outcome]
-"""Holds a cycle under other settings, to be looked at."""
+"""Simulates a cycle under other settings."""
 
 MOST_SLOTS_AND_JOBS = 20_000
-"""In a larger pool the rule points are not tried one by one."""
+"""Size of the largest pool in which the rule points are tried one by one."""
 
 
 def compared(document: Document, settings: Settings, hold: Hold) -> Document:
-    """Return what the two sets of rules decide about the subject of *document*, which `why` made."""
+    """Return the decisions of the two sets of rules about the subject of *document* (from `why`)."""
     kind = document["kind"]
 
     def decide(under: Settings) -> Steps:
@@ -54,7 +54,7 @@ def _of_job(document: Document, outcome: Outcome) -> Document:
 
 
 def _not_considered(document: Document, outcome: Outcome) -> str:
-    """What becomes of a job that the cycle does not consider; a running one may lose its slot."""
+    """Return the fate of a job that the cycle does not consider; a running job may lose its slot."""
     status, host, labels = document.get("status"), document.get("slot"), outcome.labels
     if status != "running" or host is None:
         return str(status or document.get("reason"))
@@ -84,13 +84,13 @@ def _of_group(name: str, outcome: Outcome) -> Document:
 
 
 def _allocated(outcome: Outcome, group: str) -> float | None:
-    """What a group is allocated; None where there are no groups."""
+    """Return the allocation of a group; None if there are no groups."""
     found = (of.allocated for of in outcome.decision.quotas if of.group.lower() == group.lower())
     return next((round(allocated, 3) for allocated in found), None)
 
 
 def _queued(document: Document, outcome: Outcome) -> JobRange | None:
-    """The job that was explained, if it is idle and takes part."""
+    """Return the explained job, if it is idle and takes part in the cycle."""
     if document.get("status", "idle") != "idle":
         return None
     cluster, proc = map(int, document["subject"].split("."))

@@ -1,4 +1,4 @@
-"""Why jobs wait, over all idle jobs of the pool: the reasons by how many jobs they keep waiting."""
+"""Why jobs wait, over all idle jobs of the pool: the reasons, with the number of jobs that each keeps waiting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairq.words.advice import too_large_sentence
 from fairq.words.changes import change_words
 
 _KINDS = 100
-"""Kinds of jobs that are looked at, those with most jobs first."""
+"""Maximum number of kinds of jobs examined, those with most jobs first."""
 
 _WITH_ADVICE = 5
 _CYCLES = 12
@@ -33,7 +33,7 @@ class _Entry:
 
 
 def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
-    """Return the reasons why idle jobs stay idle in the next cycle, the one with most jobs first."""
+    """Return the reasons why idle jobs stay idle in the next cycle, most jobs first."""
     kinds = sorted(_kinds(outcome), key=lambda kind: (-kind[1], kind[0].cluster, kind[0].first_proc))
     entries: dict[str, _Entry] = {}
     for job, count in kinds[:_KINDS]:
@@ -63,7 +63,7 @@ def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
 
 
 def _kinds(outcome: Outcome) -> Iterator[tuple[JobRange, int]]:
-    """The idle jobs that the cycle leaves idle: of each kind the first one, and how many there are."""
+    """Return each kind of job that the cycle leaves idle: its first job, and the number of jobs."""
     matched = Counter((m.schedd, m.cluster, m.proc) for m in outcome.decision.matches)
     per_cluster = Counter((schedd, cluster) for schedd, cluster, _ in matched)
     for queue in outcome.given.jobs.queues:

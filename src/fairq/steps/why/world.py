@@ -1,4 +1,4 @@
-"""A loaded pool as it might be: changes applied in memory, and cycles held that store nothing."""
+"""A loaded pool with imagined changes: changes are applied in memory, and simulated cycles store nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fairq.steps.pool.claimed_ads import without_claim
 
 @dataclass(frozen=True)
 class ImaginedPool:
-    """The pool with some things changed; *target* is the job asked about."""
+    """The pool with some changes; *target* is the job in question."""
 
     slots: PoolSlots
     ads: Sequence[Ad]
@@ -41,28 +41,28 @@ class ImaginedPool:
 
     @classmethod
     def of(cls, pool: LoadedPool, policy: NegotiationPolicy, now: int, times: Mapping[str, int]) -> Self:
-        """The pool as it is."""
+        """Return the pool without changes."""
         return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times)
 
     def hold(self) -> Outcome:
-        """Hold a cycle on a copy of the accounting."""
+        """Simulate a cycle on a copy of the accounting."""
         accountant = self._accountant(lambda record: None)
         times, clock = self.round_robin_times, time.monotonic
-        # A cycle gives the slots attributes of its own: the next one on the same slots must not see them.
+        # A cycle adds its own attributes to the slots; the next cycle on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
         return Outcome(CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock))
 
     def about(self, job: JobRange) -> Self:
-        """The same pool, with the first job of a range being asked about."""
+        """Return the same pool with the first job of a range as the job in question."""
         return replace(self, target=replace(job, last_proc=job.first_proc))
 
     def job(self) -> JobRange:
-        """The job asked about, as it is in this pool."""
+        """The job in question, as it is in this pool."""
         assert self.target is not None
         return self.target
 
     def changed(self, changes: Sequence[Change]) -> Self:
-        """The pool after *changes*."""
+        """Return the pool after *changes*."""
         world = self
         for clause_of, alike in groupby(changes, _clause_of):
             if clause_of is not None:
@@ -111,7 +111,7 @@ class ImaginedPool:
         return self._with_attribute(attribute, change.to)
 
     def _with_clauses(self, attribute: str, changes: Sequence[Change]) -> Self:
-        """All at once: a description may have very many clauses."""
+        """Change all clauses at once: a description may have very many."""
         whole = self._whole()
         name = next(n for n in whole if n.lower() == attribute)
         return self._with_attribute(name, with_clauses(whole, changes)[name])
@@ -139,7 +139,7 @@ class ImaginedPool:
         return self._with_slots(np.arange(len(self.ads)), {row: ad})
 
     def _with_slots(self, rows: NDArray[np.intp], changed: Mapping[int, Ad]) -> Self:
-        """The slots of these *rows* in their order, in the places *changed* with other ads."""
+        """Return the pool with the slots of these *rows* in this order, and other ads in the places *changed*."""
         old = self.slots
         left = rows.tolist()
         places = {row: place for place, row in reversed(list(enumerate(left)))} if len(left) != len(old.keys) else None
@@ -175,7 +175,7 @@ class ImaginedPool:
         return self._with_slot(row, without_claim(self.ads[row], self.now))
 
     def _without_piece(self, row: int, parent: int) -> Self:
-        """A dynamic slot ends with its job, and gives back what it has."""
+        """Remove a dynamic slot with its job, and return its resources to the parent."""
         left = np.delete(np.arange(len(self.ads)), row)
         return self._with_slots(left, {parent - (parent > row): given_back(self.ads[parent], self.ads[row])})
 
@@ -206,7 +206,7 @@ class ImaginedPool:
         return replace(self, accountant=self._accountant(edit, change.of))
 
     def _accountant(self, edit: Callable[[AccountingRecord], None], needed: str | None = None) -> Accountant:
-        """A copy of the accountant, with the records edited; the record *needed* is there."""
+        """Return a copy of the accountant with edited records; the record *needed* is created if missing."""
         old = self.accountant
         copy = Accountant(
             (replace(record) for record in old.records.values()), old.policy, old.last_update, dict(old.charges)
@@ -219,12 +219,12 @@ class ImaginedPool:
 
 
 def _clause_of(change: Change) -> str | None:
-    """The attribute of the job, in lower case, of which *change* changes a clause."""
+    """Return the job attribute, in lower case, in which *change* changes a clause."""
     return str(change.attribute).lower() if change.kind is ChangeKind.REQUIREMENTS_CLAUSE else None
 
 
 def with_clauses(ad: Ad, changes: Sequence[Change]) -> Ad:
-    """Return *ad* with clauses of one attribute left out or replaced, as *changes* say."""
+    """Return *ad* with clauses of one attribute left out or replaced, according to *changes*."""
     attribute = next(name for name in ad if name.lower() == str(changes[0].attribute).lower())
     text = expression_text(ad[attribute])
     new = "true" if text is None else without(text, {str(change.clause): change.to for change in changes})
@@ -232,7 +232,7 @@ def with_clauses(ad: Ad, changes: Sequence[Change]) -> Ad:
 
 
 def _with_part(jobs: JobRange, part: JobRange) -> list[JobRange]:
-    """The range with one of its jobs replaced, cut around it."""
+    """Return the range with one of its jobs replaced, cut around it."""
     proc = part.first_proc
     if jobs.cluster != part.cluster or not jobs.first_proc <= proc <= jobs.last_proc:
         return [jobs]

@@ -1,1 +1,1 @@
-"""The words of the brokerage: what its reasons and findings mean, and what would have to change."""
+"""The texts of the brokerage: the meaning of its reasons and findings, and the necessary changes."""

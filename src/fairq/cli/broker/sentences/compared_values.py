@@ -1,4 +1,4 @@
-"""Values that were compared, as people read them."""
+"""Compared values, formatted for users."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 _SHOWN = 5
-"""Queues that a sentence names."""
+"""Number of queues shown in a sentence."""
 
 
 def said(value: Any) -> str:
-    """Return a number or text that was compared as people read it."""
+    """Return a compared number or text, formatted for users."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -25,11 +25,11 @@ def said(value: Any) -> str:
 
 
 def compared(details: Mapping[str, Any]) -> str:
-    """Return the values that were compared in one line."""
+    """Return the compared values in one line."""
     return ", ".join(f"{name} {said(value)}" for name, value in details.items())
 
 
 def some(queues: list[str]) -> str:
-    """Return the first of some names."""
+    """Return the first of some names, and the number of others."""
     rest = len(queues) - _SHOWN
     return ", ".join(queues[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,6 +1,6 @@
-"""What each finding of ``fairq broker lint`` means now, and how to fix it.
+"""The effect of each finding of ``fairq broker lint``, and how to fix it.
 
-Names in braces stand for the facts of the finding. Of several cures the first one whose facts are all known is used.
+Names in braces are placeholders for the facts of the finding. The first cure whose facts are all known is used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Words(NamedTuple):
-    """What the misconfiguration means now, and its cures."""
+    """The effect of the misconfiguration, and its cures."""
 
     meaning: str
     cures: tuple[str, ...]
@@ -153,7 +153,7 @@ WORDS: dict[str, Words] = {
     "no text": _words("no task can ask for it", "write only texts"),
     "blank in a list": _words("no task asks for it, because of the blank", "write {meant}"),
     "empty text": _words('no task asks for "": it is not any', 'write "any", or remove it'),
-    # storage, and what does not exist
+    # storage, and references to missing objects
     "unknown endpoint": _words("this storage does not exist, so it is ignored", *_NOT_THERE),
     "no storage to read_lan": _words(
         "it has no endpoint to read input from: every production task is refused",
@@ -182,7 +182,7 @@ WORDS: dict[str, Words] = {
 
 
 def told(problem: str, facts: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what a finding means, and its cure."""
+    """Return the meaning of a finding, and its cure."""
     known = {name: _listed(value) if name == "known" else value for name, value in facts.items() if value is not None}
     meaning, cures = WORDS[problem]
     if problem == "value not understood" and "taken" not in known:

@@ -1,6 +1,6 @@
-"""What each reason means, and what would have to change for a queue to pass: the words of fairq's own reasons.
+"""The texts of fairq's own reasons: the meaning of each, and the change with which a queue would pass.
 
-A remedy ends a sentence that begins with *it would pass if*; names in braces stand for the values compared.
+A remedy ends a sentence that begins with *it would pass if*; names in braces are placeholders for compared values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fairq.cli.broker.sentences.compared_values import said
 
 
 class Words(NamedTuple):
-    """What a reason means, and its remedies: the first one whose values are all known is used."""
+    """The meaning of a reason, and its remedies: the first one whose values are all known is used."""
 
     meaning: str
     remedies: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ def _words(meaning: str, *remedies: str) -> Words:
 
 
 def _cap(unit: str, meaning: str, remedy: str) -> Words:
-    # The cap of a user and that of a working group are different settings.
+    # The limits of a user and of a working group are different settings.
     return Words(meaning, tuple(remedy.replace("CAP", f"CAP_RUNNING_{kind}_{unit}") for kind in ("USER", "GROUP")))
 
 
@@ -268,7 +268,7 @@ WORDS: dict[str, Words] = {
         "fewer of the task's jobs fail there (now {nFailed} failed, {nClosed} closed, {nFinished} finished)",
     ),
     "tmp_user_problem": _words("every queue with the input has a temporary problem for the user"),
-    # what stops a task before any queue is looked at
+    # reasons that stop a task before any queue is checked
     "unknown_nucleus": _words(
         "no queue for production has a role at the task's nucleus",
         "the task goes to another nucleus, or a queue for production at {nucleus} has the role nucleus or satellite "
@@ -312,20 +312,20 @@ WORDS: dict[str, Words] = {
     "global_quota": _words("the user or working group is over the global disk quota", _QUOTA),
     "global_quota_near": _words("the user or working group is near the global disk quota", _QUOTA),
 }
-"""By PanDA's tag, in the order in which a reader asks."""
+"""By PanDA's tag, in the order of a reader's questions."""
 
 
 OF_STAGE = {
     ("disk", "Storage check"): "the storage for output is short of space",
     ("disk", "storage space check"): "the queue's storage is full, or the queue has none for output",
 }
-"""What a tag means at some stage, where it means something else than elsewhere."""
+"""The meaning of a tag at a stage where it differs from the usual one."""
 
 
 def tell(record: dict[str, Any]) -> None:
-    """Write the words of a record of a queue: its meaning, why it lacks software, and what would have to change.
+    """Add the texts to a queue's record: its meaning, missing software, and the necessary change.
 
-    The words that a plugin's reason brings along stay.
+    The texts of a plugin's reason are kept.
     """
     if not record["reason"]:
         return
@@ -337,20 +337,20 @@ def tell(record: dict[str, Any]) -> None:
 
 
 def meaning_of(tag: str, stage: str, own: str) -> str:
-    """Return what a reason means; *own*: the words that a plugin's reason, or a stored one, brings along."""
+    """Return the meaning of a reason; *own*: the text of a plugin's reason, or of a stored one."""
     if own or tag not in WORDS:
         return own
     return OF_STAGE.get((tag, stage), WORDS[tag].meaning)
 
 
 def change_of(tag: str, details: Mapping[str, Any], meaning: str, own: str = "") -> str:
-    """Return what would have to change for a queue to pass.
+    """Return the change with which a queue would pass.
 
     Args:
-        tag: of the reason.
+        tag: the tag of the reason.
         details: the values compared.
-        meaning: what the reason means.
-        own: the remedy that a plugin's reason brings along.
+        meaning: the meaning of the reason.
+        own: the remedy of a plugin's reason.
     """
     for text in (own,) if own else WORDS[tag].remedies if tag in WORDS else ():
         filled = _filled(text, details)
@@ -367,5 +367,5 @@ def _filled(text: str, details: Mapping[str, Any]) -> str | None:
     try:
         names = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
         return text.format(**{name: said(details[name]) for name in names})
-    except (KeyError, ValueError):  # not all is known, or a plugin's own text is not a format
+    except (KeyError, ValueError):  # a value is unknown, or a plugin's text is not a valid format
         return None

@@ -1,4 +1,4 @@
-"""What each of PanDA's own settings means."""
+"""The meaning of each of PanDA's own settings."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ WORDS = {
 
 
 def meaning_of(name: str) -> str:
-    """Return what the setting called *name* means, a member of a family included."""
+    """Return the meaning of the setting *name*, which may be a member of a family."""
     base = name if name in WORDS else next((one for one in WORDS if name.startswith(f"{one}_")), "")
     return WORDS.get(base, "the brokerage does not read it")

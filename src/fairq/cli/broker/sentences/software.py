@@ -1,4 +1,4 @@
-"""What a queue lacks of the software and hardware that a task needs."""
+"""The software and hardware that a task needs and a queue lacks."""
 
 from __future__ import annotations
 

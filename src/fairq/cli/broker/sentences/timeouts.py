@@ -1,4 +1,4 @@
-"""Which jobs each row of the table of timeouts is about."""
+"""The jobs that each row of the table of timeouts applies to."""
 
 from __future__ import annotations
 
