@@ -255,7 +255,7 @@ CASES: list[tuple[str, int, str]] = [
     ("broker tasks import latin.json", 47, "not UTF-8 text; give JSON or CSV in UTF-8"),
     ("broker tasks import task.csv", 80, "task.csv, line 2 (task '1'): ramCount must be a number, not 'much'; nothing"),
     ("broker tasks import wide.csv", 47, "wide.csv, line 2: 3 values under 2 headings; put values that hold a comma"),
-    ("broker sites import twice.csv", 47, "line 1: the heading 'name' stands there twice"),
+    ("broker sites import twice.csv", 47, "line 1: the heading 'name' occurs twice"),
     ("broker sites import object.json", 80, "object.json, record 1: name must be given; nothing was changed"),
     ("broker sites list CERN", 81, "no record of the sites has the name 'CERN'; list them with 'fairq broker sites'"),
     ("broker jobs import state.csv", 80, "line 2 (job '1'): jobStatus cannot be 'runing'; did you mean running?"),

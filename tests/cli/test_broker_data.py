@@ -127,7 +127,7 @@ class TestFiles:
 
     def test_a_record_that_is_there_twice_is_refused_the_second_time(self, broker: Run) -> None:
         ended = broker("sites", "import", "FILE", content=[{"name": "A", "role": "x"}, {"name": "A"}])
-        assert (ended.code, "record 2 (site 'A'): stands there twice, first as record 1" in ended.err) == (80, True)
+        assert (ended.code, "record 2 (site 'A'): occurs twice, first as record 1" in ended.err) == (80, True)
         assert listed(broker, "sites")[0]["role"] == "x"
 
     @pytest.mark.parametrize(

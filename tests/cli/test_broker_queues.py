@@ -89,8 +89,8 @@ class TestOddFields:
             '{"A": {"status": "test"}, "A": {"status": "online"}, "B": {"status": "test", "status": "online"}}'
         )
         assert ended.code == 80
-        assert "record 'A': stands there twice, first as record 'A'" in ended.err
-        assert "record 'B': status stands there twice" in ended.err
+        assert "record 'A': occurs twice, first as record 'A'" in ended.err
+        assert "record 'B': status occurs twice" in ended.err
         assert {name: queue["status"] for name, queue in found.items()} == {"A": "test"}
 
     def test_csv_may_say_true_and_name_releases(self, queues: Run) -> None:

@@ -142,7 +142,7 @@ def _headings(name: str, row: list[str], known: Container[str]) -> list[str]:
     headings = [cell.strip() for cell in row]
     twice = [heading for number, heading in enumerate(headings) if heading in headings[:number]]
     if twice or "" in headings:
-        problem = f"the heading {twice[0]!r} stands there twice" if twice else "a column has no heading"
+        problem = f"the heading {twice[0]!r} occurs twice" if twice else "a column has no heading"
         raise InvalidDumpError(source=name, where="line 1", problem=problem, cure="give every column a name of its own")
     if not any(heading.lower() in known for heading in headings):
         problem = f"neither JSON nor CSV of this kind: no heading is known, the first is {headings[0][:40]!r}"

@@ -117,7 +117,7 @@ def members(value: Any, what: str) -> dict[str, Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise RequestError(problem="a member stands there twice")
+        raise RequestError(problem="a member occurs twice")
     return found
 
 

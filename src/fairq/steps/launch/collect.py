@@ -282,7 +282,7 @@ class _Collection:
         reason = f"jobs of {_FAILURES} clusters in a row did not start on it"
         self._changes.append(Change(f"slot {whole}", {"Draining": False}, {"Draining": True, "Reason": reason}))
         self._result.notes.append(
-            f"slot {whole} is being drained: {reason}; mend it, then run 'fairq slots drain {whole} --cancel'"
+            f"slot {whole} is being drained: {reason}; fix it, then run 'fairq slots drain {whole} --cancel'"
         )
 
 

@@ -164,7 +164,7 @@ def _slots(path: Path) -> Finding:
         detail = (
             f"jobs did not start on {', '.join(failing[:3])}{' and others' * (len(failing) > 3)}, so fairq drains them"
         )
-        return Finding("slots", FAULT, detail, f"mend the machine, then run 'fairq slots drain {failing[0]} --cancel'")
+        return Finding("slots", FAULT, detail, f"fix the machine, then run 'fairq slots drain {failing[0]} --cancel'")
     return Finding("slots", GOOD, "jobs start on all slots that take any")
 
 

@@ -46,7 +46,7 @@ def tell_trouble(path: Path, settings: Settings, found: Sequence[Finding]) -> li
     try:
         files.write(place, json.dumps(left).encode())
     except OSError as error:
-        return [f"{place} cannot be written, so that this is told again: {error.strerror}"]
+        return [f"{place} cannot be written, so this message will come again: {error.strerror}"]
     return []
 
 

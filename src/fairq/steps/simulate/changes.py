@@ -28,7 +28,7 @@ def read_factors(texts: Iterable[str]) -> dict[str, float]:
             )
         if name in factors:
             raise InvalidChangeError(
-                option="--factor", value=text, problem=f"{name} is there twice", cure="give one factor"
+                option="--factor", value=text, problem=f"{name} is given twice", cure="give one factor"
             )
         factors[name] = factor
     return factors

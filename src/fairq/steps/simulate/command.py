@@ -57,7 +57,7 @@ def prepare(
     """Read the trace *name*, or the past of the state at that path, and everything else that a simulation needs.
 
     Raises:
-        UsageError: a policy is neither ``NAME=FILE`` nor one of the known names, or a name is there twice.
+        UsageError: a policy is neither ``NAME=FILE`` nor one of the known names, or a name is given twice.
         InvalidChangeError: a size or time cannot be read.
         NothingToSimulateError: there are no jobs, or the size of the pool is not known.
     """
@@ -109,7 +109,7 @@ def read_policies(texts: Sequence[str], settings: Settings, environ: Mapping[str
         else:
             raise UsageError(message=f"--policy {text!r} names no settings; give NAME=FILE, {FIFO} or {CURRENT}")
         if any(one.name == policy.name for one in policies):
-            raise UsageError(message=f"--policy {policy.name} is there twice; give each policy a name of its own")
+            raise UsageError(message=f"--policy {policy.name} is given twice; give each policy a name of its own")
         policies.append(policy)
     return policies
 

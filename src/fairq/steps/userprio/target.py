@@ -95,7 +95,7 @@ def read_targets(texts: Sequence[str]) -> dict[str, float]:
             )
         if name in targets:
             raise InvalidChangeError(
-                option="--target", value=text, problem=f"{name} is there twice", cure="give one share"
+                option="--target", value=text, problem=f"{name} is given twice", cure="give one share"
             )
         targets[name] = share
     return targets
