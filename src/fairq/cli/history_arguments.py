@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fairq.cli.command import Command
+from fairq.cli.dialect_command import DialectCommand
 from fairq.cli.single_dash import Dialect, Spelling
 
 _SPELLINGS = (
@@ -47,11 +45,7 @@ HISTORY = Dialect("history", _SPELLINGS, _OWN, _ABSENT, keep="hqv")
 """``-backwards`` and ``-wide`` ask for what fairq always does."""
 
 
-class HistoryCommand(Command):
+class HistoryCommand(DialectCommand):
     """A command that also accepts condor_history's option style."""
 
-    single_dash = HISTORY.words
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Rewrite the single-dash options, then parse as usual."""
-        return super().parse_args(ctx, HISTORY.rewrite(args))
+    dialect = HISTORY

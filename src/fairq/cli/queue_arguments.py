@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fairq.cli.command import Command
+from fairq.cli.dialect_command import DialectCommand
 from fairq.cli.single_dash import Dialect, Spelling
 
 _SPELLINGS = (
@@ -60,11 +58,7 @@ QUEUE = Dialect("queue", _SPELLINGS, _OWN, _ABSENT, keep="hqv")
 """``-global``, ``-allusers`` and ``-batch`` ask for what fairq always does."""
 
 
-class QueueCommand(Command):
+class QueueCommand(DialectCommand):
     """A command that also accepts condor_q's option style."""
 
-    single_dash = QUEUE.words
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Rewrite the single-dash options, then parse as usual."""
-        return super().parse_args(ctx, QUEUE.rewrite(args))
+    dialect = QUEUE

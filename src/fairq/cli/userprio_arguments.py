@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fairq.cli.command import Command
+from fairq.cli.dialect_command import DialectCommand
 from fairq.cli.single_dash import Dialect, Spelling
 
 _SPELLINGS = (
@@ -83,14 +81,14 @@ records; fairq has only one of each.
 """
 
 
-class UserprioCommand(Command):
+class UserprioCommand(DialectCommand):
     """A command that also accepts condor_userprio's option style."""
 
-    single_dash = USERPRIO.words
+    dialect = USERPRIO
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Rewrite the single-dash options, join the two values of each edit, then parse as usual."""
-        return super().parse_args(ctx, _joined(USERPRIO.rewrite(args)))
+    def rewritten(self, args: list[str]) -> list[str]:
+        """Return *args* with fairq's own options, and with the two values of each edit joined."""
+        return _joined(super().rewritten(args))
 
 
 def _joined(arguments: list[str]) -> list[str]:

@@ -99,6 +99,11 @@ class CycleInput:
     ads: Sequence[Ad]
     clock: Clock | None = None
 
+    @property
+    def size(self) -> int:
+        """The number of slots and of ranges of idle jobs."""
+        return len(self.ads) + sum(len(queue.idle) for queue in self.jobs.queues)
+
 
 class Outcome:
     """A cycle held to be looked at."""

@@ -30,7 +30,7 @@ from fairq.steps.jobs.selection import Target, jobs_of, parse_targets
 from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why.compare import compared
 from fairq.steps.why.overview import overview
-from fairq.steps.why.world import ImaginedPool
+from fairq.steps.why.world import ImaginedPool, affordable_cycles
 from fairq.words import idle_job
 from fairq.words.advice import advice_document, advice_lines, too_large_sentence
 from fairq.words.subjects import (
@@ -68,8 +68,7 @@ _TRIED = 10
 """Maximum number of alternatives tried, each in a cycle."""
 
 MOST_CYCLES, FEWEST_CYCLES = 200, 3
-WORK = 200_000
-"""Limits of the search for a change: cycles, and slots and ranges of jobs examined in all of them together.
+"""Limits of the search for a change, in cycles.
 
 The first few changes are tried in a pool of any size: the slots' columns are read already.
 """
@@ -245,15 +244,16 @@ class _Study:
         checks = diagnosis.checks
         requirements = report.requirement_rows(checks)
         refusals = report.refusal_rows(checks, outcome.observer.accepted(diagnosis.context))
-        size = len(pool.ads) + sum(len(queue.idle) for queue in outcome.given.jobs.queues)
-        search = Search(min(MOST_CYCLES, max(FEWEST_CYCLES, WORK // (size + 1))))
+        search = Search(max(FEWEST_CYCLES, affordable_cycles(outcome.given, MOST_CYCLES)))
         found = search.run(world.about(job), diagnosis)
         rejection = diagnosis.rejection
         more: Document = {}
         if self._ahead:
             whole = too_large(diagnosis.context.job, pool.ads)
-            others = alternatives(world.about(job), diagnosis, 0 if whole else min(_TRIED, WORK // (size + 1)))
-            more = {} if size > _LOOKED_AHEAD else {"start": None if whole else self._start(diagnosis, job)}
+            others = alternatives(world.about(job), diagnosis, 0 if whole else affordable_cycles(outcome.given, _TRIED))
+            more = (
+                {} if outcome.given.size > _LOOKED_AHEAD else {"start": None if whole else self._start(diagnosis, job)}
+            )
             more |= {
                 "too_large": [one._asdict() for one in whole],
                 "alternatives": advice_document(others),

@@ -12,7 +12,7 @@ from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.machines import too_large
 from fairq.engine.explain.search import Search
 from fairq.records import JobRange
-from fairq.steps.why.world import ImaginedPool
+from fairq.steps.why.world import ImaginedPool, affordable_cycles
 from fairq.words.advice import too_large_sentence
 from fairq.words.changes import change_words
 
@@ -21,7 +21,6 @@ _KINDS = 100
 
 _WITH_ADVICE = 5
 _CYCLES = 12
-_WORK = 200_000
 
 
 @dataclass(slots=True)
@@ -44,8 +43,7 @@ def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
         if count > entry.largest:
             entry.largest, entry.example = count, diagnosis
     ordered = sorted(entries.items(), key=lambda one: (-one[1].jobs, one[0]))
-    size = len(outcome.given.ads) + sum(len(queue.idle) for queue in outcome.given.jobs.queues)
-    cycles = min(_CYCLES, _WORK // (size + 1))
+    cycles = affordable_cycles(outcome.given, _CYCLES)
     reasons = [
         _reason(world, reason, entry, cycles if place < _WITH_ADVICE else 0)
         for place, (reason, entry) in enumerate(ordered)

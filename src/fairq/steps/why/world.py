@@ -24,6 +24,14 @@ from fairq.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.pool.claimed_ads import without_claim
 
+_WORK = 200_000
+"""Slots and ranges of jobs examined in all cycles of a search together, at most."""
+
+
+def affordable_cycles(given: CycleInput, most: int) -> int:
+    """Return the number of cycles on *given* that a search may run: *most*, fewer in a large pool."""
+    return min(most, _WORK // (given.size + 1))
+
 
 @dataclass(frozen=True)
 class ImaginedPool:
