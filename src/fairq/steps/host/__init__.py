@@ -1,1 +1,1 @@
-"""The pool of a host: what ``fairq pool create`` makes, ``fairq pool remove`` takes back, and ``pool check`` looks at."""
+"""The pool of a host: how it is made, taken back and checked (docs/pool.md)."""

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fairq.settings import Settings
 
 ACCOUNT = "fairq"
 HOME = Path("/var/lib/fairq")
@@ -15,28 +10,21 @@ STATE = HOME / "pool.db"
 SITE = Path("/etc/xdg/fairq/fairq.toml")
 LIBRARY = Path("/usr/lib/fairq")
 PROGRAM = LIBRARY / "apply"
+COPY = LIBRARY / "venv"
+LINK = Path("/usr/local/bin/fairq")
 RULE = Path("/etc/sudoers.d/fairq")
+"""sudo ignores a file whose name has a dot."""
 CRON = Path("/etc/cron.d/fairq")
 UNITS = Path("/etc/systemd/system")
 SOCKET = Path("/run/fairq-apply.sock")
 
+BY_SOCKET = "--socket"
+"""The argument that the socket unit gives to the program. The rule of sudo allows none, so it proves the way."""
 
-@dataclass(frozen=True, slots=True)
-class HostPool:
-    """The pool of this host, as its site file names it; without a *program* or a *socket*, that door is closed."""
-
-    state: Path
-    account: str
-    program: Path | None
-    socket: Path | None
+MARK = "Written by 'fairq pool create'; 'fairq pool remove' removes it."
+"""A line of every file that may be replaced and removed again."""
 
 
-def host_pool(site: Settings) -> HostPool | None:
-    """Return the pool that the settings of the *site* file alone name, None if the host has none."""
-    state = site["pool.state"]
-    if not state:
-        return None
-    program, socket = site["pool.program"], site["pool.socket"]
-    return HostPool(
-        Path(state), site["pool.account"] or ACCOUNT, Path(program) if program else None, Path(socket) if socket else None
-    )
+def has_systemd() -> bool:
+    """Say whether systemd runs this host (sd_booted(3))."""
+    return Path("/run/systemd/system").is_dir()
