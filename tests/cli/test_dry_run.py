@@ -61,7 +61,7 @@ LINES: dict[str, list[str]] = {
 }
 
 OF_THE_HOST = {"pool create", "pool remove"}
-"""They change the host, not a state; tests/steps/host tries them."""
+"""They change the host, not a state; tests/steps/setup tries them."""
 
 
 def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:

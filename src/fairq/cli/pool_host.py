@@ -15,7 +15,7 @@ from fairq.cli.output import Report, View, emit
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
-    from fairq.steps.host.plan import Step
+    from fairq.steps.setup.plan import Step
 
 Administrators = Annotated[
     list[str] | None,
@@ -60,8 +60,8 @@ def add_host(app: App) -> None:
         Run it again to bring everything into order, or after an upgrade. If a step fails, the steps before it are
         taken back. docs/lab-server.md shows the whole way.
         """
-        from fairq.steps.host.create import change, planned, require_root
-        from fairq.steps.host.site import Wishes
+        from fairq.steps.setup.create import change, planned, require_root
+        from fairq.steps.setup.site import Wishes
 
         if not dry_run:
             require_root("created")
@@ -91,7 +91,7 @@ def add_host(app: App) -> None:
 
         While jobs have slots, nothing is removed without --force.
         """
-        from fairq.steps.host.create import change, removal, require_root
+        from fairq.steps.setup.create import change, removal, require_root
 
         if not dry_run:
             require_root("removed")

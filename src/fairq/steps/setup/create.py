@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 from fairq.errors.host import HostPoolError
-from fairq.steps.host import account, cycles, rule, site, store
-from fairq.steps.host.installed import why_not_in_place
-from fairq.steps.host.layout import CRON, HOME, MARK, PROGRAM, RULE, UNITS, has_systemd
-from fairq.steps.host.plan import Step, carry_out
-from fairq.steps.host.program import Installation
-from fairq.steps.host.program import removing as removing_program
-from fairq.steps.host.site import Wishes
+from fairq.steps.setup import account, cycles, rule, site, store
+from fairq.steps.setup.installed import why_not_in_place
+from fairq.steps.setup.layout import CRON, HOME, MARK, PROGRAM, RULE, UNITS, has_systemd
+from fairq.steps.setup.plan import Step, carry_out
+from fairq.steps.setup.program import Installation
+from fairq.steps.setup.program import removing as removing_program
+from fairq.steps.setup.site import Wishes
 
 _UNITS = ("fairq.service", "fairq.timer", "fairq-apply.socket", "fairq-apply@.service")
 

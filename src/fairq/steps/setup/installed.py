@@ -14,7 +14,7 @@ from pathlib import Path
 
 import fairq
 from fairq.errors.host import HostPoolError
-from fairq.steps.host.owners import weakness, weakness_below
+from fairq.steps.setup.owners import weakness, weakness_below
 
 _PATHS = (
     "import json, sys, sysconfig; print(json.dumps([sys.executable, sysconfig.get_config_var('SOABI'),"

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from fairq.errors.base import FairqError
-from fairq.steps.host.layout import ACCOUNT, MARK, PROGRAM, RULE
-from fairq.steps.host.plan import Step, WayBack, is_file, make_directories, put, run, take_away, write
+from fairq.steps.setup.layout import ACCOUNT, MARK, PROGRAM, RULE
+from fairq.steps.setup.plan import Step, WayBack, is_file, make_directories, put, run, take_away, write
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 

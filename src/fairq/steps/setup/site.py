@@ -16,8 +16,8 @@ from fairq.settings.collect import read_text
 from fairq.settings.edit import remove, set_value
 from fairq.settings.layers import Layer
 from fairq.settings.model import Settings, gather
-from fairq.steps.host.layout import ACCOUNT, PROGRAM, SITE, SOCKET, STATE
-from fairq.steps.host.plan import Step, WayBack, put, take_away
+from fairq.steps.setup.layout import ACCOUNT, PROGRAM, SITE, SOCKET, STATE
+from fairq.steps.setup.plan import Step, WayBack, put, take_away
 
 _COMMENT = "# The rules of the pool of this host. 'fairq pool create' has set the [pool] table.\n"
 _OWN = ("state", "account", "program", "socket")
@@ -110,7 +110,7 @@ def _text() -> str:
 
 
 def _is_readable(file: Path) -> bool:
-    from fairq.steps.host.owners import weakness
+    from fairq.steps.setup.owners import weakness
 
     return weakness(file) is None
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fairq.errors.base import FairqError
-from fairq.steps.host.layout import ACCOUNT, CRON, SOCKET, UNITS, has_systemd
-from fairq.steps.host.plan import Step, WayBack, is_file, put, run, take_away
-from fairq.steps.host.store import cycle
-from fairq.steps.host.units import cron_line, cycle_units, socket_units
+from fairq.steps.setup.layout import ACCOUNT, CRON, SOCKET, UNITS, has_systemd
+from fairq.steps.setup.plan import Step, WayBack, is_file, put, run, take_away
+from fairq.steps.setup.store import cycle
+from fairq.steps.setup.units import cron_line, cycle_units, socket_units
 
 _MODE = 0o644
 _TIMER, _SERVICE = "fairq.timer", "fairq.service"

@@ -13,9 +13,9 @@ from fairq.errors.base import FairqError
 from fairq.errors.host import HostPoolError
 from fairq.state import jobs, launches, slots
 from fairq.state.connection import reading
-from fairq.steps.host import account
-from fairq.steps.host.layout import ACCOUNT, HOME, PROGRAM, SITE, STATE
-from fairq.steps.host.plan import Step, WayBack, make_directories
+from fairq.steps.setup import account
+from fairq.steps.setup.layout import ACCOUNT, HOME, PROGRAM, SITE, STATE
+from fairq.steps.setup.plan import Step, WayBack, make_directories
 
 _PATIENCE = 60.0
 """Seconds within which killed jobs must have ended."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairq.steps.host.layout import ACCOUNT, BY_SOCKET, HOME, MARK, PROGRAM, SOCKET
+from fairq.steps.setup.layout import ACCOUNT, BY_SOCKET, HOME, MARK, PROGRAM, SOCKET
 
 HOUR = 60
 """Minutes; the longest time between two cycles."""

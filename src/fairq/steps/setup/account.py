@@ -5,8 +5,8 @@ from __future__ import annotations
 import pwd
 
 from fairq.errors.host import HostPoolError
-from fairq.steps.host.layout import ACCOUNT, HOME
-from fairq.steps.host.plan import Step, WayBack, run
+from fairq.steps.setup.layout import ACCOUNT, HOME
+from fairq.steps.setup.plan import Step, WayBack, run
 
 
 def entry() -> pwd.struct_passwd | None:

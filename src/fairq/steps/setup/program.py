@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 
 import fairq
-from fairq.steps.host.installed import command, interpreter_for_a_copy, parts
-from fairq.steps.host.layout import BY_SOCKET, COPY, LIBRARY, LINK, MARK, PROGRAM, SITE, STATE
-from fairq.steps.host.owners import weakness_below
-from fairq.steps.host.plan import Step, WayBack, is_file, make_directories, put, run
+from fairq.steps.setup.installed import command, interpreter_for_a_copy, parts
+from fairq.steps.setup.layout import BY_SOCKET, COPY, LIBRARY, LINK, MARK, PROGRAM, SITE, STATE
+from fairq.steps.setup.owners import weakness_below
+from fairq.steps.setup.plan import Step, WayBack, is_file, make_directories, put, run
 
 _OWN_LINK = LIBRARY / "fairq"
 _EVERYBODYS_PATH = "/usr/local/bin:/usr/bin:/bin"
