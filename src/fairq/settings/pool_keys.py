@@ -28,6 +28,23 @@ POOL = (
     ),
     own(
         "pool",
+        "use",
+        "choice",
+        "host",
+        "Pool that commands use without --state and FAIRQ_STATE: host, the pool of this host if there is one; private,"
+        " your own.",
+        choices=("host", "private"),
+    ),
+    own(
+        "pool",
+        "private_jobs",
+        "boolean",
+        False,
+        "In this host's pool, users can read command, arguments, directories, environment and files of their own jobs"
+        " only. Administrators can read all.",
+    ),
+    own(
+        "pool",
         "administrators",
         "list",
         (),
