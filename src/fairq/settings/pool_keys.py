@@ -22,4 +22,27 @@ POOL = (
         unit="seconds",
         minimum=0,
     ),
+    own(
+        "pool",
+        "state",
+        "string",
+        None,
+        "State file of the pool of this host. Only the site file can set it; fairq pool create does.",
+        spaces=True,
+    ),
+    own("pool", "account", "string", None, "Account that owns the pool of this host. Only the site file can set it."),
+    own(
+        "pool",
+        "program",
+        "string",
+        None,
+        "Program that changes the pool of this host for its users, by sudo. Only the site file can set it.",
+    ),
+    own(
+        "pool",
+        "socket",
+        "string",
+        None,
+        "Unix socket that leads to the same program, on hosts with systemd. Only the site file can set it.",
+    ),
 )
