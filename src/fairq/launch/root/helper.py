@@ -45,7 +45,7 @@ class Helper:
                 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
                 become(policy.account)
                 os.umask(0o077)
-                words = [sys.executable, "-I", "-B", "-c", _CODE, _SOURCE, policy.site]
+                words = [sys.executable, "-I", "-B", "-c", _CODE, _SOURCE, policy.site, policy.state]
                 os.execve(sys.executable, words, _ENVIRONMENT)
             os._exit(127)
         os.close(take)

@@ -11,6 +11,7 @@ import signal
 import time
 from typing import Any
 
+from fairq.errors.launch import StarterError
 from fairq.launch import processes
 from fairq.launch.root import logs, lost
 from fairq.launch.root.document import WrongError, check_run, parse
@@ -22,9 +23,6 @@ from fairq.launch.supervisor.identity import Account
 from fairq.launch.supervisor.owned import WAKE, OwnedSupervisor
 from fairq.launch.supervisor.specification import complete
 from fairq.launch.supervisor.watch import supervise
-
-FAILED = 94
-"""Exit code of every failure; `fairq.errors.launch` explains it."""
 
 _PATIENCE = 10.0
 """Seconds to wait until all runs have begun; a slower one begins all the same."""
@@ -79,9 +77,10 @@ def _leave_caller() -> None:
 
 
 def _failed(problems: list[str]) -> int:
+    text = "".join(f"{StarterError(problem=problem)}\n" for problem in problems)
     with contextlib.suppress(OSError):
-        os.write(2, "".join(f"{problem}\n" for problem in problems).encode("utf-8", "backslashreplace")[:8192])
-    return FAILED
+        os.write(2, text.encode("utf-8", "backslashreplace")[:8192])
+    return StarterError.exit_code
 
 
 def _warm_up() -> None:
