@@ -8,7 +8,7 @@ from pathlib import Path
 from fairq.errors.host import HostPoolError
 from fairq.steps.setup import account, cycles, rule, site, store
 from fairq.steps.setup.installed import why_not_in_place
-from fairq.steps.setup.layout import CRON, HOME, MARK, PROGRAM, RULE, UNITS, has_systemd
+from fairq.steps.setup.layout import CRON, HOME, MARK, PROGRAM, RULE, STARTER, UNITS, has_systemd
 from fairq.steps.setup.plan import Step, carry_out
 from fairq.steps.setup.program import Installation
 from fairq.steps.setup.program import removing as removing_program
@@ -23,7 +23,7 @@ def planned(wishes: Wishes) -> list[Step]:
     Raises HostPoolError if the pool cannot be made here, and the errors of the site file.
     """
     site.check(wishes)
-    for file in (RULE, CRON, PROGRAM, *(UNITS / name for name in _UNITS)):
+    for file in (RULE, CRON, PROGRAM, STARTER, *(UNITS / name for name in _UNITS)):
         if file.exists() and not _is_ours(file):
             cure = "move it away, then run the command again"
             raise HostPoolError(action="created", problem=f"{file} is there, and fairq has not written it", cure=cure)
@@ -31,14 +31,17 @@ def planned(wishes: Wishes) -> list[Step]:
         raise HostPoolError(
             action="created", problem="neither sudo nor systemd names who asks on this host", cure="install sudo"
         )
+    starts = site.starts(wishes)
+    if starts and not rule.has_sudo():
+        raise HostPoolError(action="created", problem="jobs start by sudo, which is not installed", cure="install sudo")
     fairq = Installation(why_not_in_place())
     return [
         account.creating(),
-        *fairq.steps(),
+        *fairq.steps(starts),
         store.creating(),
         site.writing(wishes, has_systemd()),
         store.starting(fairq.python),
-        *([rule.installing()] if rule.has_sudo() else []),
+        *([rule.installing(starts)] if rule.has_sudo() else []),
         *cycles.running(wishes.every, fairq.python),
     ]
 

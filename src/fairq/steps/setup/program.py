@@ -5,12 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import fairq
 from fairq.steps.setup.installed import command, interpreter_for_a_copy, parts
-from fairq.steps.setup.layout import BY_SOCKET, COPY, LIBRARY, LINK, MARK, PROGRAM, SITE, STATE
+from fairq.steps.setup.layout import BY_SOCKET, COPY, LIBRARY, LINK, MARK, PROGRAM, SITE, STARTER, STATE
 from fairq.steps.setup.owners import weakness_below
 from fairq.steps.setup.plan import Step, WayBack, is_file, make_directories, put, run
 
@@ -34,25 +33,39 @@ class Installation:
         """Its command ``fairq``."""
         return COPY / "bin" / "fairq" if self.reason else command()
 
-    @cached_property
+    @property
     def script(self) -> str:
-        """The content of the program. It takes no paths from its caller."""
-        return f"""\
-#!{self.python} -I
-# {MARK}
-# Changes the pool of this host for whoever asks. The rule of sudo allows no argument; the socket unit gives one.
-import sys
-
-sys.dont_write_bytecode = True
+        """The content of the program for changes. It takes no paths from its caller."""
+        return (
+            self._head(
+                "Changes the pool of this host for whoever asks. sudo allows no argument; the socket unit gives one."
+            )
+            + f"""\
 from pathlib import Path
 
 from fairq.verb.main import main
 
 sys.exit(main(Path("{STATE}"), Path("{SITE}"), by_socket=sys.argv[1:] == ["{BY_SOCKET}"]))
 """
+        )
 
-    def steps(self) -> list[Step]:
-        """Return the steps that install it."""
+    @property
+    def starter(self) -> str:
+        """The content of the program of root that starts jobs as their owners."""
+        return (
+            self._head("Starts the jobs that the pool of this host has matched, as their owners.")
+            + f"""\
+from fairq.launch.root.main import main
+
+sys.exit(main("{SITE}"))
+"""
+        )
+
+    def _head(self, comment: str) -> str:
+        return f"#!{self.python} -I\n# {MARK}\n# {comment}\nimport sys\n\nsys.dont_write_bytecode = True\n"
+
+    def steps(self, starts: bool) -> list[Step]:
+        """Return the steps that install it; with *starts*, the program that starts jobs, too."""
         copy = Step(
             f"install a copy of fairq {fairq.__version__} in {COPY}, since {self.reason}",
             not self.reason or _is_complete(),
@@ -68,7 +81,12 @@ sys.exit(main(Path("{STATE}"), Path("{SITE}"), by_socket=sys.argv[1:] == ["{BY_S
             shutil.which("fairq", path=_EVERYBODYS_PATH) is not None,
             self._link,
         )
-        return [copy, script, link] if self.reason else [script, link]
+        starter = Step(
+            f"install the program that starts jobs as their owners: {STARTER}",
+            is_file(STARTER, self.starter, 0o755),
+            lambda back: put(STARTER, self.starter, 0o755, back),
+        )
+        return [*([copy] if self.reason else []), script, *([starter] if starts else []), link]
 
     def _link(self, back: WayBack) -> None:
         """Link in two steps: a link into the library is known as fairq's own when the pool is removed."""

@@ -20,7 +20,7 @@ from fairq.steps.setup.layout import ACCOUNT, PROGRAM, SITE, SOCKET, STATE
 from fairq.steps.setup.plan import Step, WayBack, put, take_away
 
 _COMMENT = "# The rules of the pool of this host. 'fairq pool create' has set the [pool] table.\n"
-_OWN = ("state", "account", "program", "socket")
+_OWN = (("pool", "state"), ("pool", "account"), ("pool", "program"), ("pool", "socket"), ("launch", "run_as"))
 _MODE = 0o644
 
 
@@ -52,6 +52,12 @@ def settings() -> Settings:
     return gather([Layer("site", SITE)], {}, _raise)
 
 
+def starts(wishes: Wishes) -> bool:
+    """Say whether the pool starts jobs on this host: *wishes* say so, or the site file does."""
+    kind = settings()["launch.kind"] if wishes.launch is None else wishes.launch
+    return bool(kind == "local")
+
+
 def writing(wishes: Wishes, socket: bool) -> Step:
     """Return the step that names the pool in the site file; raises the errors of the file as it is."""
     settings()
@@ -66,6 +72,8 @@ def writing(wishes: Wishes, socket: bool) -> Step:
         text = set_value(text, ("pool", name), value)[0]
     if not socket and (without := remove(text, ("pool", "socket"))):
         text = without[0]
+    # Otherwise jobs on slots with a launcher would run as the account, and could change the pool.
+    text = set_value(text, ("launch", "run_as"), "owner")[0]
     if wishes.launch is not None:
         text = set_value(text, ("launch", "kind"), wishes.launch)[0]
     told = [f"administrators {', '.join(wanted['administrators']) or 'none'}"] if "administrators" in wanted else []
@@ -83,11 +91,11 @@ def removing() -> Step:
     """Return the step that takes the pool out of the site file; a file that then says nothing goes, too."""
     former = _text()
     text = former
-    for name in _OWN:
-        if without := remove(text, ("pool", name)):
+    for path in _OWN:
+        if without := remove(text, path):
             text = without[0]
-    says = [line for line in text.splitlines() if line.strip() and f"{line}\n" != _COMMENT]
-    gone = not says or says == ["[pool]"]
+    says = {line for line in text.splitlines() if line.strip() and f"{line}\n" != _COMMENT}
+    gone = says <= {"[pool]", "[launch]"}
     what = f"remove the site file {SITE}" if gone else f"take the pool out of the site file {SITE}; its rules stay"
 
     def do(back: WayBack) -> None:

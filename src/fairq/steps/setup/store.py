@@ -14,7 +14,7 @@ from fairq.errors.host import HostPoolError
 from fairq.state import jobs, launches, slots
 from fairq.state.connection import reading
 from fairq.steps.setup import account
-from fairq.steps.setup.layout import ACCOUNT, HOME, PROGRAM, SITE, STATE
+from fairq.steps.setup.layout import ACCOUNT, HOME, PROGRAM, RUNS, STATE
 from fairq.steps.setup.plan import Step, WayBack, make_directories
 
 _PATIENCE = 60.0
@@ -76,16 +76,16 @@ def as_account(*words: str) -> None:
         user=owner.pw_uid, group=owner.pw_gid, extra_groups=[], env={"PATH": "/usr/bin:/bin", "HOME": str(HOME)},
     )  # fmt: skip
     if ended.returncode:
-        raise FairqError(message=f"fairq {' '.join(words[7:9])}: {ended.stderr.strip()}")
+        raise FairqError(message=f"fairq {' '.join(words[5:7])}: {ended.stderr.strip()}")
 
 
 def cycle(python: Path) -> Sequence[str]:
-    """Return the command of one cycle, with the rules of the site file alone."""
+    """Return the command of one cycle; the account's fairq finds the pool and its rules in the site file."""
     return [*_fairq(python), "negotiate"]
 
 
 def _fairq(python: Path) -> list[str]:
-    return [str(python), "-I", "-m", "fairq", "--state", str(STATE), "--config", str(SITE), "-q"]
+    return [str(python), "-I", "-m", "fairq", "-q"]
 
 
 def running_jobs() -> int:
@@ -127,9 +127,16 @@ def _python_of(program: Path) -> Path:
 def removing(purge: bool) -> Step:
     """Return the step that gives the state to root, who may read it then, or deletes it."""
     if purge:
-        return Step(f"delete the state and its history: {HOME}", not HOME.exists(), lambda back: shutil.rmtree(HOME))
+        is_gone = not (HOME.exists() or RUNS.exists())
+        return Step(f"delete the state, its history and kept output: {HOME}, {RUNS}", is_gone, lambda _: _purge())
     is_done = not HOME.exists() or (HOME.lstat().st_uid, HOME.lstat().st_mode & 0o777) == (0, 0o700)
-    return Step(f"keep the state and its history in {HOME}, for root alone", is_done, lambda back: _keep())
+    return Step(f"keep the state and its history in {HOME}, for root alone", is_done, lambda _: _keep())
+
+
+def _purge() -> None:
+    for place in (HOME, RUNS):
+        if place.exists():
+            shutil.rmtree(place)
 
 
 def _keep() -> None:
