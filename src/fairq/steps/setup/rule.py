@@ -58,13 +58,12 @@ def installing(starts: bool) -> Step:
     )
 
 
-def in_effect() -> bool:
-    """Say whether the rule lets a user without other rights run the program; asks sudo, as root."""
+def in_effect(program: str = str(PROGRAM), account: str = ACCOUNT) -> bool:
+    """Say whether sudo lets a user without other rights run *program* as *account*; only root may ask."""
     try:
-        listed = run("sudo", "-n", "-l", "-U", "nobody", "-u", ACCOUNT, PROGRAM)
+        return program in run("sudo", "-n", "-l", "-U", "nobody", "-u", account, program)
     except (OSError, FairqError):
         return False
-    return str(PROGRAM) in listed
 
 
 def _install(wanted: str, back: WayBack) -> None:
