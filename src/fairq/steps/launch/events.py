@@ -17,6 +17,7 @@ from typing import Any
 from fairq.records import PROC_PLACEHOLDER, Ad, JobEvent, JobRange
 from fairq.state import job_events, jobs
 from fairq.state.connection import State, reading, writing
+from fairq.state.elsewhere import elsewhere_of
 from fairq.steps.launch.values import raw
 from fairq.waiting import Patience, take
 
@@ -58,8 +59,10 @@ def flush(path: Path) -> list[str]:
     """Write the pending events to their logs, in order; return an error message for each log that failed.
 
     Each log is locked meanwhile, so that two processes do not write the same event. After a crash, an event already at
-    the end of its log is not written again.
+    the end of its log is not written again. Where the state may only be read, nothing is written.
     """
+    if elsewhere_of(path):
+        return []
     with reading(path) as state:
         waiting = _by_log(job_events.unwritten(state))
     problems: list[str] = []

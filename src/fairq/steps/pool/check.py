@@ -15,6 +15,7 @@ from fairq.quantities import shown_duration, shown_time
 from fairq.state import cycles, history, launches, slots
 from fairq.state.connection import reading
 from fairq.state.cycle_lock import cycle_lock
+from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import exists, resolve
 from fairq.steps.cycle.accounts import last_update
 from fairq.steps.launch.collect import look
@@ -72,6 +73,8 @@ def _state(path: Path) -> Finding:
             last_update(state)
     except FairqError as error:
         return Finding("state", FAULT, str(error), "run 'fairq state check'")
+    if elsewhere_of(path):
+        return Finding("state", GOOD, f"a copy of {place} can be read")
     if not os.access(place, os.W_OK):
         return Finding("state", FAULT, f"{place} cannot be written", "run fairq as its owner, or change its mode")
     return Finding("state", GOOD, f"{place} can be read and written")
@@ -127,6 +130,8 @@ def _crontab() -> Iterator[str]:
 
 
 def _lock(path: Path) -> Finding:
+    if elsewhere_of(path):
+        return Finding("lock", NOT_NEEDED, "only the user who owns the pool holds cycles")
     try:
         with cycle_lock(path):
             return Finding("lock", GOOD, "no other cycle is running")
