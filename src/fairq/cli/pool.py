@@ -6,8 +6,9 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Report, View, emit
 from fairq.cli.pool_check import add_check
+from fairq.cli.pool_host import add_host
 
-app = App(help="Show which pool is in use, and check that all is well.", default="show")
+app = App(help="Show, check, create and remove pools.", default="show")
 
 
 @app.command(
@@ -51,3 +52,4 @@ def show(invocation: Invocation, output: Report) -> None:
 
 
 add_check(app)
+add_host(app)

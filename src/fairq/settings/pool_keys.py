@@ -60,4 +60,11 @@ POOL = (
         unit="seconds",
         minimum=0,
     ),
+    own(
+        "pool",
+        "socket",
+        "string",
+        None,
+        "Unix socket that leads to the same program, where systemd runs. Counts in the site file only.",
+    ),
 )

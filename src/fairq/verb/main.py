@@ -22,14 +22,15 @@ _LONGEST = 120
 """Seconds after which the system kills the process, so that no caller can make it stay."""
 
 
-def main(state: Path, site: Path) -> int:
+def main(state: Path, site: Path, *, by_socket: bool = False) -> int:
     """Carry out one request to the pool in the file *state* with the settings in *site*; return the exit code.
 
-    Both paths come from the script, never from the caller. All input is read before the state is opened, and the
-    answer is written after it is closed: the caller cannot keep its lock.
+    The request comes from sudo, or *by_socket* from a connection that systemd has accepted. Both paths come from the
+    script, never from the caller. All input is read before the state is opened, and the answer is written after it is
+    closed: the caller cannot keep its lock.
     """
     try:
-        person = asker(os.environ)
+        person = asker(os.environ, by_socket=by_socket)
     except FairqError as error:
         return _refuse(error)
     return apart(lambda: _serve(state, site, person))

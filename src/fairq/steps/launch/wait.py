@@ -65,7 +65,7 @@ def wait_for(
             former = stamp(place)
             if not elsewhere_of(path):
                 collect(path, settings, launchers, actor())
-            events.flush(path)
+            events.flush(path, settings)
             with reading(path) as state:
                 wanted = wanted or _named(state, targets)
                 verdicts = [_verdict(state, job) for job in wanted]
