@@ -178,6 +178,23 @@ def _install(found: Host) -> None:
         program.chmod(0o755)
 
 
+def fill(made: Host) -> None:
+    """Give each of `USERS` a cluster of nine jobs: 1, 2 and 3."""
+    from fairq.cli.app import main
+    from fairq.state import jobs
+    from fairq.state.connection import writing
+
+    named = ["--state", str(made.state), "--config", str(made.site), "-q"]
+    for _ in USERS:
+        assert main([*named, "submit", "--count", "9", "--", "/bin/true"]) == 0
+    with writing(made.state) as opened:
+        for cluster, user in enumerate(USERS, 1):
+            jobs.change(opened, "", cluster, 0, 8, owner=user, submitter=f"{user}@lab")
+    account = pwd.getpwnam(ACCOUNT)
+    os.chown(made.state, account.pw_uid, account.pw_gid)
+    made.state.chmod(0o600)
+
+
 def _linked(source: str, target: str) -> None:
     try:
         os.link(source, target)
