@@ -110,7 +110,7 @@ def test_everybodys_commands_use_it_and_each_is_named_by_sudo(host: World):
     assert host.run("fairq", "-q", "slots", "detect", "--add", user="ann").returncode == 101
     assert host.run("fairq", "-q", "slots", "add", "node", "--count", "3", user="zoe").returncode == 0
     for user in ("ann", "bob"):
-        assert host.run("fairq", "submit", "--", "/bin/sleep", "100", user=user).returncode == 0
+        assert host.run("fairq", "submit", "--", "/bin/sleep", "100000", user=user).returncode == 0
     shown = host.shell("fairq queue --af Owner", user="bob")
     assert shown.split() == ["ann", "bob"]
     assert host.run("fairq", "-q", "remove", "1", user="bob").returncode == 101
