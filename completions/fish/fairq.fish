@@ -52,7 +52,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --again --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --memory --month --now --out --output --owner --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --since --site --slot --sort --state --subject --tag --target --timeout --top --until --user --users --vo --watch --window --with --without -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -completedsince -constraint -delete -duration -getreslist -limit -match -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --again --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --memory --month --now --out --output --owner --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --simulation --since --site --slot --sort --state --subject --tag --target --timeout --top --until --user --users --vo --watch --window --with --without -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -completedsince -constraint -delete -duration -getreslist -limit -match -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -81,7 +81,7 @@ complete -c fairq -n '__fairq_nth 0' -a taskqueues -d 'DIRAC\'s scheme: task que
 complete -c fairq -n '__fairq_nth 0' -a broker -d 'PanDA\'s brokerage: assign tasks to queues and explain why.'
 complete -c fairq -n '__fairq_nth 0' -a undo -d 'Undo a change, as if it had not been made.'
 complete -c fairq -n '__fairq_nth 0' -a report -d 'Show who used what.'
-complete -c fairq -n '__fairq_nth 0' -a plot -d 'Draw use, shares, priorities or the queue.'
+complete -c fairq -n '__fairq_nth 0' -a plot -d 'Draw use, shares, priorities, the queue, or the result of a simulation.'
 complete -c fairq -n '__fairq_nth 0' -a metrics -d 'Print metrics of the pool in the text format of Prometheus.'
 complete -c fairq -n '__fairq_nth 0' -a config -d 'Show, change, check and import settings.'
 complete -c fairq -n '__fairq_nth 0' -a import -d 'Import a pool from HTCondor: live, from dumps or from an archive; or a whole state.'
@@ -1211,10 +1211,11 @@ complete -c fairq -n '__fairq_at report' -l tsv -d 'Print tab-separated values.'
 complete -c fairq -n '__fairq_at report' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at report' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at plot' -l by -x -d 'submitter, group or pool [default: submitter].'
-complete -c fairq -n '__fairq_at plot' -l since -x -d 'Begin of the time [such as 2026-10-01]. [default: -7d]'
+complete -c fairq -n '__fairq_at plot' -l since -x -d 'Begin of the time [default: 7 days ago].'
 complete -c fairq -n '__fairq_at plot' -l until -x -d 'End of the time [default: now].'
 complete -c fairq -n '__fairq_at plot' -l top -x -d 'Show N lines, the rest as others. [default: 6; at least 1]'
 complete -c fairq -n '__fairq_at plot' -l out -rF -d 'Write a picture, .svg or .png, with Matplotlib.'
+complete -c fairq -n '__fairq_at plot' -l simulation -rF -d 'Draw the result of fairq simulate --json; - is stdin.'
 complete -c fairq -n '__fairq_at plot' -l ascii -d 'Use ASCII letters only.'
 complete -c fairq -n '__fairq_at plot' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at plot' -l json -d 'Print one JSON document.'
