@@ -12,6 +12,7 @@ from fairq.errors.launch import UnknownLauncherError
 
 if TYPE_CHECKING:
     from fairq.launch.interface import Launcher
+    from fairq.launch.owned import Owners
 
 NONE = "none"
 """The launcher name for a pool that starts no jobs."""
@@ -25,6 +26,8 @@ class Options:
 
     cgroup: str = "auto"
     keep_output: int = 16 * 1024**2
+    owners: Owners | None = None
+    """Where the launcher ``local`` of a host's pool runs jobs as their owners; None: as this user."""
 
 
 @cache
@@ -46,4 +49,8 @@ def check(name: str) -> str:
 
 def launcher(name: str, directory: Path, options: Options) -> Launcher:
     """Return the launcher *name*, which keeps its files in *directory*; raises UnknownLauncherError."""
+    if name == "local" and options.owners is not None:
+        from fairq.launch.owned import Owned
+
+        return Owned(directory, options, options.owners)
     return _known()[check(name)](directory, options)

@@ -20,6 +20,7 @@ from fairq.launch.discovery import Options
 from fairq.launch.interface import Assignment, Condition, Look, Refused, Slots, Started
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
+from fairq.launch.supervisor.specification import complete
 
 _PATIENCE = 5.0
 """Seconds that `start` waits for the next run to begin; a slower run may still begin later."""
@@ -49,14 +50,7 @@ class Local:
         base = cgroup.base(self._options.cgroup) if assignments else None
         for assignment in assignments:
             place = self._directory / assignment.run
-            kept = {"output": assignment.output or str(place / "out"), "error": assignment.error or str(place / "err")}
-            # The supervisor may trim kept output while the job writes: the job must append.
-            appended = (*assignment.append, *(path for path in kept.values() if path.startswith(f"{place}/")))
-            limits = {"keep_output": self._options.keep_output, "cgroup": base, "append": appended}
-            scratch = str(place / record.SCRATCH)
-            temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), scratch)
-            environment = {**temporary, **assignment.environment, "_CONDOR_SCRATCH_DIR": scratch}
-            spec = {**asdict(assignment), **kept, **limits, "run_directory": str(place), "environment": environment}
+            spec = complete(asdict(assignment), str(place), self._options.keep_output, base)
             try:
                 place.mkdir(0o700, parents=True, exist_ok=True)
                 self._ask(json.dumps(spec).encode() + b"\n")
@@ -137,7 +131,7 @@ class Local:
 
     def _look_inside(self, run: str, known: Started | None, directory: int) -> Look:
         begun = record.read(directory, "begun")
-        started = known if begun is None or "pid" not in begun else _started(begun)
+        started = known if begun is None or "pid" not in begun else begun_as(begun)
         is_running = record.read_end(directory) is None and record.is_locked(directory)
         if is_running:
             return Look(Condition.RUNNING, started)
@@ -147,7 +141,7 @@ class Local:
         if begun is None and not record.exists(directory, "begun"):
             return self._look_without(run, known)
         if started is not None and started.boot != self._boot:
-            return Look(Condition.LOST, started, detail="the machine was rebooted")
+            return self._rebooted(started)
         group = f"{begun['cgroup']}/{run}" if begun and begun.get("cgroup") else None
         return self._ended_strays(run, started, record.read(directory, "job"), group)
 
@@ -162,6 +156,9 @@ class Local:
         if known is None and found.condition is Condition.LOST:
             return Look(Condition.WAITING)
         return found
+
+    def _rebooted(self, started: Started) -> Look:
+        return Look(Condition.LOST, started, detail="the machine was rebooted")
 
     def _ended_strays(self, run: str, known: Started | None, job: dict[str, int] | None, group: str | None) -> Look:
         left = end_strays(run, job, group)
@@ -216,7 +213,8 @@ class Local:
         return lines
 
 
-def _started(begun: dict[str, object]) -> Started:
+def begun_as(begun: dict[str, object]) -> Started:
+    """Return the start that a supervisor has recorded."""
     pid, start, boot, cores = (begun[name] for name in ("pid", "start", "boot", "cores"))
     assert isinstance(pid, int)
     assert isinstance(start, int)

@@ -12,7 +12,7 @@ from fairq.state import jobs, launches
 from fairq.state.connection import State
 from fairq.steps.launch.assignment import files
 from fairq.steps.launch.clock import Clock
-from fairq.steps.launch.launchers import of_slot, runs_directory
+from fairq.steps.launch.launchers import kept_directory, of_slot
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -43,7 +43,7 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
         key = (one.schedd, one.cluster, one.proc)
         before = [run.name for run in live if run.slot == one.slot or run.key == key or run.key in one.displaced]
         run = f"{one.cluster}.{one.proc}-{os.urandom(5).hex()}"
-        output, error = _outputs(state, one, run)
+        output, error = _outputs(state, settings, one, run)
         new.append(
             Launch(
                 0, run, name, *key, one.slot, LaunchPhase.INTENDED, clock.now, clock.boot, clock.boottime,
@@ -53,8 +53,8 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
     launches.add(state, new)
 
 
-def _outputs(state: State, one: Matched, run: str) -> tuple[str, str]:
-    kept = runs_directory(state.path) / run
+def _outputs(state: State, settings: Settings, one: Matched, run: str) -> tuple[str, str]:
+    kept = kept_directory(state.path, settings) / run
     (job,) = jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd)
     ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], one.proc)
     _, output, error = files(ad)

@@ -40,6 +40,6 @@ def settle(
             if time.monotonic() >= end:
                 break
             time.sleep(_NAP)
-    events.flush(path)
+    events.flush(path, settings)
     with reading(path) as state:
         return wanted & {launch.name for launch in launches.live(state)}
