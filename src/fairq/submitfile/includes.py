@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fairq.errors.pool import SubmitDescriptionError
-from fairq.submitfile.arguments import split_quoted
+from fairq.arguments import split_quoted
 from fairq.submitfile.external import External, reason
 from fairq.submitfile.library import LibraryError, new_submit
 from fairq.submitfile.lines import Line, QueueLine, logical_lines

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairq.records import PROC_PLACEHOLDER, Ad
-from fairq.submitfile.arguments import (
+from fairq.arguments import (
     joined,
     joined_environment,
     split_arguments,

@@ -15,7 +15,7 @@ from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
 from fairq.steps.launch.values import number, raw
 from fairq.steps.pool.devices import assigned_gpus, available_gpus
-from fairq.submitfile.arguments import split_arguments, split_environment, split_quoted
+from fairq.arguments import split_arguments, split_environment, split_quoted
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
