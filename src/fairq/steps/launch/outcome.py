@@ -65,6 +65,8 @@ def outcome(
             return decided
     if order.get("how") == "hold":
         return Outcome(JobStatus.HELD, "held", order.get("reason"), order.get("code"), order.get("subcode"))
+    if order.get("how") == "withdraw":
+        return Outcome(JobStatus.IDLE, "withdrawn", order.get("reason"))
     if order:
         return Outcome(JobStatus.IDLE, "preempted", order.get("reason"))
     return _cut_short(ad, facts, former, settings, now)
