@@ -33,7 +33,11 @@ class Options:
     engine: Mapping[str, Any] = field(default_factory=dict)
 
 
-OWN = {"local": "fairq.launch.local:Local", "slurm": "fairq.launch.slurm.launcher:Slurm"}
+OWN = {
+    "local": "fairq.launch.local:Local",
+    "slurm": "fairq.launch.slurm.launcher:Slurm",
+    "htcondor": "fairq.launch.htcondor.launcher:HTCondor",
+}
 """The launchers of fairq itself, each loaded when it is needed."""
 
 

@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.arguments import (
     joined,
     joined_environment,
@@ -17,6 +16,7 @@ from fairq.arguments import (
     split_environment,
     split_quoted,
 )
+from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.rules import Commands, Rule, rule
 
 _NULL = "/dev/null"

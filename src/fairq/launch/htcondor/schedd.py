@@ -15,7 +15,7 @@ from fairq.launch.htcondor.description import COLLECTED, POOL, RUN, common
 Answer = TypeVar("Answer")
 
 _SLOW, _PAUSE = 1.0, 5.0
-"""After a call that failed only after `_SLOW` seconds, no other is made for `_PAUSE` seconds: it would time out, too."""
+"""After a call that failed after more than `_SLOW` seconds, the next `_PAUSE` seconds see none: it would time out, too."""
 
 _NO_JOB = "2147483647.0"
 """The id of a job that does not exist."""
