@@ -114,7 +114,8 @@ class HTCondor:
             self._schedd.remove(stopped, ads.TAKEN_BACK)
             found = self._jobs(runs)
         if is_complete:
-            self._schedd.let_go([ad for run, ad in found.items() if run not in runs and ads.is_over(ad)])
+            with suppress(EngineError):
+                self._schedd.let_go([ad for run, ad in found.items() if run not in runs and ads.is_over(ad)])
         submitted = [run for run in runs if run not in found and (self._directory / run).is_dir()]
         if submitted:
             found |= {ad[RUN]: ads.former(ad) for ad in self._schedd.former_jobs(submitted)}

@@ -15,10 +15,7 @@ from fairq.launch.htcondor.description import COLLECTED, POOL, RUN, common
 Answer = TypeVar("Answer")
 
 _SLOW, _PAUSE = 1.0, 5.0
-"""After a call that failed after more than `_SLOW` seconds, the next `_PAUSE` seconds see none: it would time out, too."""
-
-_NO_JOB = "2147483647.0"
-"""The id of a job that does not exist."""
+"""After a call that failed in more than `_SLOW` seconds, none is made for `_PAUSE` seconds: it would take as long."""
 
 
 _DOWN = "fairq tries again in the next turn; 'condor_status -schedd' shows whether the schedd is up"
@@ -91,7 +88,7 @@ class Schedd:
         """Raise EngineError if this user may not submit jobs; queries need no authentication."""
         self._call(lambda: self._schedd.query("false", projection=["ClusterId"]))
         try:
-            self._call(lambda: self._schedd.edit([_NO_JOB], COLLECTED, "true"))
+            self.remove((), "none")
         except EngineError as error:
             reason = "the schedd answers, but does not let this user change jobs"
             raise EngineError(engine="HTCondor", reason=reason, cure=_CURES["AUTHENTICATE"]) from error
