@@ -70,8 +70,8 @@ class Host:
         """Queue a shell script as *user*; return its job."""
         quoted = "'" + script.replace("'", "''") + "'"
         ad = {
-            "MyType": "Job", "Requirements": True, "Cmd": "/bin/sh", "Arguments": f"-c {quoted}", "RequestCpus": 1, "Iwd": str(home(user)),
-            "Out": "out", "Err": "err", **attributes,
+            "MyType": "Job", "Requirements": True, "Cmd": "/bin/sh", "Arguments": f"-c {quoted}",
+            "RequestCpus": 1, "Iwd": str(home(user)), "Out": "out", "Err": "err", **attributes,
         }  # fmt: skip
         group = {"first": 0, "last": 0, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
         ended = call(self.place / "apply", user, document("submit", ads=[ad], groups=[group], cluster=None))

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.launch.interface import Condition
+from fairq.launch.interface import Condition, Started
 from fairq.records import JobEvent
 from fairq.state import ended_jobs, job_events, jobs, launches
 from fairq.state.connection import State, reading, writing
@@ -58,7 +58,7 @@ def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
         live = [launch for launch in launches.live(state) if launch.launcher == _LAUNCHER]
         looks = launchers[_LAUNCHER].look({launch.name: None for launch in live})
         # Another call may have begun a run that the state does not show as started yet.
-        taken = {core for one in looks.values() if one.started is not None for core in one.started.cores}
+        taken = {core for one in looks.values() if isinstance(one.begun, Started) for core in one.begun.cores}
         waiting = [
             launch
             for launch in startable(state)
