@@ -95,7 +95,8 @@ class Host:
 
     def launch(self, job: str) -> Any:
         with reading(self.state) as state:
-            return launches.of_job(state, int(job.partition(".")[0]), 0)[-1]
+            found = launches.of_job(state, int(job.partition(".")[0]), 0)
+        return found[-1] if found else None
 
     def ended(self, job: str) -> Any:
         """Take turns until the job runs no more; return its last run."""
@@ -104,14 +105,15 @@ class Host:
             assert self.turn() == ""
             return bool(self.launch(job).phase == "ended")
 
-        until(has_ended, f"the end of {job}")
+        if self.launch(job) is None or self.launch(job).phase != "ended":
+            until(has_ended, f"the end of {job}")
         return self.launch(job)
 
     def held(self, job: str) -> tuple[int, str]:
         self.ended(job)
         found = self.job(job)
         assert found.status == JobStatus.HELD
-        return found.hold_reason_code, found.hold_reason
+        return found.hold_code, found.reason
 
 
 def home(user: str) -> Path:
@@ -189,7 +191,7 @@ def _rules(host: Host) -> None:
 
 @pytest.fixture
 def host(made: Host) -> Iterator[Host]:
-    """The pool, empty but for four slots."""
+    """The pool, empty but for its slots."""
     from fairq.cli.app import main
 
     shutil.rmtree(made.state.parent)
@@ -197,7 +199,7 @@ def host(made: Host) -> Iterator[Host]:
     made.state.parent.mkdir(0o700)
     made.write_site()
     place = ["--state", str(made.state), "--config", str(made.site), "-q"]
-    assert main([*place, "slots", "add", "here", "--count", "4"]) == 0
+    assert main([*place, "slots", "add", "here", "--count", "12"]) == 0
     account = pwd.getpwnam(ACCOUNT)
     for path in (made.state.parent, *made.state.parent.iterdir()):
         os.chown(path, account.pw_uid, account.pw_gid)
@@ -232,3 +234,236 @@ def test_processes_groups_and_files_belong_to_the_owner(host: Host):
             about = (home(user) / name).stat()
             assert (about.st_uid, about.st_gid) == (entry.pw_uid, entry.pw_gid), name
         assert (home(user) / "err").read_text() == "oops\n"
+
+
+def supervisor_of(host: Host, job: str) -> int:
+    """Return the supervisor of a job that is running."""
+    assert host.turn() == ""
+    return int(host.launch(job).pid)
+
+
+def test_the_owner_cannot_kill_imitate_or_starve_the_supervisor(host: Host):
+    job = host.submit(EVE, "echo $$ > pid; exec sleep 600")
+    supervisor = supervisor_of(host, job)
+    run = host.runs / host.launch(job).name
+    pid = until(lambda: (home(EVE) / "pid").exists() and (home(EVE) / "pid").read_text().strip(), "the job")
+    tricks = {
+        "kill": f"kill -9 {supervisor}",
+        "stop": f"kill -STOP {supervisor}",
+        "trace": f"exec 3< /proc/{supervisor}/mem",
+        "list runs": f"ls {host.runs}",
+        "list run": f"ls {run}",
+        "forge": f"echo '{{}}' > {run}/end",
+        "replace": f"mv {run}/scratch {run}/end",
+        "begin": f"rm -f {run}/begun",
+        "read": f"cat {run}/begun",
+        "lock": f"flock {run}/lock true",
+        "wake": f"echo x > {run}/wake",
+        "order": f"ls {host.state}.runs",
+        "move": f"mv {run} {run}2",
+        "start": f"sudo -n {host.place}/start",
+        "cgroup": f"echo {supervisor} > /sys/fs/cgroup/cgroup.procs",
+    }
+    for name, trick in tricks.items():
+        assert shell(EVE, trick).returncode != 0, name
+    assert is_alive(supervisor)
+    assert pwd.getpwnam(EVE).pw_uid == Path(f"/proc/{pid}").stat().st_uid
+    assert Path(f"/proc/{supervisor}").stat().st_uid == 0
+    # What the job's process can reach of its supervisor: no descriptor, no root's group, no capability.
+    assert sorted(entry.name for entry in Path(f"/proc/{pid}/fd").iterdir()) == ["0", "1", "2"]
+    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == 0
+    assert host.ask(EVE, "remove", jobs=[job])["done"]["jobs"] == 1
+    until(lambda: not is_alive(int(pid)), "the end of the job")
+    assert host.ended(job).ended["reason"] == "remove"
+
+
+def test_a_job_is_stopped_through_the_pipe_and_killed_after_its_grace(host: Host):
+    politely = host.submit(ANN, "trap 'echo bye; exit 0' TERM; echo $$ > pid; while :; do sleep 0.1; done")
+    stubborn = host.submit(
+        BOB, "trap '' TERM; setsid sleep 600 & echo $$ > pid; sleep 600; sleep 600", JobMaxVacateTime=1
+    )
+    assert host.turn() == ""
+    for user in (ANN, BOB):
+        until(lambda user=user: (home(user) / "pid").exists() and (home(user) / "pid").read_text(), "a job")
+    for user, job in ((ANN, politely), (BOB, stubborn)):
+        assert host.ask(user, "hold", jobs=[job])["done"]["jobs"] == 1
+    assert host.ended(politely).ended["exit_code"] == 0
+    assert (home(ANN) / "out").read_text() == "bye\n"
+    assert host.held(stubborn)[0] == 1
+    assert not _sleeping(BOB)
+
+
+def _sleeping(user: str) -> list[str]:
+    uid = pwd.getpwnam(user).pw_uid
+    found = subprocess.run(["pgrep", "-U", str(uid)], capture_output=True, text=True, check=False).stdout.split()
+    return [pid for pid in found if is_alive(int(pid))]
+
+
+def test_an_order_before_the_start_prevents_it(host: Host):
+    """The order is there before root claims the run: no process of the job is made, whoever comes first."""
+    job = host.submit(ANN, "touch ran")
+    assert host.turn("collect") == ""
+    call(host.place / "apply", ANN, document("hold", jobs=["99"]))
+    words = ["sudo", "-n", str(host.place / "start")]
+    host.script("match", TURN.format(python=PYTHON, lib=str(host.lib), site=str(host.site), state=str(host.state))
+                .replace('launch="collect" not in words', "launch=False"))  # fmt: skip
+    subprocess.run([str(host.place / "match")], check=True, **as_user(ACCOUNT))
+    run = host.launch(job)
+    assert run.phase == "intended"
+    orders = Path(f"{host.state}.runs") / run.name
+    subprocess.run(["sh", "-c", f"mkdir -p {orders}; echo '{{\"order\": \"hold\"}}' > {orders}/order"], check=True,
+                   **as_user(ACCOUNT))  # fmt: skip
+    assert subprocess.run(words, check=False, **as_user(ACCOUNT)).returncode == 0
+    assert not (home(ANN) / "ran").exists()
+    assert not (host.runs / run.name / "job").exists()
+
+
+def test_the_owners_rights_decide_on_every_path(host: Host):
+    secret, rooted, target = home(ANN) / "secret", host.place / "rooted", host.place / "target"
+    secret.write_text("ann's\n")
+    shutil.chown(secret, ANN, ANN)
+    rooted.write_text("root's\n")
+    links = {"link": secret, "rootlink": rooted, "loglink": target}
+    for name, to in links.items():
+        shell(EVE, f"ln -sf {to} {home(EVE)}/{name}")
+    cases: list[tuple[dict[str, Any], int]] = [
+        ({"Out": "/etc/fqt-new"}, 7),
+        ({"Out": "../fqtann/secret"}, 7),
+        ({"Out": "link"}, 7),
+        ({"Err": "rootlink"}, 7),
+        ({"In": "link"}, 8),
+        ({"In": "/etc/shadow"}, 8),
+        ({"UserLog": f"{home(EVE)}/loglink"}, 22),
+        ({"UserLog": "relative"}, 6),
+        ({"Cmd": "./nothing"}, 6),
+        ({"Cmd": "/etc/shadow"}, 6),
+        ({"Iwd": "relative"}, 6),
+        ({"Iwd": str(home(ANN)), "Out": "/dev/null", "Err": "/dev/null"}, 14),
+    ]
+    submitted = [host.submit(EVE, "echo overwritten", **attributes) for attributes, _ in cases]
+    for job, (attributes, code) in zip(submitted, cases, strict=True):
+        found = host.held(job)
+        assert found[0] == code, (attributes, found)
+    assert (secret.read_text(), rooted.read_text()) == ("ann's\n", "root's\n")
+    assert not target.exists()
+    assert not Path("/etc/fqt-new").exists()
+    # No slot is drained, or one user could stop the pool for all.
+    assert host.ended(host.submit(ANN, "true")).ended["exit_code"] == 0
+
+
+def test_accounts_that_may_not_run_jobs_hold_them(host: Host):
+    def held(change: list[str] = [], user: str = EVE) -> str:  # noqa: B006
+        job = host.submit(user, "true")
+        if change:
+            subprocess.run(["usermod", *change, user], check=True)
+        code, reason = host.held(job)
+        assert code == 23, reason
+        subprocess.run(["usermod", *sound, EVE], check=True)
+        return str(reason)
+
+    sound = ["-s", "/bin/bash", "-e", "", "-p", "*"]
+    try:
+        assert "jobs of root do not run here" in held(user="root")
+        assert "the login shell of fqteve is /usr/sbin/nologin" in held(["-s", "/usr/sbin/nologin"])
+        assert "the account of fqteve has expired" in held(["-e", "1970-01-02"])
+        assert "the account of fqteve is locked" in held(["-p", "!$6$x$y"])
+        host.write_site("least_uid = 100000")
+        assert "below 100000" in held()
+        host.write_site("allow_root = true")
+        assert host.ended(host.submit("root", "id -u", Iwd="/", Out=f"{host.place}/by-root", Err="/dev/null")).phase
+        assert (host.place / "by-root").read_text() == "0\n"
+    finally:
+        subprocess.run(["usermod", *sound, EVE], check=True)
+
+
+def test_a_user_who_is_gone_holds_the_job_and_no_slot_is_drained(host: Host):
+    subprocess.run(["useradd", "--no-create-home", "fqtgone"], check=True)
+    try:
+        submitted = [host.submit("fqtgone", "true", Iwd="/tmp") for _ in range(4)]
+    finally:
+        subprocess.run(["userdel", "fqtgone"], check=True, capture_output=True)
+    for job in submitted:
+        code, reason = host.held(job)
+        assert code == 23
+        assert "there is no user fqtgone any more" in reason
+    assert host.ended(host.submit(ANN, "true")).ended["exit_code"] == 0
+
+
+def test_the_scratch_directory_is_the_owners_alone_and_leaves_nothing(host: Host):
+    script = "cd $_CONDOR_SCRATCH_DIR; echo $TMPDIR; stat -c '%U %a' .; mkdir a; touch a/b; chmod 0 a; ln -s /etc c; sleep 600"
+    job = host.submit(EVE, script)
+    assert host.turn() == ""
+    until(lambda: len((home(EVE) / "out").read_text().splitlines()) == 2, "the output")
+    scratch, kind = (home(EVE) / "out").read_text().splitlines()
+    assert (kind, Path(scratch).parent.parent) == (f"{EVE} 700", host.runs)
+    assert shell(BOB, f"ls {scratch}").returncode != 0
+    host.ask(EVE, "remove", jobs=[job])
+    host.ended(job)
+    assert not Path(scratch).exists()
+    assert Path("/etc/passwd").exists()
+
+
+def test_output_without_a_file_is_kept_for_the_owner(host: Host):
+    host.write_site("keep_output = 1")
+    job = host.submit(
+        EVE, "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last; exit 1", Out="/dev/null", Err="/dev/null"
+    )
+    other = host.submit(EVE, "echo kept; echo error >&2", Out="", Err="")
+    assert host.ended(job).phase == "ended"
+    run = host.ended(other)
+    kept = Path(run.output)
+    assert kept.parent == host.runs / run.name
+    assert shell(EVE, f"cat {kept}").stdout == "kept\n"
+    assert shell(BOB, f"cat {kept}").returncode != 0
+    assert shell(ACCOUNT, f"cat {run.error}").stdout == "error\n"
+
+
+def test_a_supervisor_that_is_killed_is_cleaned_up_by_root_before_the_job_runs_again(host: Host):
+    job = host.submit(EVE, "setsid sleep 600 & echo $$ >> pids; sleep 600", JobMaxRetries=0)
+    os.kill(supervisor_of(host, job), signal.SIGKILL)
+    first = host.launch(job).name
+    assert len(_sleeping(EVE)) >= 2
+    until(lambda: host.turn() == "" and host.launch(job).phase == "ended", "the end of the run")
+    assert host.launch(job).name == first
+    assert host.launch(job).ended["detail"] == "its supervisor was killed"
+    assert _sleeping(EVE) == []
+    assert not (host.runs / first / "scratch").exists()
+    assert host.job(job).hold_code == 26
+
+
+def test_after_a_reboot_nothing_is_signalled_and_the_run_is_lost(host: Host):
+    job = host.submit(EVE, "sleep 600", JobMaxRetries=0)
+    supervisor = supervisor_of(host, job)
+    begun = host.runs / host.launch(job).name / "begun"
+    assert begun.stat().st_gid == pwd.getpwnam(ACCOUNT).pw_gid
+    os.kill(supervisor, signal.SIGSTOP)
+    os.kill(supervisor, signal.SIGKILL)
+    until(lambda: not is_alive(supervisor), "the end of the supervisor")
+    begun.write_text(begun.read_text().replace(Path("/proc/sys/kernel/random/boot_id").read_text().strip(), "former"))
+    host.ended(job)
+    assert "rebooted" in host.launch(job).ended["detail"]
+    assert _sleeping(EVE)
+    shell(EVE, "kill -9 -1")
+
+
+def test_a_program_that_does_not_begin_obeys_an_order(host: Host):
+    """Whoever holds a lease on the program keeps exec waiting, as a hanging file system does."""
+    script = (
+        "import fcntl, os, time; path = os.path.expanduser('~/leased'); open(path, 'w').write('#!/bin/sh\\n');"
+        " os.chmod(path, 0o755); d = os.open(path, os.O_RDONLY); import signal; signal.signal(signal.SIGIO, signal.SIG_IGN);"
+        " fcntl.fcntl(d, fcntl.F_SETLEASE, fcntl.F_WRLCK); print('held', flush=True); time.sleep(600)"
+    )
+    environment = {**as_user(EVE), "env": {"HOME": str(home(EVE))}}
+    with subprocess.Popen([PYTHON, "-c", script], stdout=subprocess.PIPE, **environment) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        job = host.submit(EVE, "", Cmd=str(home(EVE) / "leased"))
+        turning = subprocess.Popen(host.turning(), **as_user(ACCOUNT))
+        run = until(lambda: host.launch(job), "the run").name
+        until((host.runs / run / "job").exists, "its process")
+        assert host.ask(EVE, "remove", jobs=[job])["done"]["jobs"] == 1
+        until((host.runs / run / "end").exists, "its end")
+        turning.wait()
+        holder.kill()
+    assert host.ended(job).ended["reason"] == "remove"
