@@ -52,7 +52,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --again --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --memory --month --now --out --output --owner --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --since --site --slot --sort --state --subject --tag --target --timeout --top --until --user --users --vo --watch --window --with --without -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -completedsince -constraint -delete -duration -getreslist -limit -match -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --af --again --at --attribute --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --memory --month --now --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --since --site --slot --sort --state --subject --tag --target --timeout --top --until --user --users --vo --watch --window --with --without -activefrom -af -autoformat -cancelceilinglease -cancelfactorlease -cancelfloorlease -completedsince -constraint -delete -duration -getreslist -limit -match -o -p -prune -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -206,6 +206,7 @@ complete -c fairq -n '__fairq_at finish' -l tsv -d 'Print tab-separated values.'
 complete -c fairq -n '__fairq_at finish' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at finish' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_nth 0+ finish' -a '(__fairq_names job)'
+complete -c fairq -n '__fairq_nth 0 slots' -a sync -d 'Make the nodes of Slurm or HTCondor slots of the pool, and keep them current.'
 complete -c fairq -n '__fairq_nth 0 slots' -a add -d 'Add slots to the pool.'
 complete -c fairq -n '__fairq_nth 0 slots' -a detect -d 'Describe this machine: its cores, memory, disk and GPUs, as slots.'
 complete -c fairq -n '__fairq_nth 0 slots' -a list -d 'Show the slots of the pool and who uses them.'
@@ -220,6 +221,16 @@ complete -c fairq -n '__fairq_at slots' -l af -x -a '(__fairq_names slot-attribu
 complete -c fairq -n '__fairq_at slots' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at slots' -l constraint -x -a '(__fairq_names slot-attribute)' -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_at slots' -l watch -x -d 'Refresh every SECONDS [default: 5]; q quits.'
+complete -c fairq -n '__fairq_at slots sync' -l partition -x -a '(__fairq_names submitter)' -d 'Only the nodes of this partition of Slurm.'
+complete -c fairq -n '__fairq_at slots sync' -l reason -x -d 'Reason to store in the history.'
+complete -c fairq -n '__fairq_at slots sync' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
+complete -c fairq -n '__fairq_at slots sync' -l dry-run -d 'Show the result without storing it.'
+complete -c fairq -n '__fairq_at slots sync' -l json -d 'Print one JSON document.'
+complete -c fairq -n '__fairq_at slots sync' -l ndjson -d 'Print one JSON object per line.'
+complete -c fairq -n '__fairq_at slots sync' -l csv -d 'Print comma-separated values.'
+complete -c fairq -n '__fairq_at slots sync' -l tsv -d 'Print tab-separated values.'
+complete -c fairq -n '__fairq_at slots sync' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
+complete -c fairq -n '__fairq_at slots sync' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at slots add' -l count -x -d 'Number of identical slots. [default: 1; 1 to 1000000]'
 complete -c fairq -n '__fairq_at slots add' -l cpus -x -d 'Cores per slot. [default: 1; 1 to 1000000]'
 complete -c fairq -n '__fairq_at slots add' -l memory -x -d 'Memory per slot [MB or 32GB; default: 1 GB a core].'

@@ -74,6 +74,8 @@ def outcome(
             return decided
     if order.get("how") == "hold":
         return Outcome(JobStatus.HELD, "held", order.get("reason"), order.get("code"), order.get("subcode"))
+    if order.get("how") == "withdraw":
+        return Outcome(JobStatus.IDLE, "withdrawn", order.get("reason"))
     if order:
         return Outcome(JobStatus.IDLE, "preempted", order.get("reason"))
     return _cut_short(ad, facts, former, settings, now)
@@ -98,6 +100,12 @@ def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings
     if ended == "execute_seconds":
         reason = f"it ran longer than allowed_execute_duration, {number(ad, 'AllowedExecuteDuration', now):g} s"
         return Outcome(JobStatus.HELD, "held", reason, EXECUTE_DURATION, 0)
+    if ended == "engine":
+        return Outcome(JobStatus.HELD, "held", facts["detail"], facts["code"], 0)
+    return _lost(ad, facts, former, settings, now)
+
+
+def _lost(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int) -> Outcome:
     retries = number(ad, "JobMaxRetries", now)
     most = settings["launch.max_lost"] if retries is None else int(retries)
     lost = 1 + sum((run.ended or {}).get("reason") in ("lost", "terminated") for run in former)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _PATIENCE = 2.0
 """Seconds that a turn waits for preempted jobs to end; if they take longer, a later turn starts the new jobs."""
 
-_NAP = 0.05
-
 
 @dataclass(slots=True)
 class Turn:
@@ -69,7 +67,7 @@ def turn(
         if result.launching:
             used = launchers or own
             doing("starting jobs")
-            _launch(result, path, settings, used, actor, launch and used.are_checked, record)
+            _launch(result, path, settings, used, actor, launch, record)
         else:
             _write_logs(path, settings, launchers or own)
     if untold:
@@ -104,7 +102,7 @@ def _decided(
         _collect(result, path, settings, launchers, actor)
         apply_periodic(path, settings, actor)
         return result
-    collecting = Collecting(path, settings, launchers, actor)
+    collecting = Collecting(path, settings, launchers, actor, before_cycle=True)
 
     def first(state: State) -> None:
         if collecting.is_needed:
@@ -164,4 +162,4 @@ def _make_room(result: Turn, path: Path, settings: Settings, launchers: Launcher
         _collect(result, path, settings, launchers, actor)
         if time.monotonic() >= end:
             return
-        time.sleep(_NAP)
+        time.sleep(launchers.nap(live))
