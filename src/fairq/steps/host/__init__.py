@@ -1,1 +1,1 @@
-"""The pool of a host: what ``fairq pool create`` makes, ``fairq pool remove`` takes back, and ``pool check`` looks at."""
+"""The pool of a host, as its users see it: reading a copy of its state, and asking its program for changes."""
