@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import os
 import pwd
+import random
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -467,3 +470,74 @@ def test_a_program_that_does_not_begin_obeys_an_order(host: Host):
         turning.wait()
         holder.kill()
     assert host.ended(job).ended["reason"] == "remove"
+
+
+def test_of_fifty_killed_turns_nothing_runs_twice_or_is_lost(host: Host):
+    """Some turns lose their program of root as well, at any moment; supervisors live on."""
+    script = "echo began >> ran.$FAIRQ_JOB; sleep 0.3; echo ended >> ran.$FAIRQ_JOB"
+    submitted = [host.submit(user, script) for user in USERS for _ in range(8)]
+    draw = random.Random(50)
+    for number in range(50):
+        turning = subprocess.Popen(
+            host.turning(), start_new_session=True, stdout=subprocess.DEVNULL, **as_user(ACCOUNT)
+        )
+        time.sleep(draw.uniform(0.0, 2.5))
+        turning.kill()
+        turning.wait()
+        if number % 2:
+            for pid in starters(host):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+    for job in submitted:
+        run = host.ended(job)
+        assert run.ended["reason"] == "exit", run
+        with reading(host.state) as state:
+            assert len(launches.of_job(state, run.cluster, 0)) == 1
+    for number, job in enumerate(submitted):
+        assert (home(USERS[number // 8]) / f"ran.{job}").read_text() == "began\nended\n"
+
+
+def starters(host: Host) -> list[int]:
+    """Return the programs of root, without the supervisors that were forked from them."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            is_starter = str(host.place / "start").encode() in words and b"sudo" not in words[0]
+            if is_starter and not (place / "comm").read_text().startswith("fairq "):
+                found.append(int(place.name))
+    return found
+
+
+def test_the_directories_of_forgotten_runs_are_removed_by_root(host: Host):
+    job = host.submit(EVE, "true", Out="", Err="")
+    kept = host.runs / host.ended(job).name
+    assert kept.exists()
+    host.write_site("keep_history = 0")
+    host.submit(EVE, "true")
+    until(lambda: host.turn() == "" and not kept.exists(), "the removal")
+
+
+def test_the_program_of_root_relies_on_nothing_that_others_can_change(host: Host):
+    words = ["sudo", "-n", str(host.place / "start")]
+
+    def said() -> str:
+        ended = subprocess.run(words, capture_output=True, text=True, check=False, **as_user(ACCOUNT))
+        assert ended.returncode == 94, ended.stderr
+        return ended.stderr
+
+    shutil.chown(host.site, ACCOUNT)
+    assert "others than root can change" in said()
+    shutil.chown(host.site, "root")
+    host.write_site()
+    text = host.site.read_text()
+    host.site.write_text(text.replace('run_as = "owner"', 'run_as = "user"'))
+    assert "launch.run_as" in said()
+    host.site.write_text(text.replace(str(host.runs), str(host.state.parent / "runs")))
+    assert "others than root can change" in said()
+    host.site.write_text(text.replace(f'"{ACCOUNT}"', '"root"'))
+    assert "the account of the pool is root" in said()
+    for user in USERS:
+        assert shell(user, f"{host.place}/start").returncode == 94
+        assert shell(user, " ".join(words)).returncode == 1
+    assert subprocess.run([*words, "x"], capture_output=True, check=False, **as_user(ACCOUNT)).returncode == 1
