@@ -55,7 +55,7 @@ def removal(*, purge: bool, force: bool) -> list[Step]:
     if running and not force:
         raise HostPoolError(
             action="removed",
-            problem=f"{running} of its jobs have a slot",
+            problem=f"there are {running} running jobs",
             cure="wait until they end, or give --force to end them now",
         )
     return [
