@@ -36,7 +36,11 @@ class Options:
     """Where the launcher ``local`` of a host's pool runs jobs as their owners; None: as this user."""
 
 
-OWN = {"local": "fairq.launch.local:Local", "slurm": "fairq.launch.slurm.launcher:Slurm"}
+OWN = {
+    "local": "fairq.launch.local:Local",
+    "slurm": "fairq.launch.slurm.launcher:Slurm",
+    "htcondor": "fairq.launch.htcondor.launcher:HTCondor",
+}
 """The launchers of fairq itself, each loaded when it is needed."""
 
 

@@ -12,14 +12,15 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 
 from fairq.launch import processes
 from fairq.launch.discovery import Options
 from fairq.launch.interface import Assignment, Condition, Known, Look, Node, Refused, Slots, Started
-from fairq.launch.specification import specification
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
+from fairq.launch.supervisor.specification import complete
 
 _PATIENCE = 5.0
 """Seconds that `start` waits for the next run to begin; a slower run may still begin later."""
@@ -51,7 +52,7 @@ class Local:
         base = cgroup.base(self._options.cgroup) if assignments else None
         for assignment in assignments:
             place = self._directory / assignment.run
-            spec = specification(assignment, place, self._options, base)
+            spec = complete(asdict(assignment), str(place), self._options.keep_output, base)
             try:
                 place.mkdir(0o700, parents=True, exist_ok=True)
                 self._ask(json.dumps(spec).encode() + b"\n")

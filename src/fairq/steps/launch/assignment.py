@@ -10,12 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairq.arguments import split_arguments, split_environment, split_quoted
 from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
 from fairq.steps.launch.values import number, raw
 from fairq.steps.pool.devices import assigned_gpus, available_gpus
-from fairq.submitfile.arguments import split_arguments, split_environment, split_quoted
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -16,14 +16,13 @@ from fairq.state.location import resolve
 
 if TYPE_CHECKING:
     from fairq.launch.interface import Launcher
+    from fairq.launch.owned import Owners
     from fairq.settings import Settings
 
 ATTRIBUTE = "Launch"
 """The attribute of a slot's ad that names its launcher."""
 
 _MB = 1024**2
-
-
 _LOCAL = "local"
 _NAP, _ENGINE_NAP = 0.05, 0.5
 
@@ -32,6 +31,7 @@ def runs_directory(state: Path, launcher: str, settings: Settings | None = None)
     """Return the directory that contains the directories of a state's runs under a *launcher*.
 
     It is beside the state file. With *settings*, it may be elsewhere, for an engine whose machines do not see that.
+    The launcher ``local`` of a host's pool keeps its orders there (see `kept_directory`).
     """
     if launcher == _LOCAL:
         return Path(f"{resolve(state)}.runs")
@@ -52,12 +52,10 @@ def runs_as_owner(settings: Settings) -> bool:
 
 
 def kept_directory(state: Path, launcher: str, settings: Settings) -> Path:
-    """Return the directory that contains the directories of runs, with the output that is kept.
-
-    Where jobs run as their owners, it is root's, and `runs_directory` contains only the orders to the runs.
-    """
-    is_roots = launcher == _LOCAL and runs_as_owner(settings)
-    return Path(settings["launch.run_directory"]) if is_roots else runs_directory(state, launcher, settings)
+    """Return the directory that contains the directories of runs, with the output that is kept."""
+    if launcher == _LOCAL and runs_as_owner(settings):
+        return Path(settings["launch.run_directory"])
+    return runs_directory(state, launcher, settings)
 
 
 class Launchers:
@@ -65,9 +63,9 @@ class Launchers:
 
     def __init__(self, state: Path, settings: Settings, *, starting: bool = True) -> None:
         """Use the launchers of a pool; without *starting*, those of a host's pool do not call its starter."""
-        self._starting = starting
         self._state = state
         self._settings = settings
+        self._starting = starting
         self._open: dict[str, Launcher] = {}
         self.checked: set[str] = set()
         """The launchers of which `end_unknown` has already ended the runs unknown to the state."""
@@ -80,20 +78,27 @@ class Launchers:
             from fairq.launch.discovery import launcher
 
             kept = self._settings["launch.keep_output"] * _MB
-            owners = None
-            if name == _LOCAL and runs_as_owner(self._settings):
-                from fairq.launch.owned import Owners
-
-                starter = self._settings["launch.starter"] if self._starting else None
-                owners = Owners(kept_directory(self._state, name, self._settings), starter)
-            options = Options(self._settings["launch.cgroup"], kept, engine_settings(self._settings, name), owners)
+            engine = engine_settings(self._settings, name)
+            options = Options(self._settings["launch.cgroup"], kept, engine, self._owners())
             self._open[name] = launcher(name, runs_directory(self._state, name, self._settings), options)
         return self._open[name]
 
+    def _owners(self) -> Owners | None:
+        if not runs_as_owner(self._settings):
+            return None
+        from fairq.launch.owned import Owners
+
+        starter = self._settings["launch.starter"] if self._starting else None
+        return Owners(kept_directory(self._state, _LOCAL, self._settings), starter)
+
     def in_use(self) -> list[str]:
         """Return the launchers that may have runs of this state: that of the pool, and those with files."""
-        known = {name for name in OWN if kept_directory(self._state, name, self._settings).exists()}
+        known = {name for name in OWN if self._has_files(name)}
         return sorted({*known, self._settings["launch.kind"]} - {NONE})
+
+    def _has_files(self, name: str) -> bool:
+        places = (runs_directory, kept_directory)
+        return any(place(self._state, name, self._settings).exists() for place in places)
 
     def engines(self, live: Iterable[Launch]) -> set[str]:
         """Return the launchers of these runs that have an engine."""
@@ -107,7 +112,7 @@ class Launchers:
         """Let the root part of a host's pool do what is decided; return what went wrong."""
         from fairq.launch.owned import Owned
 
-        local = self["local"]
+        local = self[_LOCAL]
         return local.attend() if isinstance(local, Owned) else None
 
     def close(self) -> None:

@@ -127,9 +127,10 @@ def plan(
             if _cores_of_slots(every, settings, launch.launcher, clock.now) <= len(there):
                 cores = allot(there, busy, int(number(ad, "RequestCpus", clock.now, slot) or 1))
                 busy.update(cores)
-        owner = found[0].owner if runs_as_owner(settings) else None
-        made = assignment(launch, ad, slot, settings, clock.now, cores, found[0].submitter, owner)
-        plans.append(Plan(launch, made, found[0].owner))
+        job = found[0]
+        as_owner = job.owner if runs_as_owner(settings) else None
+        made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
+        plans.append(Plan(launch, made, job.owner))
     return plans
 
 

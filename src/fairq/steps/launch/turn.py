@@ -16,6 +16,7 @@ from fairq.state import job_events, launches
 from fairq.state.connection import State, kept_open, reading
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle
+from fairq.steps.cycle.failures import failures_counted
 from fairq.steps.cycle.negotiate import hold_cycle
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
@@ -60,7 +61,7 @@ def turn(
         CycleUnderWayError: another cycle is running on this state.
         UnknownLauncherError: the settings or a slot name an unknown launcher.
     """
-    with kept_open(), opened(path, settings) as own, cycle_lock(path):
+    with failures_counted(path, actor.time), kept_open(), opened(path, settings) as own, cycle_lock(path):
         result = _decided(path, settings, actor, launchers or own, match, explain, doing)
         # Without a cycle, `collect` has already notified the users.
         untold = list(result.ended) if match else []
