@@ -24,7 +24,7 @@ def planned(wishes: Wishes) -> list[Step]:
     """
     site.check(wishes)
     for file in (RULE, CRON, PROGRAM, STARTER, *(UNITS / name for name in _UNITS)):
-        if file.exists() and not _is_ours(file):
+        if os.path.lexists(file) and not _is_ours(file):
             cure = "move it away, then run the command again"
             raise HostPoolError(action="created", problem=f"{file} is there, and fairq has not written it", cure=cure)
     if not rule.has_sudo() and not has_systemd():

@@ -31,7 +31,9 @@ def creating() -> Step:
     owner = account.entry()
     found = HOME.lstat() if HOME.exists() else None
     is_done = found is not None and owner is not None and (found.st_uid, found.st_mode & 0o777) == (owner.pw_uid, _MODE)
-    what = f"give {HOME}, with the state of the former pool, to {ACCOUNT}" if STATE.exists() else f"create {HOME}"
+    what = (
+        f"give {HOME}, with the state of the former pool, to {ACCOUNT}" if os.path.lexists(STATE) else f"create {HOME}"
+    )
     return Step(f"{what} (mode 0711)", is_done, _create)
 
 
@@ -59,7 +61,9 @@ def give(user: int, group: int) -> None:
 
 def starting(python: Path) -> Step:
     """Return the step that runs the first cycle as the cycles to come are run, which creates the state."""
-    return Step(f"create the state {STATE} by a first cycle, as {ACCOUNT}", STATE.exists(), lambda _: _start(python))
+    return Step(
+        f"create the state {STATE} by a first cycle, as {ACCOUNT}", os.path.lexists(STATE), lambda _: _start(python)
+    )
 
 
 def _start(python: Path) -> None:
