@@ -21,7 +21,7 @@ from fairq.steps.setup.owners import weakness
 from fairq.steps.setup.plan import Step, WayBack, carry_out
 from fairq.steps.setup.site import Wishes
 
-NOTHING = Wishes(None, None, 1)
+NOTHING = Wishes(None, None)
 
 
 def test_a_place_where_everybody_may_write_is_no_place_for_a_program(tmp_path: Path):
@@ -52,6 +52,8 @@ def test_visudo_accepts_the_rule(tmp_path: Path, starts: bool):
 def test_cron_and_timer_have_the_same_minutes(every: int, cron: str, timer: str):
     assert units.cron_line(every, ["x", "y"]).splitlines()[-1] == f"{cron} fairq umask 077; exec x y"
     assert f"OnCalendar={timer}\n" in units.cycle_units(every, ["x"])["fairq.timer"]
+    for text in (units.cron_line(every, ["x"]), units.cycle_units(every, ["x"])["fairq.timer"]):
+        assert units.every_of(text) == every, "a second run keeps it"
 
 
 def test_the_site_files_own_rules_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -73,7 +75,7 @@ def test_the_site_files_own_rules_stay(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_an_administrator_has_to_exist():
     with pytest.raises(HostPoolError, match="there is no group nobody-is-in-it"):
-        create.planned(Wishes(["%nobody-is-in-it"], None, 1))
+        create.planned(Wishes(["%nobody-is-in-it"], None))
 
 
 def test_a_failing_step_takes_back_the_others_in_reverse_and_says_what_stays():
