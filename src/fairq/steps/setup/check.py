@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.errors.base import FairqError
-from fairq.steps.pool.finding import FAULT, GOOD, Finding
+from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.steps.setup import rule
 from fairq.steps.setup.cycles import has_cron
 from fairq.steps.setup.installed import interpreter
@@ -68,6 +68,8 @@ def _program(program: Path, starter: Path | None) -> Finding:
 def _rule(settings: Settings) -> Finding:
     """Check that sudo lets this user run the program; for root, that it lets others."""
     program, account = settings["pool.program"], settings["pool.account"]
+    if settings["pool.socket"] and not rule.has_sudo():
+        return Finding("sudo", NOT_NEEDED, f"requests come by the socket {settings['pool.socket']}")
     if not rule.in_effect(program, account):
         detail = f"sudo does not let everybody run {program} as {account}"
         return Finding("sudo", FAULT, detail, f"{_AGAIN}; 'visudo -c' shows errors in {RULE} and other rules")
