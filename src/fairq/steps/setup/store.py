@@ -113,7 +113,7 @@ def ending_jobs(count: int) -> Step:
 
 def _end_jobs() -> None:
     with reading(STATE) as state:
-        names = sorted(set(slots.load_names(state)) - set(slots.draining_names(state)))
+        names, draining = slots.load_names(state), set(slots.draining_names(state))
     fairq = _fairq(_python_of(PROGRAM))
     if names:
         as_account(*fairq, "slots", "drain", "--fast", *names)
@@ -127,8 +127,8 @@ def _end_jobs() -> None:
         if time.monotonic() > until:
             raise FairqError(message=f"{left} jobs have not ended within {_PATIENCE:g} seconds")
         time.sleep(0.2)
-    if names:
-        as_account(*fairq, "slots", "drain", "--cancel", *names)
+    if again := [name for name in names if name not in draining]:
+        as_account(*fairq, "slots", "drain", "--cancel", *again)
 
 
 def _python_of(program: Path) -> Path:
