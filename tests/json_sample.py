@@ -123,6 +123,9 @@ def _pool(sample: Sample) -> None:
     sample.show("userprio --target", "userprio", "--target", "zoe=1%", "--scale-all", "--now", NOW + 20)
     trace = sample.file("trace.csv", "submit,run,user,group\n0,60,ann,x\n0,7200,zoe,x\n5,7200,ann,x\n")
     sample.show("simulate", "simulate", trace, "--slots", "1", "--policy", "fifo", "--policy", "current")
+    result = sample.file("result.json", sample.found["simulate"][-1])
+    for what in ("usage", "shares", "wait"):
+        sample.show(f"plot {what}", "plot", what, "--simulation", result)
     sample.show("why --slot", "why", "3.1", "--slot", "a", "--now", NOW + 20)
     sample.show("why --slot", "why", "3.1", "--slot", "a", "--compare", "--now", NOW + 20)
     sample.show("why (a submitter)", "why", "zoe", "--now", NOW + 20)

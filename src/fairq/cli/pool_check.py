@@ -14,7 +14,7 @@ from fairq.errors.report import MailSettingError, PoolFaultError
 from fairq.quantities import shown_duration
 
 if TYPE_CHECKING:
-    from fairq.steps.pool.check import Finding
+    from fairq.steps.pool.finding import Finding
 
 _LONGEST = 900
 
@@ -60,12 +60,15 @@ def add_check(app: App) -> None:
     ) -> None:
         """Check that the pool works: settings, state, clock, last cycle, cron, lock, disk, launcher.
 
+        For the pool of this host, also its account, its programs and their owners, the rule of sudo, and its timer.
+
         The exit code is 0 if all is good, 114 if a check failed. With -q, only the failed checks are shown.
 
         With --mail, nothing is printed. Each fault is mailed once, and once more when it is over, by mail.command. If
         the settings cannot be read, the faults are printed.
         """
-        from fairq.steps.pool.check import FAULT, check_pool
+        from fairq.steps.pool.check import check_pool
+        from fairq.steps.pool.finding import FAULT
 
         found = check_pool(invocation.state_path, lambda: invocation.settings, invocation.now(now), max_age or _LONGEST)
         failed = sum(one.status == FAULT for one in found)

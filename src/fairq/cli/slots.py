@@ -12,6 +12,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now, Reason
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.cli.queue_options import note_ending
+from fairq.cli.slots_sync import EXAMPLES, sync
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fairq.records import Actor, SlotRecord
 
 app = App(help="Manage the slots of the pool: add, detect, list, remove and drain them.", default="list")
+app.command("sync", examples=EXAMPLES)(sync)
 
 Names = Annotated[list[str], typer.Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fairq.launch import processes
 from fairq.launch.discovery import Options
-from fairq.launch.interface import Assignment, Condition, Look, Refused, Slots, Started
+from fairq.launch.interface import Assignment, Condition, Known, Look, Node, Refused, Slots, Started
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
 from fairq.launch.supervisor.specification import complete
@@ -35,6 +35,8 @@ _SOURCE = Path(__file__).parent.parent.parent
 class Local:
     """The launcher ``local``: jobs are processes of this machine and of this user."""
 
+    is_engine = False
+
     def __init__(self, directory: Path, options: Options) -> None:
         """Keep the directories of runs inside *directory*."""
         self._directory = directory
@@ -43,9 +45,9 @@ class Local:
         self._heard = b""
         self._boot = processes.boot_id()
 
-    def start(self, assignments: Sequence[Assignment]) -> dict[str, Started | Refused]:
+    def start(self, assignments: Sequence[Assignment]) -> dict[str, Known | Refused]:
         """Start runs; see `fairq.launch.interface.Launcher`."""
-        answers: dict[str, Started | Refused] = {}
+        answers: dict[str, Known | Refused] = {}
         waiting: set[str] = set()
         base = cgroup.base(self._options.cgroup) if assignments else None
         for assignment in assignments:
@@ -72,9 +74,9 @@ class Local:
                     answers[answer["run"]] = started
         return answers
 
-    def look(self, runs: Mapping[str, Started | None]) -> dict[str, Look]:
+    def look(self, runs: Mapping[str, Known | None]) -> dict[str, Look]:
         """Return the condition of runs; kill the remaining processes of runs without a supervisor."""
-        return {run: self._look(run, known) for run, known in runs.items()}
+        return {run: self._look(run, known if isinstance(known, Started) else None) for run, known in runs.items()}
 
     def stop(self, runs: Mapping[str, str]) -> None:
         """End runs; a run that has not begun will never begin."""
@@ -104,6 +106,10 @@ class Local:
     def slots(self) -> Slots:
         """Return the cores in this process's CPU affinity."""
         return Slots(tuple(sorted(os.sched_getaffinity(0))))
+
+    def nodes(self, partition: str | None = None) -> list[Node]:
+        """Return none: `fairq slots detect` describes this machine."""
+        return []
 
     def close(self) -> None:
         """Let the warm process end; the supervisors continue."""

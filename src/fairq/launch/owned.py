@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairq.launch.discovery import Options
-from fairq.launch.interface import Assignment, Condition, Look, Refused, Started
+from fairq.launch.interface import Assignment, Condition, Known, Look, Refused, Started
 from fairq.launch.local import Local, begun_as
 from fairq.launch.supervisor import record
 from fairq.launch.supervisor.owned import WAKE
@@ -43,10 +43,10 @@ class Owned(Local):
         self._starter = owners.starter
         self._has_asked = False
 
-    def start(self, assignments: Sequence[Assignment]) -> dict[str, Started | Refused]:
+    def start(self, assignments: Sequence[Assignment]) -> dict[str, Known | Refused]:
         """Start the decided runs; of the *assignments*, only the names count here."""
         problem = self.attend()
-        answers: dict[str, Started | Refused] = {}
+        answers: dict[str, Known | Refused] = {}
         for assignment in assignments:
             begun = self._begun(assignment.run)
             if begun is not None:
@@ -73,7 +73,7 @@ class Owned(Local):
         said = done.stderr.decode(errors="replace").strip().replace("\n", "; ")
         return f"{self._starter}: {said or f'exit code {done.returncode}'}"
 
-    def look(self, runs: Mapping[str, Started | None]) -> dict[str, Look]:
+    def look(self, runs: Mapping[str, Known | None]) -> dict[str, Look]:
         """Return the condition of runs; let root end those that have lost their supervisor, once for each launcher."""
         found = super().look(runs)
         lost = {run: runs[run] for run, one in found.items() if one.condition is Condition.STRAY}

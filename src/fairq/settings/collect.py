@@ -20,7 +20,7 @@ from fairq.inputs import read_text_once
 from fairq.nesting import deeper_than
 from fairq.settings import names, share_blocks
 from fairq.settings.key import Key
-from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
+from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE, TABLES
 from fairq.settings.layers import Layer
 from fairq.settings.origin import Origin
 from fairq.settings.statements import KEY_PATTERN
@@ -102,16 +102,24 @@ class Collection:
             elif section == "limits":
                 self._add_limits(table, origin)
             else:
-                for name, value in table.items():
-                    if section == "shares" and share_blocks.is_table(name):
-                        self._add_block(name, value, file)
-                        continue
-                    at = Origin(file=file, path=(section, name))
-                    key = SINGLE.get(f"{section}.{name}")
-                    if key is None:
-                        self._report(names.unknown(f"{section}.{name}", str(at)))
-                    else:
-                        self._set((section, name), key, value, at)
+                self._add_table((section,), table, file)
+
+    def _add_table(self, path: names.Path, table: Mapping[str, Any], file: Path) -> None:
+        """Add the single settings of a table, and of the tables inside it."""
+        for name, value in table.items():
+            place = (*path, name)
+            if path == ("shares",) and share_blocks.is_table(name):
+                self._add_block(name, value, file)
+                continue
+            if place in TABLES and isinstance(value, dict):
+                self._add_table(place, value, file)
+                continue
+            at = Origin(file=file, path=place)
+            key = SINGLE.get(".".join(place))
+            if key is None or key.path != place:
+                self._report(names.unknown(".".join(place), str(at)))
+            else:
+                self._set(place, key, value, at)
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
         """Add the variables ``FAIRQ_<SECTION>_<KEY>``; an empty one counts as not set."""
@@ -131,7 +139,8 @@ class Collection:
             elif key is None:
                 self._report(names.unknown(f"{section}.{name}", f"${variable}"))
             else:
-                self._set((section, name), key, environ[variable], Origin(f"${variable}"), from_text)
+                path = (section, name) if key is LIMIT_KEY else key.path
+                self._set(path, key, environ[variable], Origin(f"${variable}"), from_text)
 
     def check_parents(self) -> None:
         """Report groups with an undeclared parent, which HTCondor ignores."""

@@ -10,8 +10,17 @@ LAUNCH = (
         "kind",
         "string",
         "none",
-        'Launcher that starts matched jobs: "none", "local" (this machine), or one of a plugin. The attribute Launch of'
-        " a slot overrides this.",
+        'Launcher that starts matched jobs: "none", "local" (this machine), "slurm", "htcondor", or one of a plugin.'
+        " The attribute Launch of a slot overrides this.",
+    ),
+    own(
+        "launch",
+        "poll",
+        "real",
+        10.0,
+        "How often fairq run and fairq wait ask Slurm and HTCondor for the jobs that they have.",
+        unit="seconds",
+        minimum=1,
     ),
     own(
         "launch",

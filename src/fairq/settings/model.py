@@ -135,7 +135,7 @@ def settle(collection: Collection) -> Settings:
     entries: dict[str, Entry] = {}
     path: tuple[str, ...]
     for name, key in SINGLE.items():
-        path = (key.section, key.name)
+        path = key.path
         rules = _rules(given, key)
         origin = Origin(f"rules {rules}") if key.point else DEFAULT
         entries[name] = given.get(path) or Entry(path, key, key.default_under(rules), origin)

@@ -10,12 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairq.arguments import split_arguments, split_environment, split_quoted
 from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
 from fairq.steps.launch.values import number, raw
 from fairq.steps.pool.devices import assigned_gpus, available_gpus
-from fairq.submitfile.arguments import split_arguments, split_environment, split_quoted
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -33,6 +33,10 @@ _DEFAULT_REQUEST = 128
 
 _NO_GPU = "10000"
 """A GPU number that no machine has; HTCondor uses it to hide GPUs that are not assigned to a job."""
+
+
+PLACE = "Engine"
+"""The beginning of the names of the slot's attributes that lead an engine to its machine."""
 
 
 def files(ad: Ad) -> tuple[str | None, str | None, str | None]:
@@ -54,7 +58,8 @@ def assignment(
     slot: Mapping[str, Any],
     settings: Settings,
     now: int,
-    cores: tuple[int, ...],
+    cores: tuple[int, ...] = (),
+    submitter: str = "",
     owner: str | None = None,
 ) -> Assignment:
     """Return the launcher's assignment for the job with this *ad* on the slot with the ad *slot*, at *now*.
@@ -83,6 +88,11 @@ def assignment(
         umask=int(settings["launch.umask"], 8),
         limits=_limits(ad, now),
         cores=cores,
+        job=launch.job,
+        submitter=submitter,
+        held_memory=int(number(slot, "Memory", now) or 0) or None,
+        gpus=int(number(slot, "GPUs", now) or 0),
+        place={name: value for name, value in slot.items() if name.startswith(PLACE)},
     )
 
 

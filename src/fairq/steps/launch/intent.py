@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairq.launch.discovery import NONE
@@ -43,7 +44,7 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
         key = (one.schedd, one.cluster, one.proc)
         before = [run.name for run in live if run.slot == one.slot or run.key == key or run.key in one.displaced]
         run = f"{one.cluster}.{one.proc}-{os.urandom(5).hex()}"
-        output, error = _outputs(state, settings, one, run)
+        output, error = _outputs(state, one, kept_directory(state.path, name, settings) / run)
         new.append(
             Launch(
                 0, run, name, *key, one.slot, LaunchPhase.INTENDED, clock.now, clock.boot, clock.boottime,
@@ -53,8 +54,7 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
     launches.add(state, new)
 
 
-def _outputs(state: State, settings: Settings, one: Matched, run: str) -> tuple[str, str]:
-    kept = kept_directory(state.path, settings) / run
+def _outputs(state: State, one: Matched, kept: Path) -> tuple[str, str]:
     (job,) = jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd)
     ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], one.proc)
     _, output, error = files(ad)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairq.launch.cores import allot
-from fairq.launch.interface import Assignment, Refused, Started
+from fairq.launch.interface import Assignment, Known, Queued, Refused, Started
 from fairq.records import Actor, Launch, LaunchPhase
 from fairq.state import jobs, launches
 from fairq.state.connection import State, reading, writing
@@ -40,28 +40,40 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
     result = Begun()
     with reading(path) as state:
         waiting = startable(state)
+        waiting = [launch for launch in waiting if launch.launcher not in launchers.blocked]
         plans = plan(state, settings, launchers, waiting, clock) if waiting else []
     if not plans:
         return result
     by_launcher: dict[str, list[Assignment]] = {}
     for launch, one, _ in plans:
         by_launcher.setdefault(launch.launcher, []).append(one)
-    answers: dict[str, Started | Refused] = {}
+    answers: dict[str, Known | Refused] = {}
     for name, assignments in by_launcher.items():
         answers |= launchers[name].start(assignments)
+    refused = []
     for launch, _, _ in plans:
         answer = answers.get(launch.name)
-        if isinstance(answer, Refused):
+        if isinstance(answer, Refused) and launch.reason != answer.reason:
+            launch.reason = answer.reason
+            refused.append(launch)
             result.notes.append(f"job {launch.job} cannot be started yet: {answer.reason}")
-        elif answer is not None:
+        elif isinstance(answer, Queued):
+            launch.phase, launch.engine_id, launch.reason = LaunchPhase.QUEUED, answer.engine_id, None
+            result.started.append(launch)
+        elif isinstance(answer, Started):
             launch.phase, launch.cores = LaunchPhase.STARTED, {"cores": list(answer.cores)} if answer.cores else {}
             launch.pid, launch.pid_start, launch.boot = answer.pid, answer.start, answer.boot
+            launch.reason = None
             result.started.append(launch)
-    if result.started and record:
+    if refused or (result.started and record):
         with writing(path) as state:
             still = {launch.name for launch in launches.live(state)}
-            begun = [launch for launch in result.started if launch.name in still]
-            mark_started(state, begun, clock.now, always=True)
+            launches.store(state, [launch for launch in refused if launch.name in still], "reason")
+            begun = [launch for launch in result.started if record and launch.name in still]
+            queued = [launch for launch in begun if launch.phase is LaunchPhase.QUEUED]
+            launches.store(state, queued, "phase", "engine_id", "reason")
+            processes = [launch for launch in begun if launch.phase is LaunchPhase.STARTED]
+            mark_started(state, processes, clock.now, always=True)
     return result
 
 
@@ -110,14 +122,15 @@ def plan(
         slot = every[launch.slot]
         ad = found[0].ad_of(jobs.ads(state, [found[0].ad_id])[found[0].ad_id], launch.proc)
         cores: tuple[int, ...] = ()
-        if settings["launch.affinity"]:
+        if settings["launch.affinity"] and not launchers[launch.launcher].is_engine:
             there = launchers[launch.launcher].slots().cores
             if _cores_of_slots(every, settings, launch.launcher, clock.now) <= len(there):
                 cores = allot(there, busy, int(number(ad, "RequestCpus", clock.now, slot) or 1))
                 busy.update(cores)
-        owner = found[0].owner
-        made = assignment(launch, ad, slot, settings, clock.now, cores, owner if runs_as_owner(settings) else None)
-        plans.append(Plan(launch, made, owner))
+        job = found[0]
+        as_owner = job.owner if runs_as_owner(settings) else None
+        made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
+        plans.append(Plan(launch, made, job.owner))
     return plans
 
 

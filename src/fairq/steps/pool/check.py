@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +19,10 @@ from fairq.state.location import exists, resolve
 from fairq.steps.cycle.accounts import last_update
 from fairq.steps.launch.collect import look
 from fairq.steps.launch.launchers import Launchers, is_launching, opened
+from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
-
-GOOD, FAULT, NOT_NEEDED = "good", "fault", "not needed"
 
 _SLACK = 60
 """Tolerated difference between clocks, in seconds."""
@@ -37,16 +35,6 @@ _CRON_PLACES = ("/etc/crontab", "/etc/cron.d", "/var/spool/cron", "/var/spool/cr
 _UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check: *name*, *status* (good, fault or not needed), detail, and the cure of a fault."""
-
-    name: str
-    status: str
-    detail: str
-    cure: str | None = None
-
-
 def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int) -> list[Finding]:
     """Return the findings at *now*; a last cycle older than *longest* seconds is a fault. *load* reads the settings."""
     settings: Settings | None = None
@@ -55,11 +43,18 @@ def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int)
         found = [Finding("settings", GOOD, "they can be read and are valid")]
     except FairqError as error:
         found = [Finding("settings", FAULT, str(error), "correct the file, then run 'fairq config check'")]
+    if settings is not None and settings["pool.state"] and resolve(path) == resolve(Path(settings["pool.state"])):
+        from fairq.steps.setup.check import check_host
+
+        found += check_host(settings)
     found.append(_state(path))
     if found[-1].status == FAULT or not exists(resolve(path)):
         return [*found, _disk(path)]
     found += [*_times(path, now, longest), _lock(path), _disk(path), _slots(path)]
-    if settings is not None:
+    if elsewhere_of(path):
+        detail = "only the account of the pool and root can see it"
+        found += [Finding(name, NOT_NEEDED, detail) for name in ("launcher", "cgroup", "supervisor")]
+    elif settings is not None:
         found += _launching(path, settings)
     return found
 
@@ -131,7 +126,7 @@ def _crontab() -> Iterator[str]:
 
 def _lock(path: Path) -> Finding:
     if elsewhere_of(path):
-        return Finding("lock", NOT_NEEDED, "only the user who owns the pool holds cycles")
+        return Finding("lock", NOT_NEEDED, "only the account of the pool and root take it")
     try:
         with cycle_lock(path):
             return Finding("lock", GOOD, "no other cycle is running")
@@ -182,7 +177,7 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
                 yield Finding(name, NOT_NEEDED, "no slot has a launcher")
             return
     with opened(path, settings) as launchers:
-        yield _launcher(launchers, settings["launch.kind"])
+        yield _launcher(launchers)
         yield _cgroup(settings)
         try:
             looks = look(live, launchers)
@@ -200,13 +195,13 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
         yield Finding("supervisor", GOOD, f"{len(live)} runs have their supervisors")
 
 
-def _launcher(launchers: Launchers, kind: str) -> Finding:
+def _launcher(launchers: Launchers) -> Finding:
     try:
-        for name in launchers.in_use(kind):
+        for name in launchers.in_use():
             _ = launchers[name]
     except FairqError as error:
         return Finding("launcher", FAULT, str(error), "install the package of the launcher, or set launch.kind")
-    return Finding("launcher", GOOD, f"{', '.join(launchers.in_use(kind)) or 'that of the slots'} can be used")
+    return Finding("launcher", GOOD, f"{', '.join(launchers.in_use()) or 'that of the slots'} can be used")
 
 
 def _cgroup(settings: Settings) -> Finding:
