@@ -20,7 +20,10 @@ ACCOUNT_ID = 1
 CORES = 7
 MACHINES = ("n1", "n2")
 
-_ROOT = "FAIRQ_TEST_HTCONDOR"
+_VARIABLE = "FAIRQ_TEST_HTCONDOR"
+_ROOT = Path(os.environ.get(_VARIABLE, "/"))
+"""The tree that has HTCondor, read at once: the tests take all variables of fairq out of the environment."""
+
 _PATIENCE = 120.0
 
 _CONFIGURATION = """\
@@ -81,17 +84,9 @@ def missing() -> str:
     """Return why no pool can be started here; empty if one can be."""
     if os.getuid() != 0:
         return "a pool of HTCondor needs root"
-    if not _program("condor_schedd").exists():
-        return f"HTCondor is not installed, and {_ROOT} does not name a tree that has it"
+    if not (_ROOT / "usr/sbin/condor_schedd").exists():
+        return f"HTCondor is not installed, and {_VARIABLE} does not name a tree that has it"
     return ""
-
-
-def _root() -> Path:
-    return Path(os.environ.get(_ROOT, "/"))
-
-
-def _program(name: str) -> Path:
-    return _root() / "usr/sbin" / name
 
 
 class Pool:
@@ -177,9 +172,8 @@ class Pool:
 
         Its processes have a namespace of their own: they all end with it, and it ends with this process.
         """
-        root = _root()
         alone = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c"]
-        mounts = f"mount -t proc proc {root}/proc"
-        if root != Path("/"):
-            mounts += f" && mount --bind /tmp {root}/tmp && mount --rbind /dev {root}/dev"
-        return [*alone, f'{mounts} && chroot --userspec={ACCOUNT_ID}:{ACCOUNT_ID} {root} "$@"; exit', "sh", *words]
+        mounts = f"mount -t proc proc {_ROOT}/proc"
+        if str(_ROOT) != "/":
+            mounts += f" && mount --bind /tmp {_ROOT}/tmp && mount --rbind /dev {_ROOT}/dev"
+        return [*alone, f'{mounts} && chroot --userspec={ACCOUNT_ID}:{ACCOUNT_ID} {_ROOT} "$@"; exit', "sh", *words]

@@ -1,0 +1,190 @@
+"""Jobs through a real HTCondor: each ends once, whatever is killed, and is charged for what HTCondor held.
+
+The short version takes about a minute. FAIRQ_TEST_ENGINES=full makes it 200 jobs, 30 kills of fairq, and a schedd that
+is away for a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.engines import htcondor
+
+import fairq
+
+IS_FULL = os.environ.get("FAIRQ_TEST_ENGINES") == "full"
+PYTHON = "/usr/bin/python3"
+SHARES = {"ann": 1, "bob": 2, "eve": 4}
+CORES = htcondor.CORES * len(htcondor.MACHINES)
+PATIENCE = 600.0
+
+
+def _missing() -> str:
+    if reason := htcondor.missing():
+        return reason
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    code = f"import sys; print('{version}' == f'{{sys.version_info.major}}.{{sys.version_info.minor}}')"
+    found = subprocess.run([PYTHON, "-c", code], check=False, capture_output=True, text=True)
+    # The jobs' account can use only the system's Python, with the libraries of this one.
+    return "" if found.stdout.strip() == "True" else f"needs {PYTHON} {version}"
+
+
+pytestmark = pytest.mark.skipif(bool(_missing()), reason=_missing() or "-")
+
+
+class Fairq:
+    """The commands of fairq, over one state, as the account of the pool."""
+
+    def __init__(self, pool: htcondor.Pool, place: Path) -> None:
+        self.pool = pool
+        self.place = place
+        self.notes: list[str] = []
+        libraries = [str(Path(fairq.__file__).parent.parent), sysconfig.get_path("purelib")]
+        self._environment = {
+            "PATH": os.defpath,
+            "PYTHONPATH": os.pathsep.join(libraries),
+            "PYTHONPYCACHEPREFIX": str(place / "bytecode"),
+            "TZ": "UTC",
+            "FAIRQ_STATE": str(place / "pool.db"),
+            "FAIRQ_LAUNCH_KIND": "htcondor",
+            "FAIRQ_ACCOUNTING_PRIORITY_HALFLIFE": "1e12",
+            "FAIRQ_ACCOUNTING_UID_DOMAIN": "example.org",
+            **pool.environment,
+        }
+
+    def begin(self, *words: object, **settings: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [PYTHON, "-m", "fairq", *map(str, words)],
+            user=htcondor.ACCOUNT_ID,
+            group=htcondor.ACCOUNT_ID,
+            extra_groups=[],
+            cwd=self.place,
+            env={**self._environment, **settings},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, *words: object, **settings: str) -> str:
+        """Run a command that succeeds; return what it printed."""
+        process = self.begin(*words, **settings)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, f"{words}: {err}"
+        self.notes += err.splitlines()
+        return out
+
+    def json(self, *words: object, **settings: str) -> Any:
+        return json.loads(self(*words, "--json", **settings))
+
+    def submit(self, script: str, *words: object) -> None:
+        self("submit", "--initialdir", self.place, *words, "--", "/bin/sh", "-c", script)
+
+    def queue(self) -> dict[str, dict[str, Any]]:
+        return {f"{ad['ClusterId']}.{ad['ProcId']}": ad for ad in self.json("queue")}
+
+    def until(self, is_so: Callable[[], Any], *turn: object) -> Any:
+        """Take turns until *is_so*, and return what it says."""
+        end = time.monotonic() + PATIENCE
+        while not (found := is_so()):
+            assert time.monotonic() < end, self("queue")
+            self("negotiate", *turn)
+            time.sleep(0.5)
+        return found
+
+    def launches(self) -> list[dict[str, Any]]:
+        return list(self.json("export")["launches"])
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[htcondor.Pool]:
+    with tempfile.TemporaryDirectory(prefix="fairq-htcondor-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        place = Path(name)
+        place.chmod(0o755)
+        made = htcondor.Pool(place)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.end()
+
+
+@pytest.fixture
+def run(pool: htcondor.Pool) -> Fairq:
+    place = Path(tempfile.mkdtemp(prefix="state-", dir=pool.directory))
+    os.chown(place, htcondor.ACCOUNT_ID, htcondor.ACCOUNT_ID)
+    found = Fairq(pool, place)
+    found("slots", "sync", "htcondor")
+    return found
+
+
+def _held_by_htcondor(pool: htcondor.Pool) -> dict[str, float]:
+    """Return what HTCondor recorded of every job of fairq: the seconds that it held a machine, by run."""
+    attributes = ("FairqRun", "RemoteWallClockTime")
+    lines = [
+        line.split()
+        for tool in ("condor_history", "condor_q")
+        for line in pool.tool(tool, *(["-allusers"] if tool == "condor_q" else []), "-af", *attributes).splitlines()
+    ]
+    return {run: float(seconds) for run, seconds in lines if run != "undefined"}
+
+
+def test_shares_hold_and_every_job_ends_once_whatever_is_killed(pool: htcondor.Pool, run: Fairq) -> None:
+    count, seconds, kills, outage = (200, 15, 30, 60) if IS_FULL else (35, 4, 4, 5)
+    for user, share in SHARES.items():
+        run("userprio", "--setfactor", f"{user}@example.org", 4000 // share)
+    parts = {user: count * share // sum(SHARES.values()) for user, share in SHARES.items()}
+    parts["eve"] += count - sum(parts.values())
+    script = f'echo "start $FAIRQ_RUN" >> $FAIRQ_JOB; sleep {seconds}; echo "end $FAIRQ_RUN" >> $FAIRQ_JOB'
+    for user, jobs in parts.items():
+        run.submit(script, "--count", jobs, "--accounting-group-user", user)
+
+    run("negotiate")
+    in_use = Counter(ad["AccountingGroup"] for ad in run.queue().values() if ad["JobStatus"] == 2)
+    assert in_use == {"ann": 2, "bob": 4, "eve": 8}
+
+    choice = random.Random(16)
+    for number in range(kills):
+        process = run.begin("negotiate")
+        try:
+            process.communicate(timeout=choice.uniform(0.2, 2.5))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+        if number == kills // 3:
+            pool.kill("schedd")
+            away = time.monotonic() + outage
+        if number >= kills // 3 and away and time.monotonic() > away:
+            pool.start_daemon("schedd")
+            away = 0.0
+        if number == kills // 2:
+            pool.kill("n2")
+    if away:
+        time.sleep(max(0.0, away - time.monotonic()))
+        pool.start_daemon("schedd")
+    pool.start_daemon("n2")
+    pool.until_ready()
+    run.until(lambda: not run.queue())
+
+    files = {path.name: path.read_text().split() for path in run.place.glob("*.*") if path.name[0].isdecimal()}
+    assert len(files) == count
+    for job, words in files.items():
+        starts, ends = words[1::2], [name for what, name in zip(words[::2], words[1::2], strict=True) if what == "end"]
+        assert len(ends) == 1, f"job {job}: {words}"
+        assert Counter(starts).most_common(1)[0][1] <= 2, f"a run of job {job} began twice: {words}"
+    held = _held_by_htcondor(pool)
+    for one in run.launches():
+        charged = one["end_time"] - (one["charged_from"] or one["intended"])
+        assert abs(charged - held.get(one["name"], 0.0)) <= 1, one
