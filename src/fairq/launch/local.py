@@ -12,12 +12,12 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 from fairq.launch import processes
 from fairq.launch.discovery import Options
 from fairq.launch.interface import Assignment, Condition, Known, Look, Node, Refused, Slots, Started
+from fairq.launch.specification import specification
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
 
@@ -51,14 +51,7 @@ class Local:
         base = cgroup.base(self._options.cgroup) if assignments else None
         for assignment in assignments:
             place = self._directory / assignment.run
-            kept = {"output": assignment.output or str(place / "out"), "error": assignment.error or str(place / "err")}
-            # The supervisor may trim kept output while the job writes: the job must append.
-            appended = (*assignment.append, *(path for path in kept.values() if path.startswith(f"{place}/")))
-            limits = {"keep_output": self._options.keep_output, "cgroup": base, "append": appended}
-            scratch = str(place / record.SCRATCH)
-            temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), scratch)
-            environment = {**temporary, **assignment.environment, "_CONDOR_SCRATCH_DIR": scratch}
-            spec = {**asdict(assignment), **kept, **limits, "run_directory": str(place), "environment": environment}
+            spec = specification(assignment, place, self._options, base)
             try:
                 place.mkdir(0o700, parents=True, exist_ok=True)
                 self._ask(json.dumps(spec).encode() + b"\n")

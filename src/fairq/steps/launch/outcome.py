@@ -95,6 +95,12 @@ def _cut_short(  # noqa: PLR0911 - one per end
     if ended == "execute_seconds":
         reason = f"it ran longer than allowed_execute_duration, {number(ad, 'AllowedExecuteDuration', now):g} s"
         return Outcome(JobStatus.HELD, "held", reason, EXECUTE_DURATION, 0)
+    if ended == "engine":
+        return Outcome(JobStatus.HELD, "held", facts["detail"], facts["code"], 0)
+    return _lost(ad, facts, former, settings, now)
+
+
+def _lost(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int) -> Outcome:
     retries = number(ad, "JobMaxRetries", now)
     most = settings["launch.max_lost"] if retries is None else int(retries)
     lost = 1 + sum((run.ended or {}).get("reason") in ("lost", "terminated") for run in former)
