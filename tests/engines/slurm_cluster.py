@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "munged")
 NODES = ("n1", "n2")
-_PATIENCE = 60.0
+_PATIENCE = 240.0
 _PATH = "/usr/sbin:/sbin"
 
 
@@ -116,8 +116,8 @@ PartitionName=main Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
         self._run("slurmctld", "-f", str(self.conf))
 
     def stop_controller(self) -> None:
-        """End slurmctld; jobs go on."""
-        self._kill(self.place / "slurmctld.pid")
+        """End slurmctld, which saves its state first; jobs go on."""
+        self._kill(self.place / "slurmctld.pid", signal.SIGTERM)
 
     def start_node(self, node: str) -> None:
         """Start slurmd of a node."""
@@ -163,13 +163,13 @@ PartitionName=main Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
         null = subprocess.DEVNULL
         subprocess.run(words, env=self.environment, check=True, stdin=null, stdout=null, stderr=null)
 
-    def _kill(self, file: Path) -> None:
+    def _kill(self, file: Path, number: int = signal.SIGKILL) -> None:
         with suppress(OSError, ValueError):
             pid = int(file.read_text())
-            os.kill(pid, signal.SIGKILL)
-            file.unlink()
+            os.kill(pid, number)
             while Path(f"/proc/{pid}").exists():
                 time.sleep(0.05)
+            file.unlink(missing_ok=True)
 
     def _processes_of(self, node: str) -> list[int]:
         """Return the processes of batch jobs on a node, by the variable that Slurm gives them."""

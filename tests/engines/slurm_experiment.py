@@ -9,7 +9,6 @@ the program fails if a job ended more or less than once, or if a charge is not w
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -123,13 +122,11 @@ class Experiment:
         lost = [one for one in launches.values() if (one["ended"] or {}).get("reason") != "exit"]
         faults = []
         if len(finished) != self.jobs or set(finished.values()) != {1}:
-            faults.append(
-                f"{len(finished)} jobs finished, of {self.jobs}; more than once: {+finished - Counter(dict.fromkeys(finished, 1))}"
-            )
+            twice = [job for job, count in finished.items() if count > 1]
+            faults.append(f"{len(finished)} jobs finished, of {self.jobs}; more than once: {twice}")
         if len(ended) != self.jobs or any(len(runs) != 1 for runs in ended.values()):
-            faults.append(
-                f"{len(ended)} jobs wrote an end; twice: {[job for job, runs in ended.items() if len(runs) > 1]}"
-            )
+            twice = [job for job, runs in ended.items() if len(runs) > 1]
+            faults.append(f"{len(ended)} jobs wrote an end; twice: {twice}")
         begun = {file.name for file in (self.work / "begun").iterdir()}
         unknown = begun - set(launches)
         if unknown:
