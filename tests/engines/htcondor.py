@@ -10,7 +10,6 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 ACCOUNT = "daemon"
@@ -95,6 +94,7 @@ class Pool:
     def __init__(self, directory: Path, lease: int = 20) -> None:
         self.directory = directory
         self.configuration = directory / "condor_config"
+        self.of_clients = directory / "client_config"
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -105,12 +105,9 @@ class Pool:
             os.chown(place, ACCOUNT_ID, ACCOUNT_ID)
         text = _CONFIGURATION.format(directory=directory, port=self._port, lease=lease, cores=CORES)
         self.configuration.write_text(text + "".join(_OF_MACHINE.format(name=name) for name in MACHINES))
-        self.configuration.chmod(0o644)
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """The environment of a client of this pool."""
-        return {"CONDOR_CONFIG": str(self.configuration), "_CONDOR_SEC_FS_ENFORCE_CHANNEL_BINDING": "False"}
+        # Bindings of 2026 refuse FS to a schedd older than 25 without this.
+        exception = "SEC_FS_ENFORCE_CHANNEL_BINDING = False\n"
+        self.of_clients.write_text(self.configuration.read_text() + exception)
 
     def start(self) -> None:
         """Start all daemons; return when both machines are in the collector and the schedd answers."""
@@ -165,7 +162,8 @@ class Pool:
             self.kill(name)
 
     def _environment(self) -> dict[str, str]:
-        return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", **self.environment}
+        return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
+                "CONDOR_CONFIG": str(self.configuration)}  # fmt: skip
 
     def _inside(self, *words: str) -> list[str]:
         """Return the command that runs *words* as the account, in the tree that has HTCondor.

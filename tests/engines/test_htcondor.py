@@ -30,6 +30,8 @@ SHARES = {"ann": 1, "bob": 2, "eve": 4}
 CORES = htcondor.CORES * len(htcondor.MACHINES)
 PATIENCE = 600.0
 
+_MAIN = "import sys; from fairq.__main__ import main; sys.exit(main())"
+
 
 def _missing() -> str:
     if reason := htcondor.missing():
@@ -55,18 +57,18 @@ class Fairq:
         self._environment = {
             "PATH": os.defpath,
             "PYTHONPATH": os.pathsep.join(libraries),
-            "PYTHONPYCACHEPREFIX": str(place / "bytecode"),
+            "PYTHONPYCACHEPREFIX": str(pool.directory / "bytecode"),
             "TZ": "UTC",
             "FAIRQ_STATE": str(place / "pool.db"),
             "FAIRQ_LAUNCH_KIND": "htcondor",
             "FAIRQ_ACCOUNTING_PRIORITY_HALFLIFE": "1e12",
             "FAIRQ_ACCOUNTING_UID_DOMAIN": "example.org",
-            **pool.environment,
+            "CONDOR_CONFIG": str(pool.of_clients),
         }
 
-    def begin(self, *words: object, **settings: str) -> subprocess.Popen[str]:
+    def begin(self, *words: object, code: str = _MAIN, **settings: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [PYTHON, "-m", "fairq", *map(str, words)],
+            [PYTHON, "-c", code, *map(str, words)],
             user=htcondor.ACCOUNT_ID,
             group=htcondor.ACCOUNT_ID,
             extra_groups=[],
@@ -113,7 +115,10 @@ def pool() -> Iterator[htcondor.Pool]:
     with tempfile.TemporaryDirectory(prefix="fairq-htcondor-", dir="/tmp", ignore_cleanup_errors=True) as name:
         place = Path(name)
         place.chmod(0o755)
-        made = htcondor.Pool(place)
+        # With a shorter lease than the schedd is away, HTCondor gives up the jobs that end meanwhile.
+        made = htcondor.Pool(place, lease=120 if IS_FULL else 20)
+        (place / "bytecode").mkdir(mode=0o1777)
+        (place / "bytecode").chmod(0o1777)
         try:
             made.start()
             yield made
@@ -188,3 +193,117 @@ def test_shares_hold_and_every_job_ends_once_whatever_is_killed(pool: htcondor.P
     for one in run.launches():
         charged = one["end_time"] - (one["charged_from"] or one["intended"])
         assert abs(charged - held.get(one["name"], 0.0)) <= 1, one
+
+
+DIES_AFTER_SUBMITTING = """
+import os, htcondor2
+submit = htcondor2.Schedd.submit
+def dies(*words, **options):
+    submit(*words, **options)
+    os._exit(9)
+htcondor2.Schedd.submit = dies
+from fairq.__main__ import main
+main()
+"""
+
+
+def test_a_death_between_submit_and_record_starts_nothing_twice(run: Fairq) -> None:
+    run.submit("echo $FAIRQ_RUN >> $FAIRQ_JOB; sleep 2", "--count", 5)
+    process = run.begin("negotiate", code=DIES_AFTER_SUBMITTING)
+    process.communicate()
+    assert process.returncode == 9
+    assert {one["phase"] for one in run.launches()} == {"intended"}
+    run.until(lambda: not run.queue())
+    assert [len((run.place / f"1.{proc}").read_text().split()) for proc in range(5)] == [1] * 5
+
+
+def test_all_starts_are_one_transaction(run: Fairq) -> None:
+    run.submit("true", "--count", CORES)
+    run("negotiate")
+    clusters = {one["engine_id"].partition(".")[0] for one in run.launches()}
+    assert len(clusters) == 1
+    run.until(lambda: not run.queue())
+
+
+def test_a_job_that_is_not_matched_shows_why_is_not_charged_and_is_withdrawn(run: Fairq) -> None:
+    run.pool.tool("condor_drain", "slot1@n2")
+    try:
+        run.submit("true", "--requirements", 'Machine == "n2"')
+        run("negotiate")
+        run.until(lambda: "no match found" in run("why", "1.0"), "--collect-only")
+        assert "no match found" in run("queue")
+        run("negotiate", FAIRQ_LAUNCH_HTCONDOR_PATIENCE="1")
+        run.until(lambda: run.queue()["1.0"]["JobStatus"] == 1, "--collect-only")
+        assert "withdrawn from htcondor after" in run("why", "1.0")
+        assert "withdrawn from htcondor after" in run("queue")
+        (record,) = [one for one in run.json("export")["submitters"] if one["name"].startswith(htcondor.ACCOUNT)]
+        assert record["accumulated_usage"] == 0
+        run("slots", "sync", "htcondor")
+        assert {ad["Name"] for ad in run.json("slots") if ad["State"] == "Drained"} == {"slot1@n2"}
+    finally:
+        run.pool.tool("condor_drain", "-cancel", "slot1@n2")
+
+
+def test_a_job_gets_its_words_and_variables_whatever_is_in_them(run: Fairq) -> None:
+    value = "two\nlines, a \\ and $$(Cpus) $(X) 'quotes' \"double\" ä"
+    script = run.place / "words.sh"
+    script.write_text('printf "%s|" "$@" "$WORD" > words\n')
+    run(
+        "submit",
+        "--initialdir",
+        run.place,
+        "--environment",
+        "\"WORD='a $$(Arch) b\\'\"",
+        "--",
+        "/bin/sh",
+        script,
+        value,
+    )
+    run.until(lambda: not run.queue())
+    assert (run.place / "words").read_text() == f"{value}|a $$(Arch) b\\|"
+
+
+def test_a_program_that_htcondor_cannot_start_holds_the_job(run: Fairq) -> None:
+    program = run.place / "program"
+    program.write_text("#!/nowhere\n")
+    program.chmod(0o755)
+    run("submit", "--initialdir", run.place, "--", program)
+    run.until(lambda: run.queue()["1.0"]["JobStatus"] == 5)
+    assert run.queue()["1.0"]["HoldReasonCode"] == 6
+    assert str(program) in run.queue()["1.0"]["HoldReason"]
+
+
+def test_jobs_are_removed_and_held_while_they_wait_and_while_they_run(run: Fairq) -> None:
+    run.submit("sleep 600", "--count", 2)
+    run("negotiate")
+    run.until(lambda: {one["phase"] for one in run.launches()} == {"started"}, "--collect-only")
+    run.submit("sleep 600", "--count", 2)
+    run("negotiate")
+    run("remove", "1.0", "2.0")
+    run("hold", "1.1", "2.1")
+    run.until(lambda: set(run.queue()) == {"1.1", "2.1"}, "--collect-only")
+    run.until(lambda: {ad["JobStatus"] for ad in run.queue().values()} == {5}, "--collect-only")
+    assert all(one["phase"] == "ended" for one in run.launches())
+
+
+def test_a_schedd_that_is_away_is_told_once_and_loses_nothing(run: Fairq) -> None:
+    run.submit("echo $FAIRQ_RUN >> $FAIRQ_JOB; sleep 5", "--count", 2)
+    run("negotiate")
+    run.until(lambda: {one["phase"] for one in run.launches()} == {"started"}, "--collect-only")
+    run.pool.kill("schedd")
+    run.notes.clear()
+    for _ in range(3):
+        run("negotiate")
+    assert len([note for note in run.notes if "HTCondor does not answer" in note]) == 1
+    assert "HTCondor does not answer" in run("queue")
+    run.pool.start_daemon("schedd")
+    run.pool.until_ready()
+    run.until(lambda: not run.queue())
+    assert all(one["ended"]["reason"] in ("exit", "lost") for one in run.launches())
+
+
+def test_a_user_whom_the_schedd_does_not_know_gets_the_cure(run: Fairq) -> None:
+    process = run.begin("slots", "sync", "htcondor", CONDOR_CONFIG=str(run.pool.configuration))
+    _, told = process.communicate()
+    assert process.returncode == 121
+    assert "SEC_FS_ENFORCE_CHANNEL_BINDING = False" in told
