@@ -10,7 +10,6 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 ACCOUNT = "daemon"
@@ -20,7 +19,10 @@ ACCOUNT_ID = 1
 CORES = 7
 MACHINES = ("n1", "n2")
 
-_ROOT = "FAIRQ_TEST_HTCONDOR"
+_VARIABLE = "FAIRQ_TEST_HTCONDOR"
+_ROOT = Path(os.environ.get(_VARIABLE, "/"))
+"""The tree that has HTCondor, read at once: the tests take all variables of fairq out of the environment."""
+
 _PATIENCE = 120.0
 
 _CONFIGURATION = """\
@@ -81,17 +83,9 @@ def missing() -> str:
     """Return why no pool can be started here; empty if one can be."""
     if os.getuid() != 0:
         return "a pool of HTCondor needs root"
-    if not _program("condor_schedd").exists():
-        return f"HTCondor is not installed, and {_ROOT} does not name a tree that has it"
+    if not (_ROOT / "usr/sbin/condor_schedd").exists():
+        return f"HTCondor is not installed, and {_VARIABLE} does not name a tree that has it"
     return ""
-
-
-def _root() -> Path:
-    return Path(os.environ.get(_ROOT, "/"))
-
-
-def _program(name: str) -> Path:
-    return _root() / "usr/sbin" / name
 
 
 class Pool:
@@ -100,6 +94,7 @@ class Pool:
     def __init__(self, directory: Path, lease: int = 20) -> None:
         self.directory = directory
         self.configuration = directory / "condor_config"
+        self.of_clients = directory / "client_config"
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -110,12 +105,9 @@ class Pool:
             os.chown(place, ACCOUNT_ID, ACCOUNT_ID)
         text = _CONFIGURATION.format(directory=directory, port=self._port, lease=lease, cores=CORES)
         self.configuration.write_text(text + "".join(_OF_MACHINE.format(name=name) for name in MACHINES))
-        self.configuration.chmod(0o644)
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """The environment of a client of this pool."""
-        return {"CONDOR_CONFIG": str(self.configuration), "_CONDOR_SEC_FS_ENFORCE_CHANNEL_BINDING": "False"}
+        # Bindings of 2026 refuse FS to a schedd older than 25 without this.
+        exception = "SEC_FS_ENFORCE_CHANNEL_BINDING = False\n"
+        self.of_clients.write_text(self.configuration.read_text() + exception)
 
     def start(self) -> None:
         """Start all daemons; return when both machines are in the collector and the schedd answers."""
@@ -170,16 +162,16 @@ class Pool:
             self.kill(name)
 
     def _environment(self) -> dict[str, str]:
-        return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", **self.environment}
+        return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
+                "CONDOR_CONFIG": str(self.configuration)}  # fmt: skip
 
     def _inside(self, *words: str) -> list[str]:
         """Return the command that runs *words* as the account, in the tree that has HTCondor.
 
         Its processes have a namespace of their own: they all end with it, and it ends with this process.
         """
-        root = _root()
         alone = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c"]
-        mounts = f"mount -t proc proc {root}/proc"
-        if root != Path("/"):
-            mounts += f" && mount --bind /tmp {root}/tmp && mount --rbind /dev {root}/dev"
-        return [*alone, f'{mounts} && chroot --userspec={ACCOUNT_ID}:{ACCOUNT_ID} {root} "$@"; exit', "sh", *words]
+        mounts = f"mount -t proc proc {_ROOT}/proc"
+        if str(_ROOT) != "/":
+            mounts += f" && mount --bind /tmp {_ROOT}/tmp && mount --rbind /dev {_ROOT}/dev"
+        return [*alone, f'{mounts} && chroot --userspec={ACCOUNT_ID}:{ACCOUNT_ID} {_ROOT} "$@"; exit', "sh", *words]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from fairq.records import Ad, Claim, JobRange, JobStatus, Launch, LaunchPhase
+from fairq.records import WITHDRAWN, Ad, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, jobs, launches, slots
 from fairq.state.connection import State
 from fairq.steps.launch.outcome import at_exit
@@ -14,6 +14,11 @@ RUNNING_ATTRIBUTES = ("RemoteHost", "JobStartDate", "JobCurrentStartDate")
 
 WAITS_FOR = "EngineReason"
 """The attribute with the reason why a job waits in the queue of an engine such as Slurm."""
+
+
+def was_withdrawn(job: JobRange) -> bool:
+    """Tell whether jobs are idle again because an engine has not started them."""
+    return job.status == JobStatus.IDLE and (job.reason or "").startswith(WITHDRAWN)
 
 
 class Overlay:
@@ -30,7 +35,9 @@ class Overlay:
             return {name: value for name, value in said.items() if value is not None}
         if job.status == JobStatus.COMPLETED:
             return {"CompletionDate": job.status_date, **self._exits.get((job.schedd, job.cluster, proc), {})}
-        return self._of_running(job, proc) if job.status == JobStatus.RUNNING else {}
+        if job.status == JobStatus.RUNNING:
+            return self._of_running(job, proc)
+        return {WAITS_FOR: job.reason} if was_withdrawn(job) else {}
 
     def _of_running(self, job: JobRange, proc: int) -> Ad:
         claim = self._claims.get((job.schedd, job.cluster, proc))

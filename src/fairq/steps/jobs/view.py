@@ -13,7 +13,7 @@ from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import reading
 from fairq.steps.jobs.change import job_name
-from fairq.steps.jobs.overlay import Overlay
+from fairq.steps.jobs.overlay import Overlay, was_withdrawn
 from fairq.steps.jobs.selection import Selection, find, matcher
 
 
@@ -94,8 +94,8 @@ class Queue:
         return self.overlay.is_matched_only(job, proc), self.overlay.waits_for(job, proc)
 
     def is_waiting_for_engine(self) -> bool:
-        """Tell whether any job waits in the queue of an engine, or for the engine to answer."""
-        return any(
+        """Tell whether any job waits in the queue of an engine or for its answer, or was withdrawn from it."""
+        return any(map(was_withdrawn, self.ranges)) or any(
             self.overlay.waits_for(job, proc) is not None
             for job in self.ranges
             if job.status == JobStatus.RUNNING
