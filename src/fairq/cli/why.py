@@ -47,8 +47,9 @@ def why(
 ) -> None:
     """Explain why a job waits, or what a submitter or a group is entitled to and gets.
 
-    Without SUBJECT, the command shows the reasons of all idle jobs, with the number of jobs, and what would help the
-    largest kind of job under each reason.
+    Without SUBJECT, the command shows the reasons of all idle jobs, with the number of jobs. It then lists the changes
+    that would start most of them, each tried in a cycle: Starts is the number of jobs that the next cycle starts more.
+    A change of the job is made to all jobs like the example.
 
     The command runs a negotiation cycle on the current state and stores nothing. It also works on an imported pool.
 
@@ -142,7 +143,10 @@ def _job(document: dict[str, Any]) -> list[Table]:
 
 
 def _pool(document: dict[str, Any]) -> list[Table]:
-    return [_table(document, "reasons", "Reasons, most jobs first", _REASONS)]
+    return [
+        _table(document, "reasons", "Reasons, most jobs first", _REASONS),
+        _table(document, "help", "What would help most, each change alone", _HELP),
+    ]
 
 
 def _pair(document: dict[str, Any]) -> list[Table]:
@@ -228,6 +232,13 @@ _REASONS = [
     Column("Submitters", "submitters", lambda found: ", ".join(f"{name} ({n})" for name, n in [*found.items()][:3])),
     Column("Example", "example", None, "left"),
     Column("Would Help", "would_help", lambda value: value or ""),
+]
+_HELP = [
+    Column("Starts", "starts"),
+    Column("Who", "who"),
+    Column("Change", "change"),
+    Column("Reason", "reason"),
+    Column("Example", "example", None, "left"),
 ]
 _CLAUSES = [
     Column("Side", "side"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairq.engine.explain.changes import REQUESTS, Change, ChangeKind
+from fairq.engine.explain.changes import OWNERS, REQUESTS, Change, ChangeKind
 
 
 def change_words(change: Change) -> str:  # noqa: PLR0911 - one per kind
@@ -21,7 +21,8 @@ def change_words(change: Change) -> str:  # noqa: PLR0911 - one per kind
         case ChangeKind.UNDRAIN:
             return f"with {change.of} not draining"
         case ChangeKind.ADD_SLOT:
-            return f"with one more slot like {change.of}"
+            more = "one more slot" if change.to == 1 or isinstance(change.to, str) else f"{change.to} more slots"
+            return f"with {more} like {change.of}"
         case ChangeKind.SETTING:
             return f"without {change.of}"
         case ChangeKind.TIME_BUDGET:
@@ -35,10 +36,7 @@ def change_words(change: Change) -> str:  # noqa: PLR0911 - one per kind
 
 def is_owners(change: Change) -> bool:
     """Say whether the job's owner can make *change*; other changes need an administrator."""
-    return change.kind in _OWNERS
-
-
-_OWNERS = frozenset({ChangeKind.JOB_ATTRIBUTE, ChangeKind.REQUIREMENTS_CLAUSE, ChangeKind.JOB_PRIORITY})
+    return change.kind in OWNERS
 
 
 def _shown(value: Any) -> str:
