@@ -105,13 +105,16 @@ def _details(document: dict[str, Any]) -> list[str]:
         lines.append(f"It was skipped: the identical job {document['skipped_for']} was rejected before it.")
     if "queue" in document:
         queue = document["queue"]
-        verb = "is" if queue["ahead"] == 1 else "are"
-        ahead = f"{counted(queue['ahead'], 'other job')} of its submitter {verb} ahead"
-        next_cycle = f"the next cycle starts {queue['matched']} of the {queue['idle']} idle jobs"
+        few = queue["ahead"] <= 1
+        ahead = counted(queue["ahead"], "other job") if queue["ahead"] else "No other job"
+        ahead += f" of its submitter {'is' if few else 'are'} ahead"
+        next_cycle = f"the next cycle starts {queue['matched'] or 'none'} of the {queue['idle']} idle jobs"
+        if queue["idle"] == 1:
+            next_cycle = "the next cycle does not start it"
         lines.append(
             f"{ahead} of it; {next_cycle}."
             if queue["offered"]
-            else f"No cycle considers it in the current state; {ahead} of it."
+            else f"No cycle considers it in the current state; {ahead[:1].lower()}{ahead[1:]} of it."
         )
     if document.get("unknown_group"):
         lines.append(f"Its {document['unknown_group']}.")
@@ -231,7 +234,6 @@ _REASONS = [
     Column("Reason", "reason"),
     Column("Submitters", "submitters", lambda found: ", ".join(f"{name} ({n})" for name, n in [*found.items()][:3])),
     Column("Example", "example", None, "left"),
-    Column("Would Help", "would_help", lambda value: value or ""),
 ]
 _HELP = [
     Column("Starts", "starts"),

@@ -16,7 +16,7 @@ from fairq.engine.explain.remedies import Remedy
 from fairq.records import JobRange
 from fairq.steps.why.world import ImaginedPool, affordable_cycles
 from fairq.words.advice import too_large_sentence
-from fairq.words.changes import change_words
+from fairq.words.changes import change_order
 
 _KINDS = 100
 """Maximum number of kinds of jobs examined, those with most jobs first."""
@@ -58,7 +58,7 @@ class _Help:
     @property
     def words(self) -> str:
         """The change in words."""
-        return ", ".join(dict.fromkeys(change_words(change).removeprefix("with ") for change in self.remedy))
+        return ", ".join(dict.fromkeys(map(change_order, self.remedy)))
 
 
 def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
