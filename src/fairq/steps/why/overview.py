@@ -168,5 +168,5 @@ def _summary(idle: int, matched: int, ordered: list[tuple[str, _Entry]], most: l
     if ordered:
         text += f" Most of the others wait because of: {ordered[0][0]} ({ordered[0][1].jobs} jobs)."
     if most:
-        text += f" What would help most: {most[0].words} (starts {most[0].starts} more)."
+        text += f" What would help most: {most[0].words} ({most[0].starts} more jobs start)."
     return text
