@@ -102,17 +102,18 @@ class Forecast:
             "horizon_time": self.until,
             "every": self.every,
             "sources": self.sources,
-            "assumptions": self.assumptions(),
+            "assumptions": self.assumptions(start),
         }
 
-    def assumptions(self) -> list[str]:
-        """Return the assumptions of the forecast as sentences."""
-        again = " (the latest start: the jobs of the last 24 h come again each day)" if self.again else ""
-        found = [f"nobody submits more jobs{again}", f"a cycle each {self.every} s"]
+    def assumptions(self, start: Start | None = None) -> list[str]:
+        """Return the assumptions of the forecast, or of one *start*, as sentences."""
+        found = ["nobody submits more jobs", f"a cycle each {self.every} s"]
         total = sum(self.sources.values()) or 1
         parts = [f"{_SOURCES[name]} {100 * count / total:.0f} %" for name, count in self.sources.items()]
         if parts:
             found.append(f"run times: {', '.join(parts)}")
+        if self.again and (start is None or start.earliest != start.latest):
+            found.append("for the latest start, the jobs of the last 24 h come again each day")
         if self.foreign:
             found.append(f"{self.foreign} slots stay in use by jobs that are not in the queue")
         return found
