@@ -126,10 +126,10 @@ def test_a_user_is_told_what_the_submit_description_asks_for(
 
 
 def test_what_is_no_address_gets_no_mail(state: Path, mailbox: Path) -> None:
-    from fairq.steps.mail import send
+    from fairq.steps.mail import Mailer
 
-    settings = load(None, state, {})
+    mailer = Mailer.of(load(None, state, {}))
     for address in ("-oQ/tmp", "a b", "a\nb", "", "$(x)"):
-        assert "it is no address" in str(send(settings, address, "s", "t"))
-    assert send(settings, "ann", "two\nlines; $(x)", "t") is None
+        assert "it is no address" in str(mailer.send(address, "s", "t"))
+    assert mailer.send("ann", "two\nlines; $(x)", "t") is None
     assert mails(mailbox) == [["ann", "two lines; $(x)", "t"]]

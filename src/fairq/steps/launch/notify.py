@@ -16,7 +16,7 @@ from fairq.state.connection import State, reading
 from fairq.state.ended_jobs import Wanted
 from fairq.steps.launch.outcome import BY_USER, Outcome
 from fairq.steps.launch.values import raw
-from fairq.steps.mail import send
+from fairq.steps.mail import Mailer
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -93,4 +93,4 @@ def _mail(settings: Settings, launch: Launch, what: Outcome, ad: Ad) -> str | No
         lines.append(f"CPU time:  {facts['user_seconds'] + facts.get('system_seconds', 0.0):.1f} s")
         lines.append(f"Memory:    {-(-int(facts.get('peak_memory_kb', 0)) // 1024)} MB at most")
     to = raw(ad, "NotifyUser") or str(ad.get("Owner", ""))
-    return send(settings, str(to), f"{name} {said}", "\n".join(lines) + "\n")
+    return Mailer.of(settings).send(str(to), f"{name} {said}", "\n".join(lines) + "\n")
