@@ -25,6 +25,7 @@ NO_LOG = 22
 OVER_RESOURCES = 34
 JOB_DURATION = 46
 EXECUTE_DURATION = 47
+SUBMITTED_ON_HOLD = 15
 LOST = 26
 """HTCondor's hold codes (condor_holdcodes.h); a job lost too often is held with the code of the pool's policy."""
 

@@ -73,10 +73,10 @@ def turn(
             _launch(result, path, settings, used, actor, launch and used.are_checked, record)
         else:
             events.flush(path)
-    if untold:
+    if untold or result.started:
         from fairq.steps.launch.notify import notify
 
-        result.notes += notify(path, settings, untold)
+        result.notes += notify(path, settings, untold, result.started)
     return result
 
 

@@ -143,7 +143,8 @@ def _lock(path: Path, now: int, longest: int) -> Finding:
             last = next(iter(cycles.summaries(state, 1)), None)
         if last is None or now - last.time <= longest:
             return Finding("lock", GOOD, "a cycle is running now")
-        found = ", ".join(f"process {one.process} ({one.command[:60]})" for one in holders(lock_file(resolve(path))))
+        processes = holders(lock_file(resolve(path)))
+        found = ", ".join(f"process {one.process} ({' '.join(one.command.split())[:60]})" for one in processes)
         detail = f"a cycle has not ended for {shown_duration(now - last.time)}: {found or 'its process is not known'}"
         return Finding("lock", FAULT, detail, "find out what the process waits for, or end it with 'kill'")
     except FairqError as error:

@@ -102,6 +102,8 @@ def _load(place: Path) -> _Kept:
             found = json.loads(stream.read())
     except (OSError, ValueError):
         return _Kept()
+    if not isinstance(found, dict):
+        return _Kept()
     told, command, administrator = (found.get(name) for name in ("told", "command", "administrator"))
     if not isinstance(told, dict) or not isinstance(command, str) or not isinstance(administrator, str):
         return _Kept()
