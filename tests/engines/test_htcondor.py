@@ -213,7 +213,7 @@ def test_shares_hold_and_every_job_ends_once_whatever_is_killed(pool: htcondor.P
         assert usage[f"{user}@example.org"] == pytest.approx(sum(one["end_time"] - one["start_time"] for one in mine))
     assert shares.most_common(1)[0][0] == (2, 4, 8)
     if IS_FULL:
-        print(
+        print(  # noqa: T201 - the figures for the note of a release
             f"{count} jobs ended once, in {len(launches)} runs, {len(lost)} of them lost; fairq killed {kills} times",
             f"cores of {', '.join(SHARES)} while all had idle jobs: {dict(shares)}",
             f"seconds charged more than RemoteWallClockTime: {dict(differences)}",
