@@ -1335,7 +1335,7 @@ complete -c fairq -n '__fairq_at pool check' -l af -x -d 'Print only these attri
 complete -c fairq -n '__fairq_at pool check' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at pool create' -l admin -x -d 'User or Unix group that may change everything; repeatable.'
 complete -c fairq -n '__fairq_at pool create' -l launch -x -d 'Set launch.kind, such as local [default: unchanged].'
-complete -c fairq -n '__fairq_at pool create' -l every -x -d 'Minutes between two cycles. [default: 1; 1 to 60]'
+complete -c fairq -n '__fairq_at pool create' -l every -x -d 'Minutes between two cycles [default: unchanged, first 1]. [1 to 60]'
 complete -c fairq -n '__fairq_at pool create' -l yes -d 'Do not ask for confirmation.'
 complete -c fairq -n '__fairq_at pool create' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_at pool create' -l json -d 'Print one JSON document.'

@@ -11,51 +11,37 @@ import random
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
 from tests.launch.conftest import is_alive, until
-from tests.verb.test_sudo import ACCOUNT, PYTHON, RULE, USERS, _missing, answer, call, document
+from tests.verb import host as hosts
+from tests.verb.host import ACCOUNT, PREFIX, PYTHON, RULE, USERS, missing, processes
+from tests.verb.test_sudo import answer, call, document
 
-import fairq
 from fairq.records import JobStatus
 from fairq.state import jobs, launches
 from fairq.state.connection import reading
 
-pytestmark = pytest.mark.skipif(bool(_missing()), reason=_missing() or "-")
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
 ANN, BOB, EVE = USERS
-OWN_RULE = RULE.with_name("fqt-start")
-TURN = """#!{python} -I
-import sys, time
-sys.dont_write_bytecode = True
-sys.path.insert(0, {lib!r})
-from pathlib import Path
-from fairq.records import Actor
-from fairq.settings import load
-from fairq.steps.launch.turn import turn
-words = set(sys.argv[1:])
-settings = load(Path({site!r}), None, {{}})
-done = turn(Path({state!r}), settings, Actor("fqtpool", "fairq negotiate", int(time.time()), administrator=True),
-            match="collect" not in words, launch="collect" not in words)
-print("\\n".join(done.notes))
-"""
+GONE = f"{PREFIX}gone"
+ALIAS = f"{PREFIX.upper()}_START"
+START_RULE = RULE.with_name(f"{RULE.name}-start")
 
 
 class Host:
     """The pool of this host, its users and what they do."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self.site, self.state = place / "fairq.toml", place / "pool" / "pool.db"
-        self.runs, self.lib = place / "runs", place / "lib"
-        self.settings = ""
+    def __init__(self, made: hosts.Host) -> None:
+        self.made = made
+        self.place, self.state, self.site = made.place, made.state, made.site
+        self.runs = made.place / "runs"
 
     def script(self, name: str, text: str) -> Path:
         path = self.place / name
@@ -64,9 +50,9 @@ class Host:
         return path
 
     def write_site(self, more: str = "") -> None:
-        self.site.write_text(
-            f'[pool]\nstate = "{self.state}"\naccount = "{ACCOUNT}"\n[accounting]\nuid_domain = "lab"\n[launch]\n'
-            f'kind = "local"\nrun_as = "owner"\nstarter = "{self.place}/start"\nrun_directory = "{self.runs}"\n{more}\n'
+        self.made.configure(
+            f'[accounting]\nuid_domain = "lab"\n[launch]\nkind = "local"\nrun_as = "owner"\n'
+            f'starter = "{self.place}/start"\nrun_directory = "{self.runs}"\n{more}\n'
         )
 
     def submit(self, user: str, script: str, **attributes: Any) -> str:
@@ -85,12 +71,16 @@ class Host:
         return answer(call(self.place / "apply", user, document(name, **arguments)))
 
     def turn(self, *words: str) -> str:
-        ended = subprocess.run(self.turning(*words), capture_output=True, text=True, check=False, **as_user(ACCOUNT))
+        """Take a turn as the account of the pool; return what it said about problems."""
+        ended = self.made.fairq(ACCOUNT, "-q", "negotiate", *words)
         assert ended.returncode == 0, ended.stderr
-        return ended.stdout.strip()
+        return ended.stderr.strip()
 
-    def turning(self, *words: str) -> list[str]:
-        return [str(self.place / "turn"), *words]
+    def turning(self) -> subprocess.Popen[bytes]:
+        """Begin a turn as the account of the pool."""
+        environment = self.made.environment(ACCOUNT)
+        words = [f"{self.place}/fairq", "-q", "negotiate"]
+        return subprocess.Popen(words, **{**as_user(ACCOUNT), "env": environment}, stderr=subprocess.DEVNULL)
 
     def job(self, job: str) -> Any:
         with reading(self.state) as state:
@@ -121,12 +111,12 @@ class Host:
 
 
 def home(user: str) -> Path:
-    return Path(pwd.getpwnam(user).pw_dir)
+    (place,) = Path("/var/lib").glob(f"{PREFIX}*/home")
+    return place / user
 
 
 def as_user(user: str) -> dict[str, Any]:
-    entry = pwd.getpwnam(user)
-    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": [], "cwd": "/", "env": {"PATH": os.defpath}}
+    return {**hosts.as_user(user), "cwd": "/", "env": {"PATH": os.defpath}}
 
 
 def shell(user: str, script: str) -> subprocess.CompletedProcess[str]:
@@ -135,61 +125,27 @@ def shell(user: str, script: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[Host]:
-    place = Path(tempfile.mkdtemp(prefix="fqt", dir="/var/lib"))
-    place.chmod(0o755)
-    host = Host(place)
-    users = []
-    try:
-        for user in (ACCOUNT, *USERS):
-            words = ["useradd", "--no-create-home", "--home-dir", f"{place}/home/{user}", "--shell", "/bin/bash", user]
-            subprocess.run(words, check=True, capture_output=True)
-            users.append(user)
-            home(user).mkdir(parents=True)
-            shutil.chown(home(user), user, user)
+    with hosts.host() as found:
+        host = Host(found)
+        head = f"#!{PYTHON} -I\nimport sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, '{host.place}/lib')\n"
+        host.script("start", f"{head}from fairq.launch.root.main import main\nsys.exit(main({str(host.site)!r}))\n")
+        for user in USERS:
             home(user).chmod(0o700)
-        subprocess.run(["groupadd", "fqtlab"], check=True)
-        subprocess.run(["gpasswd", "-a", ANN, "fqtlab"], check=True, capture_output=True)
-        ignored = shutil.ignore_patterns("__pycache__", "tests")
-        shutil.copytree(Path(fairq.__file__).parent, host.lib / "fairq", ignore=ignored)
-        packages = Path(numpy.__file__).parent.parent
-        for pattern in ("numpy", "numpy.libs", "htcondor*", "classad*"):
-            for package in packages.glob(pattern):
-                shutil.copytree(package, host.lib / package.name, ignore=ignored)
-        for found in host.lib.rglob("*"):
-            found.chmod(0o755 if found.is_dir() else 0o644)
-        subprocess.run([PYTHON, "-m", "compileall", "-q", host.lib / "fairq"], check=True)
-        host.write_site()
-        begin = f"#!{PYTHON} -I\nimport sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, {str(host.lib)!r})\n"
-        host.script("apply", f"{begin}from pathlib import Path\nfrom fairq.verb.main import main\n"
-                    f"sys.exit(main(Path({str(host.state)!r}), Path({str(host.site)!r})))\n")  # fmt: skip
-        host.script("start", f"{begin}from fairq.launch.root.main import main\nsys.exit(main({str(host.site)!r}))\n")
-        names = {"python": PYTHON, "lib": str(host.lib), "site": str(host.site), "state": str(host.state)}
-        host.script("turn", TURN.format(**names))
-        host.state.parent.mkdir(0o700)
-        _rules(host)
-        yield host
-    finally:
-        for rule in (RULE, OWN_RULE):
-            rule.unlink(missing_ok=True)
-        for user in users:
-            subprocess.run(["pkill", "-KILL", "-U", str(pwd.getpwnam(user).pw_uid)], check=False)
-            subprocess.run(["userdel", "--force", user], check=False, capture_output=True)
-        subprocess.run(["groupdel", "fqtlab"], check=False, capture_output=True)
-        shutil.rmtree(place)
+        try:
+            _write_rule(host)
+            yield host
+        finally:
+            START_RULE.unlink(missing_ok=True)
 
 
-def _rules(host: Host) -> None:
-    defaults = (
-        'env_reset, !env_keep, !env_check, !setenv, secure_path="/usr/sbin:/usr/bin:/sbin:/bin", closefrom=3, '
-        '!closefrom_override, umask=0077, umask_override, !use_pty, !requiretty, !lecture, runcwd="/"'
+def _write_rule(host: Host) -> None:
+    START_RULE.write_text(
+        f'Cmnd_Alias {ALIAS} = {host.place}/start ""\n'
+        f'Defaults!{ALIAS} env_reset, !env_keep, !env_check, !setenv, secure_path="/usr/sbin:/usr/bin:/sbin:/bin",'
+        ' closefrom=3, !closefrom_override, umask=0077, umask_override, !use_pty, !requiretty, !lecture, runcwd="/"\n'
+        f"{ACCOUNT} ALL=(root:root) NOPASSWD: {ALIAS}\n"
     )
-    for rule, name, who, account in ((RULE, "apply", "ALL", ACCOUNT), (OWN_RULE, "start", ACCOUNT, "root")):
-        alias = f"FQT_{name.upper()}"
-        rule.write_text(
-            f'Cmnd_Alias {alias} = {host.place}/{name} ""\nDefaults!{alias} {defaults}\n'
-            f"{who} ALL=({account}:{account}) NOPASSWD: {alias}\n"
-        )
-        rule.chmod(0o440)
+    START_RULE.chmod(0o440)
     subprocess.run(["visudo", "-c"], check=True, capture_output=True)
 
 
@@ -200,7 +156,7 @@ def host(made: Host) -> Iterator[Host]:
 
     shutil.rmtree(made.state.parent)
     shutil.rmtree(made.runs, ignore_errors=True)
-    made.state.parent.mkdir(0o700)
+    made.state.parent.mkdir(0o711)
     made.write_site()
     place = ["--state", str(made.state), "--config", str(made.site), "-q"]
     assert main([*place, "slots", "add", "here", "--count", "12"]) == 0
@@ -219,7 +175,7 @@ def test_processes_groups_and_files_belong_to_the_owner(host: Host):
     for user in USERS:
         host.submit(
             user,
-            "id -un; id -G; umask; cd; pwd; env | sort; touch made; echo oops >&2; exit 3",
+            "id -un; id -G; umask; pwd; env | sort; touch made; echo oops >&2; exit 3",
             UserLog=f"{home(user)}/log",
         )
     assert host.turn() == ""
@@ -232,7 +188,7 @@ def test_processes_groups_and_files_belong_to_the_owner(host: Host):
         assert set(map(int, lines[1].split())) == set(os.getgrouplist(user, entry.pw_gid))
         assert lines[2] == "0022"
         assert lines[3] == str(home(user))
-        assert {f"USER={user}", f"HOME={home(user)}", f"LOGNAME={user}"} <= set(lines)
+        assert {f"USER={user}", f"HOME=/home/{user}", f"LOGNAME={user}"} <= set(lines)
         assert not [line for line in lines if "SUDO" in line or ACCOUNT in line]
         for name in ("out", "err", "made", "log"):
             about = (home(user) / name).stat()
@@ -298,21 +254,15 @@ def test_a_job_is_stopped_through_the_pipe_and_killed_after_its_grace(host: Host
     assert not _sleeping(BOB)
 
 
-def _sleeping(user: str) -> list[str]:
-    uid = pwd.getpwnam(user).pw_uid
-    found = subprocess.run(["pgrep", "-U", str(uid)], capture_output=True, text=True, check=False).stdout.split()
-    return [pid for pid in found if is_alive(int(pid))]
+def _sleeping(user: str) -> list[int]:
+    return [pid for pid in processes(pwd.getpwnam(user).pw_uid) if is_alive(pid)]
 
 
 def test_an_order_before_the_start_prevents_it(host: Host):
     """The order is there before root claims the run: no process of the job is made, whoever comes first."""
     job = host.submit(ANN, "touch ran")
-    assert host.turn("collect") == ""
-    call(host.place / "apply", ANN, document("hold", jobs=["99"]))
     words = ["sudo", "-n", str(host.place / "start")]
-    host.script("match", TURN.format(python=PYTHON, lib=str(host.lib), site=str(host.site), state=str(host.state))
-                .replace('launch="collect" not in words', "launch=False"))  # fmt: skip
-    subprocess.run([str(host.place / "match")], check=True, **as_user(ACCOUNT))
+    assert host.turn("--no-launch") == ""
     run = host.launch(job)
     assert run.phase == "intended"
     orders = Path(f"{host.state}.runs") / run.name
@@ -332,8 +282,8 @@ def test_the_owners_rights_decide_on_every_path(host: Host):
     for name, to in links.items():
         shell(EVE, f"ln -sf {to} {home(EVE)}/{name}")
     cases: list[tuple[dict[str, Any], int]] = [
-        ({"Out": "/etc/fqt-new"}, 7),
-        ({"Out": "../fqtann/secret"}, 7),
+        ({"Out": "/etc/fqc-new"}, 7),
+        ({"Out": f"../{ANN}/secret"}, 7),
         ({"Out": "link"}, 7),
         ({"Err": "rootlink"}, 7),
         ({"In": "link"}, 8),
@@ -351,7 +301,7 @@ def test_the_owners_rights_decide_on_every_path(host: Host):
         assert found[0] == code, (attributes, found)
     assert (secret.read_text(), rooted.read_text()) == ("ann's\n", "root's\n")
     assert not target.exists()
-    assert not Path("/etc/fqt-new").exists()
+    assert not Path("/etc/fqc-new").exists()
     # No slot is drained, or one user could stop the pool for all.
     assert host.ended(host.submit(ANN, "true")).ended["exit_code"] == 0
 
@@ -369,9 +319,9 @@ def test_accounts_that_may_not_run_jobs_hold_them(host: Host):
     sound = ["-s", "/bin/bash", "-e", "", "-p", "*"]
     try:
         assert "jobs of root do not run here" in held(user="root")
-        assert "the login shell of fqteve is /usr/sbin/nologin" in held(["-s", "/usr/sbin/nologin"])
-        assert "the account of fqteve has expired" in held(["-e", "1970-01-02"])
-        assert "the account of fqteve is locked" in held(["-p", "!$6$x$y"])
+        assert f"the login shell of {EVE} is /usr/sbin/nologin" in held(["-s", "/usr/sbin/nologin"])
+        assert f"the account of {EVE} has expired" in held(["-e", "1970-01-02"])
+        assert f"the account of {EVE} is locked" in held(["-p", "!$6$x$y"])
         host.write_site("least_uid = 100000")
         assert "below 100000" in held()
         host.write_site("allow_root = true")
@@ -382,15 +332,15 @@ def test_accounts_that_may_not_run_jobs_hold_them(host: Host):
 
 
 def test_a_user_who_is_gone_holds_the_job_and_no_slot_is_drained(host: Host):
-    subprocess.run(["useradd", "--no-create-home", "fqtgone"], check=True)
+    subprocess.run(["useradd", "--no-create-home", GONE], check=True)
     try:
-        submitted = [host.submit("fqtgone", "true", Iwd="/tmp") for _ in range(4)]
+        submitted = [host.submit(GONE, "true", Iwd="/tmp") for _ in range(4)]
     finally:
-        subprocess.run(["userdel", "fqtgone"], check=True, capture_output=True)
+        subprocess.run(["userdel", GONE], check=True, capture_output=True)
     for job in submitted:
         code, reason = host.held(job)
         assert code == 23
-        assert "there is no user fqtgone any more" in reason
+        assert f"there is no user {GONE} any more" in reason
     assert host.ended(host.submit(ANN, "true")).ended["exit_code"] == 0
 
 
@@ -466,7 +416,7 @@ def test_a_program_that_does_not_begin_obeys_an_order(host: Host):
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         job = host.submit(EVE, "", Cmd=str(home(EVE) / "leased"))
-        turning = subprocess.Popen(host.turning(), **as_user(ACCOUNT))
+        turning = host.turning()
         run = until(lambda: host.launch(job), "the run").name
         until((host.runs / run / "job").exists, "its process")
         assert host.ask(EVE, "remove", jobs=[job])["done"]["jobs"] == 1
@@ -482,9 +432,7 @@ def test_of_fifty_killed_turns_nothing_runs_twice_or_is_lost(host: Host):
     submitted = [host.submit(user, script) for user in USERS for _ in range(8)]
     draw = random.Random(50)
     for number in range(50):
-        turning = subprocess.Popen(
-            host.turning(), start_new_session=True, stdout=subprocess.DEVNULL, **as_user(ACCOUNT)
-        )
+        turning = host.turning()
         time.sleep(draw.uniform(0.0, 2.5))
         turning.kill()
         turning.wait()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import grp
 import os
 import pwd
 import re
@@ -13,7 +12,7 @@ import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,15 @@ from typing import Any
 import fairq
 
 PYTHON = "/usr/bin/python3"
-ACCOUNT, ADMINISTRATOR, USERS = "fqcpool", "fqcadm", ("fqcann", "fqcbob", "fqceve")
-MORE = tuple(f"fqcuser{number}" for number in range(1, 6))
-GROUP = "fqcphys"
+PREFIX = os.environ.get("FAIRQ_TEST_PREFIX", "fqc")
+"""The beginning of all names on the host, so that two runs of the tests can have one each."""
+
+ACCOUNT, ADMINISTRATOR, USERS = f"{PREFIX}pool", f"{PREFIX}adm", (f"{PREFIX}ann", f"{PREFIX}bob", f"{PREFIX}eve")
+MORE = tuple(f"{PREFIX}user{number}" for number in range(1, 6))
+GROUP = f"{PREFIX}phys"
 """A Unix group with the first of `USERS`."""
 
-RULE = Path("/etc/sudoers.d/fqc")
+RULE = Path("/etc/sudoers.d", PREFIX)
 SITE = f"""
 [pool]
 administrators = ["{ADMINISTRATOR}"]
@@ -108,7 +110,7 @@ def as_user(user: str) -> dict[str, Any]:
 @contextmanager
 def host() -> Iterator[Host]:
     """Make the accounts, the program and the rule of sudo, and take them back."""
-    found = Host(Path(tempfile.mkdtemp(prefix="fqc", dir="/var/lib")))
+    found = Host(Path(tempfile.mkdtemp(prefix=PREFIX, dir="/var/lib")))
     found.place.chmod(0o755)
     made: list[str] = []
     try:
@@ -124,29 +126,29 @@ def host() -> Iterator[Host]:
         found.site.parent.mkdir(parents=True)
         found.configure(SITE)
         RULE.write_text(
-            f'Cmnd_Alias FQC = {found.program} ""\n'
-            "Defaults!FQC env_reset, !env_keep, !env_check, !setenv, "
+            f'Cmnd_Alias {PREFIX.upper()} = {found.program} ""\n'
+            f"Defaults!{PREFIX.upper()} env_reset, !env_keep, !env_check, !setenv, "
             'secure_path="/usr/sbin:/usr/bin:/sbin:/bin", closefrom=3, !closefrom_override, umask=0077, '
             'umask_override, !use_pty, !requiretty, !lecture, runcwd="/"\n'
-            f"ALL ALL=({ACCOUNT}:{ACCOUNT}) NOPASSWD: FQC\n"
+            f"ALL ALL=({ACCOUNT}:{ACCOUNT}) NOPASSWD: {PREFIX.upper()}\n"
         )
         RULE.chmod(0o440)
         subprocess.run(["visudo", "-c"], check=True, capture_output=True)
         yield found
     finally:
-        RULE.unlink(missing_ok=True)
+        if made:  # otherwise the rule is that of another run, whose users are there
+            RULE.unlink(missing_ok=True)
         for user in made:
             for process in processes(pwd.getpwnam(user).pw_uid):
                 os.kill(process, signal.SIGKILL)
             subprocess.run(["userdel", "--force", user], check=False, capture_output=True)
-        with suppress(KeyError):
-            grp.getgrnam(GROUP)
+        if made:
             subprocess.run(["groupdel", GROUP], check=False, capture_output=True)
         shutil.rmtree(found.place)
 
 
 def _make_users(made: list[str]) -> None:
-    subprocess.run(["groupadd", GROUP], check=True, capture_output=True)
+    subprocess.run(["groupadd", "--force", GROUP], check=True, capture_output=True)
     for user in (ACCOUNT, ADMINISTRATOR, *USERS, *MORE):
         member = ["--groups", GROUP] if user == USERS[0] else []
         words = ["useradd", "--no-create-home", "--shell", "/bin/bash", *member, user]
