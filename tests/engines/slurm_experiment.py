@@ -70,10 +70,10 @@ class Experiment:
     def sample(self) -> None:
         """Note who has how many cores, as long as all have idle jobs."""
         rows = json.loads(self.fairq("queue", "--json"))
-        idle = Counter(row["User"].partition("@")[0] for row in rows if row["JobStatus"] == 1)
-        used = Counter(row["User"].partition("@")[0] for row in rows if row["JobStatus"] == 2)
-        if all(idle[user] for user in USERS):
-            self.samples.append((time.time(), tuple(used[user] for user in USERS)))
+        idle, used = (Counter(row["ClusterId"] for row in rows if row["JobStatus"] == status) for status in (1, 2))
+        clusters = range(1, 1 + len(USERS))
+        if all(idle[cluster] for cluster in clusters):
+            self.samples.append((time.time(), tuple(used[cluster] for cluster in clusters)))
 
     def disturb(self, kills: int, outage: float) -> None:
         """Kill what negotiates at random instants, stop the controller, and take a node away."""

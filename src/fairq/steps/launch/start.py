@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
+_NOT_AS_OWNER = "jobs of this pool run as their owners (launch.run_as), which {} cannot do; remove its slots"
+
+
 @dataclass(slots=True)
 class Begun:
     """The runs that began, and notes for an administrator on those that did not."""
@@ -49,7 +52,11 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
         by_launcher.setdefault(launch.launcher, []).append(one)
     answers: dict[str, Known | Refused] = {}
     for name, assignments in by_launcher.items():
-        answers |= launchers[name].start(assignments)
+        if runs_as_owner(settings) and launchers[name].is_engine:
+            # They would have the rights of the pool's account, and so power over the pool.
+            answers |= dict.fromkeys((one.run for one in assignments), Refused(_NOT_AS_OWNER.format(name)))
+        else:
+            answers |= launchers[name].start(assignments)
     refused: list[Launch] = []
     for launch, _, _ in plans:
         answer = answers.get(launch.name)
