@@ -17,6 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from fairq.launch.processes import descendants, numbers
+
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "munged")
 NODES = ("n1", "n2")
 _PATIENCE = 240.0
@@ -121,14 +123,17 @@ PartitionName=main Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
 
     def start_node(self, node: str) -> None:
         """Start slurmd of a node."""
-        self._run("slurmd", "-f", str(self.conf), "-N", node)
+        name, _, value = self._mark(node).partition("=")
+        self._run("slurmd", "-f", str(self.conf), "-N", node, **{name: value})
 
     def kill_node(self, node: str) -> None:
         """Take a node away, as a power failure does: its slurmd, its batch jobs and all that they started."""
         self._kill(self.place / f"slurmd-{node}.pid")
-        for pid in self._processes_of(node):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        while left := self._processes_of(node):
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.05)
 
     def states(self) -> dict[str, str]:
         """Return the states of the nodes."""
@@ -159,9 +164,9 @@ PartitionName=main Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
             assert time.monotonic() < end, f"{what}; see {self.place}/log"
             time.sleep(0.2)
 
-    def _run(self, *words: str) -> None:
+    def _run(self, *words: str, **variables: str) -> None:
         null = subprocess.DEVNULL
-        subprocess.run(words, env=self.environment, check=True, stdin=null, stdout=null, stderr=null)
+        subprocess.run(words, env={**self.environment, **variables}, check=True, stdin=null, stdout=null, stderr=null)
 
     def _kill(self, file: Path, number: int = signal.SIGKILL) -> None:
         with suppress(OSError, ValueError):
@@ -171,18 +176,18 @@ PartitionName=main Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
                 time.sleep(0.05)
             file.unlink(missing_ok=True)
 
-    def _processes_of(self, node: str) -> list[int]:
-        """Return the processes of batch jobs on a node, by the variable that Slurm gives them."""
-        wanted = {f"SLURMD_NODENAME={node}".encode(), f"SLURM_CONF={self.conf}".encode()}
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal() and int(entry.name) != os.getpid():
-                with suppress(OSError):
-                    variables = set((entry / "environ").read_bytes().split(b"\0"))
-                    command = (entry / "cmdline").read_bytes()
-                    if wanted <= variables or (b"slurmstepd" in command and wanted & variables):
-                        found.append(int(entry.name))
-        return found
+    def _processes_of(self, node: str) -> set[int]:
+        """Return what slurmd of a node has started, by the mark that it passes on, and all that came of it."""
+        mark = self._mark(node).encode()
+        found: set[int] = set()
+        for pid in numbers():
+            with suppress(OSError):
+                if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                    found.update((pid, *descendants(pid)))
+        return found - {os.getpid()}
+
+    def _mark(self, node: str) -> str:
+        return f"TEST_NODE={node}@{self.place}"
 
 
 def _free_ports(count: int) -> list[int]:

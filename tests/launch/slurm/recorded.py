@@ -18,5 +18,5 @@ JOBS = """\
 
 JOB = (
     "JobId=1 JobName=fairq-1 UserId=root(0) GroupId=root(0) JobState=FAILED Reason=NonZeroExitCode Requeue=1 "
-    "Restarts=0 BatchFlag=1 Reboot=0 ExitCode=7:0 RunTime=00:00:05 StartTime=1795353966 EndTime=1795353971 WorkDir=/tmp/a b\n"
+    "Restarts=0 BatchFlag=1 ExitCode=7:0 RunTime=00:00:05 StartTime=1795353966 EndTime=1795353971 WorkDir=/tmp/a b\n"
 )

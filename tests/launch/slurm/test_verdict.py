@@ -68,6 +68,13 @@ def test_a_job_that_slurm_ended_is_lost_with_slurms_state() -> None:
     assert "CANCELLED" in ended.end["detail"]
 
 
+def test_a_job_on_a_node_that_is_cut_off_is_not_started_again() -> None:
+    now = int(time.time())
+    job = record("NODE_FAIL", now - 200, now - 100)
+    assert verdict(job, Files(BEGUN, None, True)).condition is Condition.RUNNING
+    assert verdict(job, Files(BEGUN, None)).condition is Condition.LOST
+
+
 def test_an_end_may_become_visible_late() -> None:
     now = int(time.time())
     assert verdict(record("COMPLETED", now - 5, now), Files(BEGUN, None)).condition is Condition.RUNNING

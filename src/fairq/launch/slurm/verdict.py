@@ -17,6 +17,9 @@ from fairq.launch.supervisor import record
 _PATIENCE = 15.0
 """Seconds after Slurm's end of a job in which the end that its supervisor wrote may become visible here."""
 
+_SURVIVAL = 600.0
+"""Seconds after Slurm's end of a job in which it is not lost while its supervisor lives, as on a node that is cut off."""
+
 _TIME_LIMIT, _MEMORY = 47, 34
 _LIMITS = {
     "TIMEOUT": ("it reached the time limit of its batch job", _TIME_LIMIT),
@@ -73,7 +76,8 @@ def _of_ended(job: Record, files: Files, exit_status: Callable[[str], tuple[int,
     known = Queued(job.id)
     if job.end is None or job.start is None or _never_began(job, files):
         return Look(Condition.LOST, known, detail=f"Slurm ended {job.id} before it began ({job.state})")
-    if files.end is None and 0 <= time.time() - job.end < _PATIENCE and not files.is_cancelled:
+    patience = _SURVIVAL if files.watched else _PATIENCE
+    if files.end is None and 0 <= time.time() - job.end < patience and not files.is_cancelled:
         return Look(Condition.RUNNING, known, since=job.start)
     since, until = _held(job, files.end)
     facts = _facts(job, files, exit_status, place)
