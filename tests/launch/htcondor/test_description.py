@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairq.engine.classad import evaluate_scalar
+from fairq.engine.classad import evaluate_scalar, expression_of
 from fairq.launch.htcondor.description import PLACE, common, item, on_slot
 from fairq.launch.interface import Assignment
 
@@ -34,7 +34,7 @@ def asked(*program: str, **fields: Any) -> dict[str, str]:
     ],
 )
 def test_a_job_matches_its_slot_and_what_is_carved_out_of_it(name: str, other: str, same: bool) -> None:
-    assert evaluate_scalar(on_slot(name), {}, {"Name": other}, 0) is same
+    assert evaluate_scalar(expression_of(f"/Expr({on_slot(name)})/"), {}, {"Name": other}, 0) is same
 
 
 @pytest.mark.parametrize("word", ["two\nlines", "$$(Arch)", "ends with \\", "carriage\rreturn"])
