@@ -1,17 +1,13 @@
-"""Jobs through a real HTCondor: each ends once, whatever is killed, and is charged for what HTCondor held.
+"""Jobs through a real HTCondor with two machines; about two minutes, where FAIRQ_TEST_ENGINES is set.
 
-The short version takes about a minute. FAIRQ_TEST_ENGINES=full makes it 200 jobs, 30 kills of fairq, and a schedd that
-is away for a minute.
+What takes longer, and is left to chance, is in `tests.engines.experiment`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import subprocess
-import sys
-import sysconfig
 import tempfile
 import time
 from collections import Counter
@@ -20,57 +16,37 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engines import htcondor
+from tests.engines.experiment import Experiment
+from tests.engines.htcondor_pool import ACCOUNT, ACCOUNT_ID, CORES, MACHINES, Pool, missing
 
-import fairq
-
-IS_FULL = os.environ.get("FAIRQ_TEST_ENGINES") == "full"
-PYTHON = "/usr/bin/python3"
-SHARES = {"ann": 1, "bob": 2, "eve": 4}
-CORES = htcondor.CORES * len(htcondor.MACHINES)
 PATIENCE = 600.0
 
 _MAIN = "import sys; from fairq.__main__ import main; sys.exit(main())"
 
 
-def _missing() -> str:
-    if reason := htcondor.missing():
-        return reason
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    code = f"import sys; print('{version}' == f'{{sys.version_info.major}}.{{sys.version_info.minor}}')"
-    found = subprocess.run([PYTHON, "-c", code], check=False, capture_output=True, text=True)
-    # The jobs' account can use only the system's Python, with the libraries of this one.
-    return "" if found.stdout.strip() == "True" else f"needs {PYTHON} {version}"
-
-
-pytestmark = pytest.mark.skipif(bool(_missing()), reason=_missing() or "-")
+_REASON = "" if os.environ.get("FAIRQ_TEST_ENGINES") else "needs FAIRQ_TEST_ENGINES to be set: it starts an HTCondor"
+_REASON = _REASON or missing()
+pytestmark = pytest.mark.skipif(bool(_REASON), reason=_REASON or "-")
 
 
 class Fairq:
     """The commands of fairq, over one state, as the account of the pool."""
 
-    def __init__(self, pool: htcondor.Pool, place: Path) -> None:
+    def __init__(self, pool: Pool, place: Path) -> None:
         self.pool = pool
         self.place = place
         self.notes: list[str] = []
-        libraries = [str(Path(fairq.__file__).parent.parent), sysconfig.get_path("purelib")]
         self._environment = {
-            "PATH": os.defpath,
-            "PYTHONPATH": os.pathsep.join(libraries),
-            "PYTHONPYCACHEPREFIX": str(pool.directory / "bytecode"),
-            "TZ": "UTC",
+            **pool.environment,
             "FAIRQ_STATE": str(place / "pool.db"),
-            "FAIRQ_LAUNCH_KIND": "htcondor",
-            "FAIRQ_ACCOUNTING_PRIORITY_HALFLIFE": "1e12",
             "FAIRQ_ACCOUNTING_UID_DOMAIN": "example.org",
-            "CONDOR_CONFIG": str(pool.of_clients),
         }
 
     def begin(self, *words: object, code: str = _MAIN, **settings: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [PYTHON, "-c", code, *map(str, words)],
-            user=htcondor.ACCOUNT_ID,
-            group=htcondor.ACCOUNT_ID,
+            [self.pool.python, "-c", code, *map(str, words)],
+            user=ACCOUNT_ID,
+            group=ACCOUNT_ID,
             extra_groups=[],
             cwd=self.place,
             env={**self._environment, **settings},
@@ -106,121 +82,39 @@ class Fairq:
             time.sleep(0.5)
         return found
 
-    def killed_after(self, seconds: float) -> None:
-        """Begin a turn, and kill it if it takes longer."""
-        process = self.begin("negotiate")
-        try:
-            process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-
-    def in_use(self) -> tuple[int, ...] | None:
-        """Return the cores of each user of SHARES; None if one of them has no idle jobs."""
-        ads = [(ad["AccountingGroup"], ad["JobStatus"]) for ad in self.queue().values()]
-        counts = Counter(ads)
-        return tuple(counts[user, 2] for user in SHARES) if all(counts[user, 1] for user in SHARES) else None
-
     def launches(self) -> list[dict[str, Any]]:
         return list(self.json("export")["launches"])
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[htcondor.Pool]:
+def pool() -> Iterator[Pool]:
     with tempfile.TemporaryDirectory(prefix="fairq-htcondor-", dir="/tmp", ignore_cleanup_errors=True) as name:
         place = Path(name)
         place.chmod(0o755)
-        # With a shorter lease than the schedd is away, HTCondor gives up the jobs that end meanwhile.
-        made = htcondor.Pool(place, lease=120 if IS_FULL else 20)
-        (place / "bytecode").mkdir(mode=0o1777)
-        (place / "bytecode").chmod(0o1777)
+        made = Pool(place, lease=20)
         try:
             made.start()
             yield made
         finally:
-            made.end()
+            made.stop()
 
 
 @pytest.fixture
-def run(pool: htcondor.Pool) -> Fairq:
+def run(pool: Pool) -> Fairq:
     place = Path(tempfile.mkdtemp(prefix="state-", dir=pool.directory))
-    os.chown(place, htcondor.ACCOUNT_ID, htcondor.ACCOUNT_ID)
+    os.chown(place, ACCOUNT_ID, ACCOUNT_ID)
     found = Fairq(pool, place)
     found("slots", "sync", "htcondor")
     return found
 
 
-def _held_by_htcondor(pool: htcondor.Pool) -> dict[str, float]:
-    """Return what HTCondor recorded of every job of fairq: the seconds that it held a machine, by run."""
-    attributes = ("FairqRun", "RemoteWallClockTime")
-    lines = [
-        line.split()
-        for tool in ("condor_history", "condor_q")
-        for line in pool.tool(tool, *(["-allusers"] if tool == "condor_q" else []), "-af", *attributes).splitlines()
-    ]
-    return {run: float(seconds) for run, seconds in lines if run != "undefined"}
-
-
-def test_shares_hold_and_every_job_ends_once_whatever_is_killed(pool: htcondor.Pool, run: Fairq) -> None:
-    count, seconds, kills, outage = (200, 15, 30, 60) if IS_FULL else (35, 4, 4, 5)
-    for user, share in SHARES.items():
-        run("userprio", "--setfactor", f"{user}@example.org", 4000 // share)
-    parts = {user: count * share // sum(SHARES.values()) for user, share in SHARES.items()}
-    parts["eve"] += count - sum(parts.values())
-    script = f'echo "$FAIRQ_RUN" >> began.$FAIRQ_JOB; sleep {seconds}; echo "$FAIRQ_RUN" >> ended.$FAIRQ_JOB'
-    for user, jobs in parts.items():
-        run.submit(script, "--count", jobs, "--accounting-group-user", user)
-
-    shares: Counter[tuple[int, ...] | None] = Counter()
-    chance = random.Random(16)
-    for number in range(kills):
-        run.killed_after(chance.uniform(0.2, 2.5))
-        shares[run.in_use()] += 1
-        if number == kills // 3:
-            pool.kill("schedd")
-            for _ in range(3):
-                run("negotiate")
-            time.sleep(outage)
-            pool.start_daemon("schedd")
-            pool.until_ready()
-        if number == 2 * kills // 3:
-            pool.kill("n2")
-    run("negotiate")
-    shares[run.in_use()] += 1
-    pool.start_daemon("n2")
-    pool.until_ready()
-    run.until(lambda: not run.queue())
-
-    launches = {one["name"]: one for one in run.launches()}
-    lost = [one for one in launches.values() if one["ended"]["reason"] != "exit"]
-    finished = Counter((one["cluster"], one["proc"]) for one in launches.values() if one["ended"]["reason"] == "exit")
-    assert len(finished) == count
-    assert set(finished.values()) == {1}
-    began = [name for path in run.place.glob("began.*") for name in path.read_text().split()]
-    assert len(set(began)) == len(began), "a run began twice"
-    assert set(began) <= set(launches)
-    ended = {name for path in run.place.glob("ended.*") for name in path.read_text().split()}
-    assert {name for name in ended if launches[name]["ended"]["reason"] != "exit"} <= {one["name"] for one in lost}
-
-    held = _held_by_htcondor(pool)
-    differences = Counter(
-        one["end_time"] - (one["charged_from"] or one["intended"]) - held.get(name, 0) for name, one in launches.items()
-    )
-    assert set(differences) <= {-1, 0, 1}
-    usage = {one["name"]: one["accumulated_usage"] for one in run.json("export")["submitters"]}
-    for user in SHARES:
-        mine = [one for one in run.json("export")["runs"] if one["submitter"] == f"{user}@example.org"]
-        assert usage[f"{user}@example.org"] == pytest.approx(sum(one["end_time"] - one["start_time"] for one in mine))
-    assert shares.most_common(1)[0][0] == (2, 4, 8)
-    if IS_FULL:
-        print(  # noqa: T201 - the figures for the note of a release
-            f"{count} jobs ended once, in {len(launches)} runs, {len(lost)} of them lost; fairq killed {kills} times",
-            f"cores of {', '.join(SHARES)} while all had idle jobs: {dict(shares)}",
-            f"seconds charged more than RemoteWallClockTime: {dict(differences)}",
-            f"seconds charged: {usage}",
-            "notes:", *(f"  {times} x {note}" for note, times in Counter(run.notes).items()),
-            sep="\n",
-        )  # fmt: skip
+def test_shares_hold_and_every_job_ends_once_whatever_is_killed(pool: Pool, run: Fairq) -> None:
+    experiment = Experiment(run.place, pool, 35, seconds=3)
+    experiment.submit()
+    experiment.disturb(kills=4, outage=4)
+    assert experiment.report() == []
+    shares = Counter(cores for _, cores in experiment.samples if sum(cores) == CORES * len(MACHINES))
+    assert set(shares) == {(8, 4, 2)}
 
 
 DIES_AFTER_SUBMITTING = """
@@ -246,7 +140,7 @@ def test_a_death_between_submit_and_record_starts_nothing_twice(run: Fairq) -> N
 
 
 def test_all_starts_are_one_transaction(run: Fairq) -> None:
-    run.submit("true", "--count", CORES)
+    run.submit("true", "--count", CORES * len(MACHINES))
     run("negotiate")
     clusters = {one["engine_id"].partition(".")[0] for one in run.launches()}
     assert len(clusters) == 1
@@ -264,7 +158,7 @@ def test_a_job_that_is_not_matched_shows_why_is_not_charged_and_is_withdrawn(run
         run.until(lambda: run.queue()["1.0"]["JobStatus"] == 1, "--collect-only")
         assert "withdrawn from htcondor after" in run("why", "1.0")
         assert "withdrawn from htcondor after" in run("queue")
-        (record,) = [one for one in run.json("export")["submitters"] if one["name"].startswith(htcondor.ACCOUNT)]
+        (record,) = [one for one in run.json("export")["submitters"] if one["name"].startswith(ACCOUNT)]
         assert record["accumulated_usage"] == 0
         run("slots", "sync", "htcondor")
         assert {ad["Name"] for ad in run.json("slots") if ad["State"] == "Drained"} == {"slot1@n2"}
@@ -325,7 +219,7 @@ def test_a_schedd_that_is_away_is_told_once_and_loses_nothing(run: Fairq) -> Non
     assert len([note for note in run.notes if "HTCondor does not answer" in note]) == 1
     assert "HTCondor does not answer" in run("queue")
     run.pool.start_daemon("schedd")
-    run.pool.until_ready()
+    run.pool.until_up()
     run.until(lambda: not run.queue())
     assert all(one["ended"]["reason"] in ("exit", "lost") for one in run.launches())
 
