@@ -66,7 +66,7 @@ def test_below_half_a_slot_the_square_root_rule_does_not_hold(run, pool: Path):
         (["--target", "x.alice=98%"], 109, "at most 91.34 %"),
         (["--target", "x.alice=100%"], 109, "nothing would be left for 3 other submitters"),
         (["--target", "x.alice=60%", "--target", "x.bob=60%"], 109, "more than 100 %"),
-        (["--target", "x.alice=0"], 110, "this is no share"),
+        (["--target", "x.alice=0"], 110, "not a share"),
         (["--target", "eve=10%"], 26, "give a submitter with jobs"),
         (["--apply"], 2, "need --target"),
     ],
