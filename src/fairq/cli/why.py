@@ -123,7 +123,7 @@ def _details(document: dict[str, Any]) -> list[str]:
     if document.get("start") is not None:
         lines.append(start_sentence(document["start"]))
     elif "alternatives" in document and "start" not in document:
-        lines.append(f"The pool is large: 'fairq queue --start {document['subject']}' estimates the start, slowly.")
+        lines.append(f"The pool is large: 'fairq queue --start {document['subject']}' estimates its place and start.")
     lines += map(overrun_sentence, document.get("overruns", ()))
     if "compare" in document:
         lines.append(comparison_sentence(document["compare"]))
