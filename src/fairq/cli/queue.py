@@ -73,10 +73,10 @@ def queue(
 
     --start shows the idle jobs with their place in line and their start. It is estimated by running cycles ahead on a
     copy of the state. Run times come from the last jobs of the same cluster that have ended, else of the submitter, the
-    group, or the pool, and are at most the declared limit. EARLIEST and LATEST are of short and long run times; FROM is
-    the first job of a line, TO the last one. The estimate assumes that nobody submits more jobs. An empty field
-    is a start that is not in sight. In JSON, EstimatedStart, EarliestStart, LatestStart and PlaceInLine are those of
-    each job.
+    group, or the pool, and are at most the declared limit. FROM is the first job of a line, TO the last one. Both
+    assume that nobody submits more jobs. EARLIEST assumes short run times. LATEST assumes long run times, and that the
+    jobs of the last 24 hours are submitted again each day. An empty field is a start that is not in sight. In JSON,
+    EstimatedStart, EarliestStart, LatestStart and PlaceInLine are those of each job.
 
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
     -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.

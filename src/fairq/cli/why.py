@@ -59,8 +59,9 @@ def why(
 
     For a job that waits for other jobs to end, the command also shows its place in line and estimates its start. To do
     so, it runs future cycles on a copy of the state. It takes run times from the last ended jobs of the cluster,
-    otherwise of the submitter, the group, or the pool; a declared limit bounds them. The range of the estimate comes
-    from short and long run times. The estimate assumes that no more jobs are submitted.
+    otherwise of the submitter, the group, or the pool; a declared limit bounds them. The estimate assumes that no more
+    jobs are submitted. The earliest start assumes short run times. The latest start assumes long run times, and that
+    the jobs of the last 24 hours are submitted again each day.
 
     The first table has a line for each clause of the job's Requirements: the number of slots that meet the clause, the
     number left after it, and the nearest available value if none is left. Further tables show the clauses by which
@@ -123,7 +124,7 @@ def _details(document: dict[str, Any]) -> list[str]:
     if document.get("start") is not None:
         lines.append(start_sentence(document["start"]))
     elif "alternatives" in document and "start" not in document:
-        lines.append(f"The pool is large: 'fairq queue --start {document['subject']}' estimates the start, slowly.")
+        lines.append(f"The pool is large: 'fairq queue --start {document['subject']}' estimates its place and start.")
     lines += map(overrun_sentence, document.get("overruns", ()))
     if "compare" in document:
         lines.append(comparison_sentence(document["compare"]))
