@@ -42,7 +42,8 @@ def ended(state: State, since: int, until: int) -> list[EndedFigures]:
         "FROM ended_job WHERE end_time >= ? AND end_time < ? GROUP BY submitter ORDER BY submitter",
         (since, until),
     )
-    return [EndedFigures(*figures, waits=json.loads(waits)) for *figures, waits in found]
+    rows = ((*figures, json.loads(waits)) for *figures, waits in found)
+    return [EndedFigures(*row) for row in rows]
 
 
 class RunSums(NamedTuple):
