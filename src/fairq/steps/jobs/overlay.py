@@ -69,7 +69,8 @@ class Overlay:
 
     def matched_only(self) -> int:
         """Return how many running jobs of the whole queue are only matched."""
-        started = [jobs.Procs(schedd, cluster, proc, proc) for schedd, cluster, proc in self._started]
+        launched = self._launches.items()
+        started = [jobs.Procs(*key, key[-1]) for key, launch in launched if launch.phase is LaunchPhase.STARTED]
         return claims.count_matched(self._state) - sum(one.matched for one in claims.of_procs(self._state, started))
 
     def load(self) -> None:
