@@ -19,134 +19,32 @@ from typing import Any
 
 import pytest
 from tests.launch.conftest import is_alive, until
-from tests.verb import host as hosts
-from tests.verb.host import ACCOUNT, PREFIX, PYTHON, RULE, USERS, missing, processes
-from tests.verb.test_sudo import answer, call, document
+from tests.launch.owners_host import (
+    ANN,
+    BOB,
+    EVE,
+    GONE,
+    Host,
+    alive_of,
+    as_user,
+    home,
+    owners_host,
+    shell,
+    starters,
+    supervisor_of,
+)
+from tests.verb.host import ACCOUNT, PYTHON, USERS, missing
 
-from fairq.records import JobStatus
-from fairq.state import jobs, launches
+from fairq.state import launches
 from fairq.state.connection import reading
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
-ANN, BOB, EVE = USERS
-GONE = f"{PREFIX}gone"
-ALIAS = f"{PREFIX.upper()}_START"
-START_RULE = RULE.with_name(f"{RULE.name}-start")
-
-
-class Host:
-    """The pool of this host, its users and what they do."""
-
-    def __init__(self, made: hosts.Host) -> None:
-        self.made = made
-        self.place, self.state, self.site = made.place, made.state, made.site
-        self.runs = made.place / "runs"
-
-    def script(self, name: str, text: str) -> Path:
-        path = self.place / name
-        path.write_text(text)
-        path.chmod(0o755)
-        return path
-
-    def write_site(self, more: str = "") -> None:
-        self.made.configure(
-            f'[accounting]\nuid_domain = "lab"\n[launch]\nkind = "local"\nrun_as = "owner"\n'
-            f'starter = "{self.place}/start"\nrun_directory = "{self.runs}"\n{more}\n'
-        )
-
-    def submit(self, user: str, script: str, **attributes: Any) -> str:
-        """Queue a shell script as *user*; return its job."""
-        quoted = "'" + script.replace("'", "''") + "'"
-        ad = {
-            "MyType": "Job", "Requirements": True, "Cmd": "/bin/sh", "Arguments": f"-c {quoted}", "RequestCpus": 1,
-            "Iwd": str(home(user)),
-            "Out": "out", "Err": "err", **attributes,
-        }  # fmt: skip
-        group = {"first": 0, "last": 0, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
-        ended = call(self.place / "apply", user, document("submit", ads=[ad], groups=[group], cluster=None))
-        return f"{answer(ended)['done']['cluster']}.0"
-
-    def ask(self, user: str, name: str, **arguments: Any) -> dict[str, Any]:
-        return answer(call(self.place / "apply", user, document(name, **arguments)))
-
-    def turn(self, *words: str) -> str:
-        """Take a turn as the account of the pool; return what it said about problems."""
-        ended = self.made.fairq(ACCOUNT, "-q", "negotiate", *words)
-        assert ended.returncode == 0, ended.stderr
-        return ended.stderr.strip()
-
-    def turning(self) -> subprocess.Popen[bytes]:
-        """Begin a turn as the account of the pool."""
-        environment = self.made.environment(ACCOUNT)
-        words = [f"{self.place}/fairq", "-q", "negotiate"]
-        return subprocess.Popen(words, **{**as_user(ACCOUNT), "env": environment}, stderr=subprocess.DEVNULL)
-
-    def job(self, job: str) -> Any:
-        with reading(self.state) as state:
-            found = jobs.select(state, cluster=int(job.partition(".")[0]), proc=0)
-        return found[0] if found else None
-
-    def launch(self, job: str) -> Any:
-        with reading(self.state) as state:
-            found = launches.of_job(state, int(job.partition(".")[0]), 0)
-        return found[-1] if found else None
-
-    def ended(self, job: str) -> Any:
-        """Take turns until the job runs no more; return its last run."""
-
-        def has_ended() -> bool:
-            assert self.turn() == ""
-            return bool(self.launch(job).phase == "ended")
-
-        if self.launch(job) is None or self.launch(job).phase != "ended":
-            until(has_ended, f"the end of {job}")
-        return self.launch(job)
-
-    def held(self, job: str) -> tuple[int, str]:
-        self.ended(job)
-        found = self.job(job)
-        assert found.status == JobStatus.HELD
-        return found.hold_code, found.reason
-
-
-def home(user: str) -> Path:
-    (place,) = Path("/var/lib").glob(f"{PREFIX}*/home")
-    return place / user
-
-
-def as_user(user: str) -> dict[str, Any]:
-    return {**hosts.as_user(user), "cwd": "/", "env": {"PATH": os.defpath}}
-
-
-def shell(user: str, script: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=False, **as_user(user))
-
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[Host]:
-    with hosts.host() as found:
-        host = Host(found)
-        head = f"#!{PYTHON} -I\nimport sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, '{host.place}/lib')\n"
-        host.script("start", f"{head}from fairq.launch.root.main import main\nsys.exit(main({str(host.site)!r}))\n")
-        for user in USERS:
-            home(user).chmod(0o700)
-        try:
-            _write_rule(host)
-            yield host
-        finally:
-            START_RULE.unlink(missing_ok=True)
-
-
-def _write_rule(host: Host) -> None:
-    START_RULE.write_text(
-        f'Cmnd_Alias {ALIAS} = {host.place}/start ""\n'
-        f'Defaults!{ALIAS} env_reset, !env_keep, !env_check, !setenv, secure_path="/usr/sbin:/usr/bin:/sbin:/bin",'
-        ' closefrom=3, !closefrom_override, umask=0077, umask_override, !use_pty, !requiretty, !lecture, runcwd="/"\n'
-        f"{ACCOUNT} ALL=(root:root) NOPASSWD: {ALIAS}\n"
-    )
-    START_RULE.chmod(0o440)
-    subprocess.run(["visudo", "-c"], check=True, capture_output=True)
+    with owners_host() as found:
+        yield found
 
 
 @pytest.fixture
@@ -194,12 +92,6 @@ def test_processes_groups_and_files_belong_to_the_owner(host: Host):
             about = (home(user) / name).stat()
             assert (about.st_uid, about.st_gid) == (entry.pw_uid, entry.pw_gid), name
         assert (home(user) / "err").read_text() == "oops\n"
-
-
-def supervisor_of(host: Host, job: str) -> int:
-    """Return the supervisor of a job that is running."""
-    assert host.turn() == ""
-    return int(host.launch(job).pid)
 
 
 def test_the_owner_cannot_kill_imitate_or_starve_the_supervisor(host: Host):
@@ -251,11 +143,7 @@ def test_a_job_is_stopped_through_the_pipe_and_killed_after_its_grace(host: Host
     assert host.ended(politely).ended["exit_code"] == 0
     assert (home(ANN) / "out").read_text() == "bye\n"
     assert host.held(stubborn)[0] == 1
-    assert not _sleeping(BOB)
-
-
-def _sleeping(user: str) -> list[int]:
-    return [pid for pid in processes(pwd.getpwnam(user).pw_uid) if is_alive(pid)]
+    assert not alive_of(BOB)
 
 
 def test_an_order_before_the_start_prevents_it(host: Host):
@@ -380,11 +268,11 @@ def test_a_supervisor_that_is_killed_is_cleaned_up_by_root_before_the_job_runs_a
     job = host.submit(EVE, "setsid sleep 600 & echo $$ >> pids; sleep 600", JobMaxRetries=0)
     os.kill(supervisor_of(host, job), signal.SIGKILL)
     first = host.launch(job).name
-    assert len(_sleeping(EVE)) >= 2
+    assert len(alive_of(EVE)) >= 2
     until(lambda: host.turn() == "" and host.launch(job).phase == "ended", "the end of the run")
     assert host.launch(job).name == first
     assert host.launch(job).ended["detail"] == "its supervisor was killed"
-    assert _sleeping(EVE) == []
+    assert alive_of(EVE) == []
     assert not (host.runs / first / "scratch").exists()
     assert host.job(job).hold_code == 26
 
@@ -400,7 +288,7 @@ def test_after_a_reboot_nothing_is_signalled_and_the_run_is_lost(host: Host):
     begun.write_text(begun.read_text().replace(Path("/proc/sys/kernel/random/boot_id").read_text().strip(), "former"))
     host.ended(job)
     assert "rebooted" in host.launch(job).ended["detail"]
-    assert _sleeping(EVE)
+    assert alive_of(EVE)
     shell(EVE, "kill -9 -1")
 
 
@@ -447,18 +335,6 @@ def test_of_fifty_killed_turns_nothing_runs_twice_or_is_lost(host: Host):
             assert len(launches.of_job(state, run.cluster, 0)) == 1
     for number, job in enumerate(submitted):
         assert (home(USERS[number // 8]) / f"ran.{job}").read_text() == "began\nended\n"
-
-
-def starters(host: Host) -> list[int]:
-    """Return the programs of root, without the supervisors that were forked from them."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            words = (place / "cmdline").read_bytes().split(b"\0")
-            is_starter = str(host.place / "start").encode() in words and b"sudo" not in words[0]
-            if is_starter and not (place / "comm").read_text().startswith("fairq "):
-                found.append(int(place.name))
-    return found
 
 
 def test_the_directories_of_forgotten_runs_are_removed_by_root(host: Host):

@@ -69,12 +69,17 @@ class Invocation:
             raise UsageError(message="--state is empty; give the path of a state file")
         named = self.state or self.environ_state
         found = pool_in_use(Path(named) if named else None, self.state_named_by, self.environment)
-        if found.host is not None and not found.is_direct:
-            from fairq.steps.host.copy import read_a_copy
-
-            host = found.host
+        host = found.host
+        if host is not None:
             private = bool(host.settings["pool.private_jobs"])
-            read_a_copy(host.state, host.site, self.door(host), self._refusal, private=private)
+            if not found.is_direct:
+                from fairq.steps.host.copy import read_a_copy
+
+                read_a_copy(host.state, host.site, self.door(host), self._refusal, private=private)
+            elif private:
+                from fairq.steps.host.share import withdraw
+
+                withdraw(host.state)
         return found
 
     @property
