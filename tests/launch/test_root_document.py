@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from fairq.launch.discovery import Options
+from fairq.launch.owned import Owned, Owners
 from fairq.launch.root.document import WrongError, check_log, check_run, parse
 from fairq.launch.root.owners import RefusedError, account_of
 from fairq.launch.root.policy import Policy, UnsafeError, check_owned_by_root, read_policy
@@ -119,3 +121,13 @@ def test_what_others_can_change_is_not_relied_on(tmp_path: Path):
         site.chmod(0o644)
         with pytest.raises(UnsafeError):
             read_policy(str(site))
+
+
+def test_sudo_is_not_called_for_a_program_that_is_not_the_root_part(tmp_path: Path):
+    """The settings beside a state may be anybody's; they must not choose a program that the user may run by sudo."""
+    ours = tmp_path / "start"
+    ours.write_text("#!/bin/sh\n# fairq.launch.root\ntouch called\n")
+    ours.chmod(0o777)
+    for program in ("/bin/true", str(ours), "/nothing", "relative"):
+        launcher = Owned(tmp_path / "orders", Options(), Owners(tmp_path / "runs", program))
+        assert "not root's program" in str(launcher.attend())
