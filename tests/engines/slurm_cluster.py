@@ -11,15 +11,19 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+
+from tests.engines.held import Held
+
+from fairq.launch.processes import descendants, numbers
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "munged")
 NODES = ("n1", "n2")
-_PATIENCE = 60.0
+_PATIENCE = 240.0
 _PATH = "/usr/sbin:/sbin"
 
 
@@ -32,16 +36,12 @@ def missing() -> str:
     return f"a real Slurm needs {', '.join(absent)}" if absent else ""
 
 
-class Held(NamedTuple):
-    """What Slurm recorded of a job: its state, and from when to when it held resources."""
-
-    state: str
-    start: int
-    end: int
-
-
 class Cluster:
     """The daemons, and what a test does to them."""
+
+    NAME = "slurm"
+    account = 0
+    python = sys.executable
 
     def __init__(self, place: Path, *, cpus: int = 7, forget: int = 3600, node_timeout: int = 15) -> None:
         """Describe a cluster in *place* whose nodes have *cpus*; it forgets ended jobs after *forget* seconds."""
@@ -116,19 +116,26 @@ PartitionName=main Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
         self._run("slurmctld", "-f", str(self.conf))
 
     def stop_controller(self) -> None:
-        """End slurmctld; jobs go on."""
-        self._kill(self.place / "slurmctld.pid")
+        """End slurmctld, which saves its state first; jobs go on."""
+        self._kill(self.place / "slurmctld.pid", signal.SIGTERM)
 
     def start_node(self, node: str) -> None:
         """Start slurmd of a node."""
-        self._run("slurmd", "-f", str(self.conf), "-N", node)
+        name, _, value = self._mark(node).partition("=")
+        self._run("slurmd", "-f", str(self.conf), "-N", node, **{name: value})
 
     def kill_node(self, node: str) -> None:
         """Take a node away, as a power failure does: its slurmd, its batch jobs and all that they started."""
         self._kill(self.place / f"slurmd-{node}.pid")
-        for pid in self._processes_of(node):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        while left := self._processes_of(node):
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.05)
+
+    def until_up(self) -> None:
+        """Wait until the controller answers, and no node is down."""
+        self.until(lambda: not any("down" in state for state in self.states().values()), "a node does not come back")
 
     def states(self) -> dict[str, str]:
         """Return the states of the nodes."""
@@ -159,30 +166,30 @@ PartitionName=main Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
             assert time.monotonic() < end, f"{what}; see {self.place}/log"
             time.sleep(0.2)
 
-    def _run(self, *words: str) -> None:
+    def _run(self, *words: str, **variables: str) -> None:
         null = subprocess.DEVNULL
-        subprocess.run(words, env=self.environment, check=True, stdin=null, stdout=null, stderr=null)
+        subprocess.run(words, env={**self.environment, **variables}, check=True, stdin=null, stdout=null, stderr=null)
 
-    def _kill(self, file: Path) -> None:
+    def _kill(self, file: Path, number: int = signal.SIGKILL) -> None:
         with suppress(OSError, ValueError):
             pid = int(file.read_text())
-            os.kill(pid, signal.SIGKILL)
-            file.unlink()
+            os.kill(pid, number)
             while Path(f"/proc/{pid}").exists():
                 time.sleep(0.05)
+            file.unlink(missing_ok=True)
 
-    def _processes_of(self, node: str) -> list[int]:
-        """Return the processes of batch jobs on a node, by the variable that Slurm gives them."""
-        wanted = {f"SLURMD_NODENAME={node}".encode(), f"SLURM_CONF={self.conf}".encode()}
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal() and int(entry.name) != os.getpid():
-                with suppress(OSError):
-                    variables = set((entry / "environ").read_bytes().split(b"\0"))
-                    command = (entry / "cmdline").read_bytes()
-                    if wanted <= variables or (b"slurmstepd" in command and wanted & variables):
-                        found.append(int(entry.name))
-        return found
+    def _processes_of(self, node: str) -> set[int]:
+        """Return what slurmd of a node has started, by the mark that it passes on, and all that came of it."""
+        mark = self._mark(node).encode()
+        found: set[int] = set()
+        for pid in numbers():
+            with suppress(OSError):
+                if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                    found.update((pid, *descendants(pid)))
+        return found - {os.getpid()}
+
+    def _mark(self, node: str) -> str:
+        return f"TEST_NODE={node}@{self.place}"
 
 
 def _free_ports(count: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import grp
 import os
 import pwd
 import re
@@ -13,7 +12,7 @@ import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -137,19 +136,19 @@ def host() -> Iterator[Host]:
         subprocess.run(["visudo", "-c"], check=True, capture_output=True)
         yield found
     finally:
-        RULE.unlink(missing_ok=True)
+        if made:  # otherwise the rule is that of another run, whose users are there
+            RULE.unlink(missing_ok=True)
         for user in made:
             for process in processes(pwd.getpwnam(user).pw_uid):
                 os.kill(process, signal.SIGKILL)
             subprocess.run(["userdel", "--force", user], check=False, capture_output=True)
-        with suppress(KeyError):
-            grp.getgrnam(GROUP)
+        if made:
             subprocess.run(["groupdel", GROUP], check=False, capture_output=True)
         shutil.rmtree(found.place)
 
 
 def _make_users(made: list[str]) -> None:
-    subprocess.run(["groupadd", GROUP], check=True, capture_output=True)
+    subprocess.run(["groupadd", "--force", GROUP], check=True, capture_output=True)
     for user in (ACCOUNT, ADMINISTRATOR, *USERS, *MORE):
         member = ["--groups", GROUP] if user == USERS[0] else []
         words = ["useradd", "--no-create-home", "--shell", "/bin/bash", *member, user]

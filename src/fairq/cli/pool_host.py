@@ -46,8 +46,15 @@ def add_host(app: App) -> None:
             typer.Option("--launch", metavar="LAUNCHER", help="Set launch.kind, such as local [default: unchanged]."),
         ] = None,
         every: Annotated[
-            int, typer.Option("--every", metavar="MINUTES", min=1, max=60, help="Minutes between two cycles.")
-        ] = 1,
+            int | None,
+            typer.Option(
+                "--every",
+                metavar="MINUTES",
+                min=1,
+                max=60,
+                help="Minutes between two cycles [default: unchanged, first 1].",
+            ),
+        ] = None,
         yes: Yes = False,
         dry_run: DryRun = False,
     ) -> None:

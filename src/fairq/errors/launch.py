@@ -61,6 +61,13 @@ class EngineError(FairqError):
     summary = "Slurm or HTCondor does not answer"
 
 
+class EngineAccessError(EngineError):
+    """{engine} does not accept jobs of this user: {reason}; {cure}"""
+
+    exit_code = 121
+    summary = "Slurm or HTCondor does not accept jobs of this user"
+
+
 class NoEngineError(FairqError):
     """{name} is not an engine with nodes of its own; give slurm or htcondor"""
 

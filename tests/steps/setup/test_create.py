@@ -89,11 +89,14 @@ def test_a_failing_step_takes_back_the_steps_before_it(host: World):
 
 def test_it_is_created_and_a_second_time_nothing_changes(host: World):
     host.shell("mkdir /etc/xdg/fairq; echo '[accounting]\nuid_domain = \"lab\"  # ours' > /etc/xdg/fairq/fairq.toml")
-    created = host.create("--yes", "--admin", "zoe", "--launch", "local")
+    created = host.create("--yes", "--admin", "zoe", "--launch", "local", "--every", "5")
     assert created.returncode == 0, created.stderr
     assert "is ready" in created.stdout
     again = host.run("fairq", "pool", "create")
     assert (again.returncode, again.stdout) == (0, "No changes: the pool of this host is in order\n")
+    seen = host.run("fairq", "pool", "create", "--dry-run", user="ann")
+    assert (seen.returncode, seen.stdout) == (0, again.stdout), seen.stderr
+    assert "remove the rule of sudo" in host.shell("fairq pool remove --dry-run", user="ann")
     host.shell("visudo -c")
     assert 'uid_domain = "lab"  # ours' in host.shell("cat /etc/xdg/fairq/fairq.toml")
     modes = host.shell("stat -c '%A %U %n' /var/lib/fairq /var/lib/fairq/pool.db /etc/sudoers.d/fairq /usr/lib/fairq/*")

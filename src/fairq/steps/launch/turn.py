@@ -76,10 +76,10 @@ def turn(
             _launch(result, path, settings, used, actor, launch, record)
         else:
             _write_logs(path, settings, launchers or own, launch)
-    if untold:
+    if untold or result.started:
         from fairq.steps.launch.notify import notify
 
-        result.notes += notify(path, settings, untold)
+        result.notes += notify(path, settings, untold, result.started)
     return result
 
 
