@@ -64,7 +64,7 @@ class Experiment:
     def negotiator(self) -> subprocess.Popen[bytes]:
         """Start what negotiates."""
         with (self.work / "notes").open("ab") as notes:
-            line = [sys.executable, "-m", "fairq", "-q", "run", "--until-idle"]
+            line = [sys.executable, "-m", "fairq", "run", "--until-idle"]
             return subprocess.Popen(line, env=self.environment, stdout=subprocess.DEVNULL, stderr=notes)
 
     def sample(self) -> None:
