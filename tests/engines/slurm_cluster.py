@@ -11,11 +11,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+
+from tests.engines.held import Held
 
 from fairq.launch.processes import descendants, numbers
 
@@ -34,16 +36,12 @@ def missing() -> str:
     return f"a real Slurm needs {', '.join(absent)}" if absent else ""
 
 
-class Held(NamedTuple):
-    """What Slurm recorded of a job: its state, and from when to when it held resources."""
-
-    state: str
-    start: int
-    end: int
-
-
 class Cluster:
     """The daemons, and what a test does to them."""
+
+    NAME = "slurm"
+    account = 0
+    python = sys.executable
 
     def __init__(self, place: Path, *, cpus: int = 7, forget: int = 3600, node_timeout: int = 15) -> None:
         """Describe a cluster in *place* whose nodes have *cpus*; it forgets ended jobs after *forget* seconds."""
@@ -134,6 +132,10 @@ PartitionName=main Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.05)
+
+    def until_up(self) -> None:
+        """Wait until the controller answers, and no node is down."""
+        self.until(lambda: not any("down" in state for state in self.states().values()), "a node does not come back")
 
     def states(self) -> dict[str, str]:
         """Return the states of the nodes."""
