@@ -165,6 +165,26 @@ def test_jobs_that_are_removed_end_in_slurm(pool: Pool, cluster: Cluster) -> Non
     assert [one["how"] for one in pool.export()["runs"]] == ["removed"]
 
 
+def test_a_job_that_an_administrator_requeues_is_taken_back(pool: Pool, cluster: Cluster) -> None:
+    """Slurm would start the run a second time; fairq starts a new run of the job."""
+    pool.submit("echo $FAIRQ_RUN >> began; test $(wc -l < began) = 2 || sleep 60; echo $FAIRQ_RUN >> ended")
+    pool("negotiate")
+    pool.until((pool.work / "began").exists, "a begin")
+    (run,) = pool.export()["launches"]
+    cluster("scontrol", "update", f"JobId={run['engine_id']}", "Requeue=1")
+    cluster("scontrol", "requeue", run["engine_id"])
+    pool.until(lambda: not pool.jobs(), "an empty queue")
+    assert len((pool.work / "ended").read_text().split()) == 1
+    assert [one["how"] for one in pool.export()["runs"]] == ["lost", "finished"]
+
+
+def test_jobs_of_a_pool_that_runs_them_as_their_owners_do_not_go_out(pool: Pool, cluster: Cluster) -> None:
+    pool.submit(":")
+    done = pool.call("negotiate", FAIRQ_LAUNCH_RUN_AS="owner")
+    assert "which slurm cannot do" in done.stderr
+    assert cluster("squeue", "--noheader") == ""
+
+
 def test_a_refused_job_waits_with_the_reason_and_is_told_once(pool: Pool) -> None:
     pool.submit(":", "--count", 2)
     wrong = {"FAIRQ_LAUNCH_SLURM_OPTIONS": "--reservation=none"}

@@ -55,6 +55,7 @@ def run(
     Ctrl-C or SIGTERM ends the command. The jobs continue to run; the next fairq run or fairq negotiate collects them.
     With --stop, the command ends the jobs first; they return to the queue.
     """
+    from fairq.steps.cycle.failures import failures_counted
     from fairq.steps.launch.run import run as step
     from fairq.steps.launch.run import standing_of, stop_all
 
@@ -73,11 +74,13 @@ def run(
             _write(held)
         line.show(now)
 
+    with failures_counted(invocation.state_path, invocation.now()):
+        settings = invocation.settings
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         standing = step(
             invocation.state_path,
-            invocation.settings,
+            settings,
             lambda: invocation.actor(invocation.now()),
             report,
             every=max(1, _EVERY if every is None else every),

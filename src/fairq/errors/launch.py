@@ -47,6 +47,13 @@ class WaitTimeoutError(FairqError):
     summary = "Jobs have not ended within the time of 'fairq wait --timeout'"
 
 
+class StarterError(FairqError):
+    """the root part of the pool has a problem: {problem}"""
+
+    exit_code = 94
+    summary = "The program that starts jobs as their owners met a problem, printed on standard error"
+
+
 class EngineError(FairqError):
     """{engine} does not answer: {reason}; {cure}"""
 

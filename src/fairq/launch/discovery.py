@@ -13,6 +13,7 @@ from fairq.errors.launch import UnknownLauncherError
 
 if TYPE_CHECKING:
     from fairq.launch.interface import Launcher
+    from fairq.launch.owned import Owners
 
 NONE = "none"
 """The launcher name for a pool that starts no jobs."""
@@ -31,6 +32,8 @@ class Options:
     cgroup: str = "auto"
     keep_output: int = 16 * 1024**2
     engine: Mapping[str, Any] = field(default_factory=dict)
+    owners: Owners | None = None
+    """Where the launcher ``local`` of a host's pool runs jobs as their owners; None: as this user."""
 
 
 OWN = {
@@ -57,6 +60,10 @@ def check(name: str) -> str:
 
 def launcher(name: str, directory: Path, options: Options) -> Launcher:
     """Return the launcher *name*, which keeps its files in *directory*; raises UnknownLauncherError."""
+    if name == "local" and options.owners is not None:
+        from fairq.launch.owned import Owned
+
+        return Owned(directory, options, options.owners)
     if check(name) in OWN:
         module, _, kind = OWN[name].partition(":")
         made: Launcher = getattr(import_module(module), kind)(directory, options)

@@ -12,14 +12,15 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 
 from fairq.launch import processes
 from fairq.launch.discovery import Options
 from fairq.launch.interface import Assignment, Condition, Known, Look, Node, Refused, Slots, Started
-from fairq.launch.specification import specification
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
+from fairq.launch.supervisor.specification import complete
 
 _PATIENCE = 5.0
 """Seconds that `start` waits for the next run to begin; a slower run may still begin later."""
@@ -51,7 +52,7 @@ class Local:
         base = cgroup.base(self._options.cgroup) if assignments else None
         for assignment in assignments:
             place = self._directory / assignment.run
-            spec = specification(assignment, place, self._options, base)
+            spec = complete(asdict(assignment), str(place), self._options.keep_output, base)
             try:
                 place.mkdir(0o700, parents=True, exist_ok=True)
                 self._ask(json.dumps(spec).encode() + b"\n")
@@ -136,7 +137,7 @@ class Local:
 
     def _look_inside(self, run: str, known: Started | None, directory: int) -> Look:
         begun = record.read(directory, "begun")
-        started = known if begun is None or "pid" not in begun else _started(begun)
+        started = known if begun is None or "pid" not in begun else begun_as(begun)
         is_running = record.read_end(directory) is None and record.is_locked(directory)
         if is_running:
             return Look(Condition.RUNNING, started)
@@ -146,7 +147,7 @@ class Local:
         if begun is None and not record.exists(directory, "begun"):
             return self._look_without(run, known)
         if started is not None and started.boot != self._boot:
-            return Look(Condition.LOST, started, detail="the machine was rebooted")
+            return self._rebooted(started)
         group = f"{begun['cgroup']}/{run}" if begun and begun.get("cgroup") else None
         return self._ended_strays(run, started, record.read(directory, "job"), group)
 
@@ -161,6 +162,9 @@ class Local:
         if known is None and found.condition is Condition.LOST:
             return Look(Condition.WAITING)
         return found
+
+    def _rebooted(self, started: Started) -> Look:
+        return Look(Condition.LOST, started, detail="the machine was rebooted")
 
     def _ended_strays(self, run: str, known: Started | None, job: dict[str, int] | None, group: str | None) -> Look:
         left = end_strays(run, job, group)
@@ -215,7 +219,8 @@ class Local:
         return lines
 
 
-def _started(begun: dict[str, object]) -> Started:
+def begun_as(begun: dict[str, object]) -> Started:
+    """Return the start that a supervisor has recorded."""
     pid, start, boot, cores = (begun[name] for name in ("pid", "start", "boot", "cores"))
     assert isinstance(pid, int)
     assert isinstance(start, int)

@@ -21,6 +21,7 @@ from fairq.nesting import deeper_than
 from fairq.settings import names, share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE, TABLES
+from fairq.settings.layers import Layer
 from fairq.settings.origin import Origin
 from fairq.settings.statements import KEY_PATTERN
 from fairq.settings.values import BadValueError, from_text, from_toml, to_text
@@ -69,10 +70,16 @@ class Collection:
     def __init__(self, report: Report) -> None:
         self.entries: dict[names.Path, Entry] = {}
         self.groups: dict[str, Declaration] = {}
+        self._only: frozenset[str] | None = None
         self._report = report
 
-    def add_file(self, file: Path, required: bool) -> None:
-        """Read *file* as a layer; a missing file counts as empty unless *required*."""
+    def add_layer(self, layer: Layer) -> None:
+        """Read the file of *layer*; a missing one counts as empty unless it is required."""
+        self._only = layer.only
+        self._add_file(layer.path, layer.required)
+        self._only = None
+
+    def _add_file(self, file: Path, required: bool) -> None:
         try:
             document = read_document(file)
         except FileNotFoundError:
@@ -166,7 +173,8 @@ class Collection:
             pending += [(f"{name}.{child}", child, inner, (*path, child)) for child, inner in children]
 
     def _add_group(self, name: str, table: Mapping[str, Any], origin: Origin) -> None:
-        name = self.groups.setdefault(name.lower(), Declaration(name, origin)).name
+        if self._only is None:
+            name = self.groups.setdefault(name.lower(), Declaration(name, origin)).name
         for word, value in table.items():
             at = Origin(file=origin.file, path=(*origin.path, word))
             if word in GROUP_KEYS:
@@ -202,9 +210,12 @@ class Collection:
         read: Callable[[Key, Any], Any] = from_toml,
     ) -> None:
         try:
-            self.entries[path] = Entry(path, key, read(key, value), origin)
+            entry = Entry(path, key, read(key, value), origin)
         except BadValueError:
             self._report(bad_value(".".join(path), key, value, origin))
+            return
+        if self._only is None or entry.name in self._only:
+            self.entries[path] = entry
 
 
 def bad_value(name: str, key: Key, value: Any, where: object) -> SettingValueError:

@@ -8,28 +8,19 @@ import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 from fairq.errors.launch import EngineError
 from fairq.launch.discovery import Options
-from fairq.launch.interface import (
-    AT_ONCE,
-    Assignment,
-    Condition,
-    Known,
-    Look,
-    Node,
-    Queued,
-    Refused,
-    Slots,
-)
+from fairq.launch.interface import AT_ONCE, Assignment, Condition, Known, Look, Node, Queued, Refused, Slots
 from fairq.launch.slurm import archive, attempt, nodes, submission, verdict
 from fairq.launch.slurm.attempt import Attempt
 from fairq.launch.slurm.commands import NoAnswerError, RefusedError, call, call_with_words
 from fairq.launch.slurm.listing import Jobs, Record, exit_status, listing
 from fairq.launch.slurm.submission import Need
-from fairq.launch.specification import specification
+from fairq.launch.supervisor.specification import complete
 
 _AGAIN = 10.0
 """Seconds until a job that is to end is told so again."""
@@ -161,7 +152,7 @@ class Slurm:
             place = self._directory / one.run
             place.mkdir(0o700, exist_ok=True)
             # Slurm itself holds the memory of a batch job: no control group inside its own.
-            spec = specification(one, place, self._options, None)
+            spec = complete(asdict(one), str(place), self._options.keep_output, None)
             (place / "spec").write_text(json.dumps(spec), encoding="utf-8")
             attempts[one.run] = Attempt(name, index if len(members) > 1 else None, time.time())
             attempt.note(place, attempts[one.run])

@@ -18,7 +18,7 @@ _PATIENCE = 15.0
 """Seconds after Slurm's end of a job in which the end that its supervisor wrote may become visible here."""
 
 _SURVIVAL = 600.0
-"""Seconds after Slurm's end of a job in which it is not lost while its supervisor lives, as on a node that is cut off."""
+"""Seconds after Slurm's end of a job in which it is not lost if its supervisor lives, as on a node that is cut off."""
 
 _TIME_LIMIT, _MEMORY = 47, 34
 _LIMITS = {

@@ -60,8 +60,12 @@ def assignment(
     now: int,
     cores: tuple[int, ...] = (),
     submitter: str = "",
+    owner: str | None = None,
 ) -> Assignment:
-    """Return the launcher's assignment for the job with this *ad* on the slot with the ad *slot*, at *now*."""
+    """Return the launcher's assignment for the job with this *ad* on the slot with the ad *slot*, at *now*.
+
+    It runs as the user *owner*, None for the user of this process.
+    """
     given, output, error = files(ad)
     cpus = max(1, int(number(ad, "RequestCpus", now, slot) or 1))
     appended = raw(ad, "AppendFiles")
@@ -69,7 +73,7 @@ def assignment(
         run=launch.name,
         program=[str(raw(ad, "Cmd") or ""), *_arguments(ad)],
         directory=str(raw(ad, "Iwd") or "/"),
-        environment=_environment(launch, ad, slot, cpus),
+        environment=_environment(launch, ad, slot, cpus, owner),
         input=given,
         output=output,
         error=error,
@@ -103,9 +107,9 @@ def _in_quotes(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int) -> dict[str, str]:
-    me = pwd.getpwuid(os.getuid()) if _has_account() else None
-    home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", str(os.getuid()), "/bin/sh")
+def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int, owner: str | None) -> dict[str, str]:
+    me = _account(owner)
+    home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", owner or str(os.getuid()), "/bin/sh")
     base = {
         "PATH": _PATH, "HOME": home, "USER": user, "LOGNAME": user, "SHELL": shell or "/bin/sh",
         **dict.fromkeys(_THREADS, str(cpus)),
@@ -127,10 +131,10 @@ def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int) -> 
     }
 
 
-def _has_account() -> bool:
-    with suppress(KeyError):
-        return bool(pwd.getpwuid(os.getuid()).pw_name)
-    return False
+def _account(owner: str | None) -> pwd.struct_passwd | None:
+    with suppress(KeyError, ValueError):
+        return pwd.getpwuid(os.getuid()) if owner is None else pwd.getpwnam(owner)
+    return None
 
 
 def _devices(slot: Mapping[str, Any]) -> dict[str, str]:

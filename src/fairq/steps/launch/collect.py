@@ -17,7 +17,7 @@ from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.engines import Move, charge_from, note_wait, overdue, waiting, withdrawal
-from fairq.steps.launch.launchers import Launchers
+from fairq.steps.launch.launchers import Launchers, runs_as_owner
 from fairq.steps.launch.outcome import Outcome, exit_ad, outcome
 from fairq.steps.launch.values import is_true, number
 
@@ -296,6 +296,9 @@ class _Collection:
         end_runs(state, self._settings, ended, self._clock.now, "finished", codes, ends=ends)
         for launch, what, job, ad, former in decided:
             self._apply(launch, what, job, ad, former)
+        if runs_as_owner(self._settings):
+            # A user could otherwise drain the slots of all with jobs that cannot start.
+            return
         for slot in dict.fromkeys(launch.slot for launch, _ in done if (launch.ended or {}).get("reason") == "start"):
             self._drain_if_broken(slot)
 

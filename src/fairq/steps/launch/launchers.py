@@ -16,14 +16,13 @@ from fairq.state.location import resolve
 
 if TYPE_CHECKING:
     from fairq.launch.interface import Launcher
+    from fairq.launch.owned import Owners
     from fairq.settings import Settings
 
 ATTRIBUTE = "Launch"
 """The attribute of a slot's ad that names its launcher."""
 
 _MB = 1024**2
-
-
 _LOCAL = "local"
 _NAP, _ENGINE_NAP = 0.05, 0.5
 
@@ -32,6 +31,7 @@ def runs_directory(state: Path, launcher: str, settings: Settings | None = None)
     """Return the directory that contains the directories of a state's runs under a *launcher*.
 
     It is beside the state file. With *settings*, it may be elsewhere, for an engine whose machines do not see that.
+    The launcher ``local`` of a host's pool keeps its orders there (see `kept_directory`).
     """
     if launcher == _LOCAL:
         return Path(f"{resolve(state)}.runs")
@@ -46,12 +46,26 @@ def engine_settings(settings: Settings, launcher: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): settings[name] for name in SINGLE if name.startswith(prefix)}
 
 
+def runs_as_owner(settings: Settings) -> bool:
+    """Tell whether jobs run as their owners, so that this process may not touch the owners' files."""
+    return bool(settings["launch.run_as"] == "owner")
+
+
+def kept_directory(state: Path, launcher: str, settings: Settings) -> Path:
+    """Return the directory that contains the directories of runs, with the output that is kept."""
+    if launcher == _LOCAL and runs_as_owner(settings):
+        return Path(settings["launch.run_directory"])
+    return runs_directory(state, launcher, settings)
+
+
 class Launchers:
     """The launchers of one state under its settings; they are closed with `close`."""
 
-    def __init__(self, state: Path, settings: Settings) -> None:
+    def __init__(self, state: Path, settings: Settings, *, starting: bool = True) -> None:
+        """Use the launchers of a pool; without *starting*, those of a host's pool do not call its starter."""
         self._state = state
         self._settings = settings
+        self._starting = starting
         self._open: dict[str, Launcher] = {}
         self.checked: set[str] = set()
         """The launchers of which `end_unknown` has already ended the runs unknown to the state."""
@@ -64,14 +78,27 @@ class Launchers:
             from fairq.launch.discovery import launcher
 
             kept = self._settings["launch.keep_output"] * _MB
-            options = Options(self._settings["launch.cgroup"], kept, engine_settings(self._settings, name))
+            engine = engine_settings(self._settings, name)
+            options = Options(self._settings["launch.cgroup"], kept, engine, self._owners())
             self._open[name] = launcher(name, runs_directory(self._state, name, self._settings), options)
         return self._open[name]
 
+    def _owners(self) -> Owners | None:
+        if not runs_as_owner(self._settings):
+            return None
+        from fairq.launch.owned import Owners
+
+        starter = self._settings["launch.starter"] if self._starting else None
+        return Owners(kept_directory(self._state, _LOCAL, self._settings), starter)
+
     def in_use(self) -> list[str]:
         """Return the launchers that may have runs of this state: that of the pool, and those with files."""
-        known = {name for name in OWN if runs_directory(self._state, name, self._settings).exists()}
+        known = {name for name in OWN if self._has_files(name)}
         return sorted({*known, self._settings["launch.kind"]} - {NONE})
+
+    def _has_files(self, name: str) -> bool:
+        places = (runs_directory, kept_directory)
+        return any(place(self._state, name, self._settings).exists() for place in places)
 
     def engines(self, live: Iterable[Launch]) -> set[str]:
         """Return the launchers of these runs that have an engine."""
@@ -80,6 +107,13 @@ class Launchers:
     def nap(self, live: Iterable[Launch]) -> float:
         """Return the seconds between two looks at these runs while a command waits for their end."""
         return _ENGINE_NAP if self.engines(live) else _NAP
+
+    def attend(self) -> str | None:
+        """Let the root part of a host's pool do what is decided; return what went wrong."""
+        from fairq.launch.owned import Owned
+
+        local = self[_LOCAL]
+        return local.attend() if isinstance(local, Owned) else None
 
     def close(self) -> None:
         """Close the open launchers; runs continue."""

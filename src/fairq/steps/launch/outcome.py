@@ -22,14 +22,23 @@ NO_OUTPUT = 7
 NO_INPUT = 8
 NO_DIRECTORY = 14
 NO_LOG = 22
+NO_ACCOUNT = 23
 OVER_RESOURCES = 34
 JOB_DURATION = 46
 EXECUTE_DURATION = 47
 LOST = 26
 """HTCondor's hold codes (condor_holdcodes.h); a job lost too often is held with the code of the pool's policy."""
 
-_STEPS = {"directory": NO_DIRECTORY, "input": NO_INPUT, "output": NO_OUTPUT, "error": NO_OUTPUT, "log": NO_LOG}
+_STEPS = {
+    "account": NO_ACCOUNT,
+    "directory": NO_DIRECTORY,
+    "input": NO_INPUT,
+    "output": NO_OUTPUT,
+    "error": NO_OUTPUT,
+    "log": NO_LOG,
+}
 _WHAT = {
+    "account": "it cannot run as its owner {Owner}",
     "directory": "its working directory {Iwd} cannot be entered",
     "log": "its event log {UserLog} cannot be written",
     "scratch": "its scratch directory cannot be made",
@@ -76,7 +85,7 @@ def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings
     ended = facts["reason"]
     if ended == "start":
         what = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
-        told = what.format(**{name: raw(ad, name) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog")})
+        told = what.format(**{name: raw(ad, name) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog", "Owner")})
         reason = f"{told}: {facts['detail']}"
         return Outcome(JobStatus.HELD, "held", reason, _STEPS.get(facts["step"], NOT_STARTED), facts["errno"])
     if ended == "memory":

@@ -84,7 +84,7 @@ def run(
             if held.started and not wait(place, after, watched, _SOON):
                 # No turn follows at once that would record the starts.
                 collect(path, settings, launchers, actor())
-                events.flush(path)
+                events.flush(path, settings)
                 after = stamp(place)
                 view = _View.of(path, view.latest, who.command, launchers)
                 if view.others_changed:

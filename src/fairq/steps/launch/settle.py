@@ -38,6 +38,6 @@ def settle(
             if time.monotonic() >= end:
                 break
             time.sleep(launchers.nap(live))
-    events.flush(path)
+    events.flush(path, settings)
     with reading(path) as state:
         return wanted & {launch.name for launch in launches.live(state)}

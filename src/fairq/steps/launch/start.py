@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairq.launch.cores import allot
 from fairq.launch.interface import Assignment, Known, Queued, Refused, Started
@@ -15,12 +15,15 @@ from fairq.state.connection import State, reading, writing
 from fairq.steps.launch.assignment import assignment
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.collect import held_slots, mark_started
-from fairq.steps.launch.launchers import Launchers, of_slot
+from fairq.steps.launch.launchers import Launchers, of_slot, runs_as_owner
 from fairq.steps.launch.values import number
 from fairq.steps.pool.dynamic_slots import load_slots
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+
+_NOT_AS_OWNER = "jobs of this pool run as their owners (launch.run_as), which {} cannot do; remove its slots"
 
 
 @dataclass(slots=True)
@@ -41,17 +44,21 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
     with reading(path) as state:
         waiting = startable(state)
         waiting = [launch for launch in waiting if launch.launcher not in launchers.blocked]
-        plans = _plans(state, settings, launchers, waiting, clock) if waiting else []
+        plans = plan(state, settings, launchers, waiting, clock) if waiting else []
     if not plans:
         return result
     by_launcher: dict[str, list[Assignment]] = {}
-    for launch, one in plans:
+    for launch, one, _ in plans:
         by_launcher.setdefault(launch.launcher, []).append(one)
     answers: dict[str, Known | Refused] = {}
     for name, assignments in by_launcher.items():
-        answers |= launchers[name].start(assignments)
+        if runs_as_owner(settings) and launchers[name].is_engine:
+            # They would have the rights of the pool's account, and so power over the pool.
+            answers |= dict.fromkeys((one.run for one in assignments), Refused(_NOT_AS_OWNER.format(name)))
+        else:
+            answers |= launchers[name].start(assignments)
     refused: list[Launch] = []
-    for launch, one in plans:
+    for launch, _, _ in plans:
         answer = answers.get(launch.name)
         if isinstance(answer, Refused) and launch.reason != answer.reason:
             launch.reason = answer.reason
@@ -60,7 +67,7 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
             launch.phase, launch.engine_id, launch.reason = LaunchPhase.QUEUED, answer.engine_id, None
             result.started.append(launch)
         elif isinstance(answer, Started):
-            launch.phase, launch.cores = LaunchPhase.STARTED, {"cores": list(one.cores)} if one.cores else {}
+            launch.phase, launch.cores = LaunchPhase.STARTED, {"cores": list(answer.cores)} if answer.cores else {}
             launch.pid, launch.pid_start, launch.boot = answer.pid, answer.start, answer.boot
             launch.reason = None
             result.started.append(launch)
@@ -103,11 +110,25 @@ def startable(state: State) -> list[Launch]:
     ]
 
 
-def _plans(
-    state: State, settings: Settings, launchers: Launchers, waiting: Sequence[Launch], clock: Clock
-) -> list[tuple[Launch, Assignment]]:
+class Plan(NamedTuple):
+    """A run that can start, its assignment, and the owner of its job."""
+
+    launch: Launch
+    assignment: Assignment
+    owner: str
+
+
+def plan(
+    state: State,
+    settings: Settings,
+    launchers: Launchers,
+    waiting: Sequence[Launch],
+    clock: Clock,
+    taken: Collection[int] = (),
+) -> list[Plan]:
+    """Return the assignments of the *waiting* runs; *taken* are cores in use that the state does not know of."""
     every = {slot.name: slot.ad for slot in load_slots(state)}
-    busy = {core for launch in launches.live(state) for core in launch.cores.get("cores", ())}
+    busy = {core for launch in launches.live(state) for core in launch.cores.get("cores", ())}.union(taken)
     plans = []
     for launch in waiting:
         found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
@@ -124,7 +145,10 @@ def _plans(
             if _cores_of_slots(every, settings, launch.launcher, clock.now) <= len(there):
                 cores = allot(there, busy, int(number(ad, "RequestCpus", clock.now, slot) or 1))
                 busy.update(cores)
-        plans.append((launch, assignment(launch, ad, slot, settings, clock.now, cores, found[0].submitter)))
+        job = found[0]
+        as_owner = job.owner if runs_as_owner(settings) else None
+        made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
+        plans.append(Plan(launch, made, job.owner))
     return plans
 
 

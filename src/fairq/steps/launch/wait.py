@@ -62,7 +62,7 @@ def wait_for(
         while True:
             former = stamp(place)
             collect(path, settings, launchers, actor())
-            events.flush(path)
+            events.flush(path, settings)
             with reading(path) as state:
                 wanted = wanted or _named(state, targets)
                 verdicts = [_verdict(state, job) for job in wanted]
