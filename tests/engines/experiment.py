@@ -105,7 +105,7 @@ class Experiment:
     def negotiator(self) -> subprocess.Popen[bytes]:
         """Start what negotiates."""
         with (self.work / "notes").open("ab") as notes:
-            line = [self.cluster.python, "-m", "fairq", "-q", "run", "--until-idle"]
+            line = [self.cluster.python, "-m", "fairq", "run", "--until-idle"]
             return subprocess.Popen(line, **self.given, stdout=subprocess.DEVNULL, stderr=notes)
 
     def sample(self) -> None:

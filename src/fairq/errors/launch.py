@@ -51,7 +51,7 @@ class StarterError(FairqError):
     """the root part of the pool has a problem: {problem}"""
 
     exit_code = 94
-    summary = "The program that starts jobs as their owners met a problem, printed on standard error"
+    summary = "The program that starts jobs as their owners met a problem"
 
 
 class EngineError(FairqError):

@@ -26,6 +26,7 @@ NO_ACCOUNT = 23
 OVER_RESOURCES = 34
 JOB_DURATION = 46
 EXECUTE_DURATION = 47
+SUBMITTED_ON_HOLD = 15
 LOST = 26
 """HTCondor's hold codes (condor_holdcodes.h); a job lost too often is held with the code of the pool's policy."""
 

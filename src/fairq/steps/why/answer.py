@@ -249,8 +249,10 @@ class _Study:
         found = search.run(world.about(job), diagnosis)
         rejection = diagnosis.rejection
         more: Document = {}
+        whole = too_large(diagnosis.context.job, pool.ads)
+        # What is left of a machine is no advice to a job that not even a whole machine can run.
+        cure = "" if whole else f" {idle_job.remedy(diagnosis, found)}"
         if self._ahead:
-            whole = too_large(diagnosis.context.job, pool.ads)
             others = alternatives(world.about(job), diagnosis, 0 if whole else affordable_cycles(outcome.given, _TRIED))
             more = (
                 {} if outcome.given.size > _LOOKED_AHEAD else {"start": None if whole else self._start(diagnosis, job)}
@@ -263,8 +265,7 @@ class _Study:
         return {
             **base,
             "reason": str(diagnosis.reason),
-            "summary": idle_job.summary(diagnosis, requirements, refusals)
-            + f". {idle_job.remedy(diagnosis, found)}{past}",
+            "summary": f"{idle_job.summary(diagnosis, requirements, refusals)}.{cure}{past}",
             "changes": [change.document() for change in found.changes],
             "verified": found.verified,
             "requirements": requirements,
