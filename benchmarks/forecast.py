@@ -97,6 +97,7 @@ class Replay:
         self.trace = trace
         self.every = every
         self.starts: dict[JobKey, int] = {}
+        self.idle_at: dict[int, int] = {}
         self.jobs: dict[JobKey, TraceJob] = {}
         self.submitted: list[JobRange] = []
         self.past = Past({f"{job.user}@trace": job.group for job in trace.jobs})
@@ -195,17 +196,15 @@ class Replay:
 
 @dataclass
 class Score:
-    """How the forecasts of one way did."""
+    """How the forecasts of one way did; times in seconds."""
 
+    jobs: int = 0
     inside: list[bool] = field(default_factory=list)
-    early: int = 0
-    late: int = 0
-    open: int = 0
+    """For each job whose range has two ends, whether it held the start."""
+    by_user: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    earlier: int = 0
     errors: list[int] = field(default_factory=list)
     widths: list[int] = field(default_factory=list)
-    waits: list[int] = field(default_factory=list)
-    by_user: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -237,8 +236,8 @@ _AGAIN = {(False, False): "no", (False, True): "latest", (True, True): "likely a
 
 _NEAREST = ("submitter", "group", "pool")
 _LATEST = (False, True)
-HEADINGS = ("run times", "range", "submissions again", "jobs", "held", "held, mean of users", "earlier", "later",
-            "open", "error", "width", "wait")  # fmt: skip
+HEADINGS = ("run times", "range", "submissions again", "jobs", "with two ends", "held", "held, mean of users",
+            "earlier", "error", "width")  # fmt: skip
 WAYS = (
     Way(None),
     Way(()),
@@ -271,6 +270,7 @@ def measure(replay: Replay, times: Sequence[int], after: int, ways: Iterable[Way
         replay.simulation.advance(now)
         if not replay.simulation.queues.idle:
             continue
+        replay.idle_at[now] = replay.simulation.queues.idle
         world = replay.world(now)
         for way in ways:
             began = time.process_time()
@@ -293,20 +293,17 @@ def score(replay: Replay, forecasts: Iterable[Made]) -> Score:
     """Compare *forecasts* with the starts."""
     result = Score()
     for now, made in forecasts:
+        result.jobs += replay.idle_at[now]
         for job, start in made.starts.items():
             truth = replay.starts.get(job, replay.simulation.now)
             early = start.earliest is not None and truth < start.earliest
-            late = start.latest is not None and truth > start.latest
-            inside = not early and not late
-            result.inside.append(inside)
-            result.early += early
-            result.late += late
-            result.open += start.latest is None
-            result.by_user[replay.jobs[job].user].append(inside)
-            result.waits.append(truth - now)
+            result.earlier += early
             if start.likely is not None:
                 result.errors.append(abs(start.likely - truth))
             if start.latest is not None and start.earliest is not None:
+                inside = not early and truth <= start.latest
+                result.inside.append(inside)
+                result.by_user[replay.jobs[job].user].append(inside)
                 result.widths.append(start.latest - start.earliest)
     return result
 
@@ -328,12 +325,10 @@ def main() -> None:
     print(" | ".join(HEADINGS))
     for way, forecasts in found.items():
         of = score(replay, forecasts)
-        count = len(of.inside)
         print(
-            f"{way.name} | {count} | {mean(of.inside):.1%} |"
-            f" {mean(mean(one) for one in of.by_user.values()):.1%} | {of.early / count:.1%} | {of.late / count:.1%} |"
-            f" {of.open / count:.1%} |"
-            f" {hours(of.errors)} | {hours(of.widths)} | {hours(of.waits)}"
+            f"{way.name} | {of.jobs} | {len(of.inside) / of.jobs:.1%} | {mean(of.inside):.1%} |"
+            f" {mean(mean(one) for one in of.by_user.values()):.1%} | {of.earlier / of.jobs:.1%} |"
+            f" {hours(of.errors)} | {hours(of.widths)}"
         )
 
 
