@@ -123,6 +123,9 @@ def _pool(sample: Sample) -> None:
     sample.show("userprio --target", "userprio", "--target", "zoe=1%", "--scale-all", "--now", NOW + 20)
     trace = sample.file("trace.csv", "submit,run,user,group\n0,60,ann,x\n0,7200,zoe,x\n5,7200,ann,x\n")
     sample.show("simulate", "simulate", trace, "--slots", "1", "--policy", "fifo", "--policy", "current")
+    result = sample.file("result.json", sample.found["simulate"][-1])
+    for what in ("usage", "shares", "wait"):
+        sample.show(f"plot {what}", "plot", what, "--simulation", result)
     sample.show("why --slot", "why", "3.1", "--slot", "a", "--now", NOW + 20)
     sample.show("why --slot", "why", "3.1", "--slot", "a", "--compare", "--now", NOW + 20)
     sample.show("why (a submitter)", "why", "zoe", "--now", NOW + 20)
@@ -152,6 +155,7 @@ def _pool(sample: Sample) -> None:
     for what in ("usage", "shares"):
         sample.show(f"plot {what}", "plot", what, "--since", "-1d", "--now", NOW + 86400)
     sample.show("pool check", "pool", "check", "--now", NOW + 60)
+    sample.show("pool create, pool remove", "pool", "create", "--dry-run")
     for heading, by in (("report", "user,day"), ("report --by slot", "slot")):
         sample.show(heading, "report", "--by", by, "--since", "-2d", "--now", NOW + 86400)
     sample.show("state history")

@@ -60,7 +60,8 @@ def test_the_text_is_what_prometheus_reads(fairq: Run) -> None:
             assert line.split()[2] == described[-1]
             assert (line.split()[3] == "counter") == described[-1].endswith("_total")
         else:
-            assert re.match(r"[a-z_]+", line)[0] == described[-1]  # type: ignore[index]
+            name = re.match(r"[a-z_]+", line)[0]  # type: ignore[index]
+            assert name == described[-1] or re.sub("_(bucket|sum|count)$", "", name) == described[-1]
     assert len(set(described)) == len(described)
     assert all(name.startswith("fairq_") for name in described)
 
@@ -84,6 +85,49 @@ def test_the_number_of_submitters_is_bounded_and_the_sums_stay(fairq: Run, words
     assert sum(used.values()) == 5
     assert len([name for name in used if '"other"' not in name]) == told
     assert len([name for name in found if name.startswith("fairq_submitter_priority{")]) == told
+
+
+def test_waits_of_jobs_and_cycles_are_histograms(fairq: Run) -> None:
+    """Jobs of two groups end: each waited 60 seconds from submission to the cycle; counters outlive the next cycle."""
+    fairq("finish", "--all", "--now", NOW + 120)
+    for later in (0, 130):
+        if later:
+            fairq("negotiate", "--now", NOW + later)
+        found = values(fairq("metrics", "--now", NOW + 200).out)
+        buckets = [found[f'fairq_job_wait_seconds_bucket{{group="physics",le="{le}"}}'] for le in ("10", "60", "+Inf")]
+        assert buckets == [0, 1, 1]
+        assert found['fairq_job_wait_seconds_sum{group="physics"}'] == 60
+        assert found['fairq_job_wait_seconds_count{group="<none>"}'] == 5
+        assert found['fairq_runs_ended_total{outcome="finished"}'] == 5
+        cycles = found["fairq_cycles_total"]
+        assert found["fairq_cycle_duration_seconds_count"] == cycles == 1 + bool(later)
+        assert found['fairq_cycle_duration_seconds_bucket{le="+Inf"}'] == cycles
+
+
+def test_failed_cycles_are_counted_by_kind(fairq: Run, run: Run, state: Path) -> None:
+    settings = Path(f"{state}.toml")
+    right = settings.read_text()
+    assert values(fairq("metrics").out)['fairq_cycle_errors_total{kind="none"}'] == 0
+    settings.write_text(f"{right}[negotiator]\nrules = 7\n")
+    for _ in range(2):
+        assert run("--state", state, "negotiate", "--now", NOW + 300).code == 16
+    settings.write_text(right)
+    assert values(fairq("metrics").out)['fairq_cycle_errors_total{kind="SettingValue"}'] == 2
+    errors = Path(f"{state}.errors")
+    for damaged in (b"", b"[]", b"{", b'{"counts": 7}', b'{"counts": {"a": "b"}}', b"\xff"):
+        errors.write_bytes(damaged)
+        assert values(fairq("metrics").out)['fairq_cycle_errors_total{kind="none"}'] == 0
+
+
+def test_counters_go_on_after_export_and_import(fairq: Run, run: Run, state: Path, tmp_path: Path) -> None:
+    before = values(fairq("metrics", "--now", NOW + 100).out)
+    document = tmp_path / "state.json"
+    document.write_text(fairq("export").out)
+    other = tmp_path / "other.db"
+    assert run("--state", other, "import", document).code == 0
+    after = values(run("--state", other, "metrics", "--now", NOW + 100).out)
+    counters = [name for name in before if re.match("fairq_(runs_ended_total|cycles_total|job_wait|cycle_dur)", name)]
+    assert {name: after.get(name) for name in counters} == {name: before[name] for name in counters}
 
 
 def test_a_file_is_replaced_whole_and_readable_for_all(fairq: Run, run: Run, state: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import pty
@@ -14,6 +15,9 @@ import termios
 from pathlib import Path
 
 import pytest
+
+from fairq.cli.output import Column, Table, rich_table
+from fairq.cli.output.terminal import Style
 
 RECORDS = [{"Name": "group_physics.higgs.anna@example.org", "Priority": 0.5, "Jobs": 12}]
 
@@ -103,3 +107,17 @@ def test_long_work_shows_its_progress_on_a_terminal_and_only_there():
     assert on_terminal(["-c", LONG_WORK, "-q"], 80, "stderr") == ""
     ended = subprocess.run([sys.executable, "-c", LONG_WORK], capture_output=True, check=True)
     assert (ended.stdout, ended.stderr) == (b"", b"")
+
+
+def test_a_terminal_that_is_too_narrow_leaves_out_columns_and_says_which() -> None:
+    def drawn(columns: int) -> list[str]:
+        stream = io.StringIO()
+        shown = [Column("NAME", "Name"), Column("WAIT", "Wait", level=1), Column("MORE", "More", level=2)]
+        records = [{"Name": "anna", "Wait": 10**9, "More": 10**9}]
+        rich_table.write(Table(shown, records), records, True, Style(columns, colour=False), stream)
+        return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in stream.getvalue().splitlines()]
+
+    assert drawn(28)[0].split() == ["NAME", "WAIT", "MORE"]
+    assert drawn(27)[0].split() == ["NAME", "WAIT"]
+    assert drawn(27)[2:] == ["anna  1000000000", "The terminal is too narrow", "for MORE."]
+    assert drawn(15)[0].split() == ["NAME"]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fairq.cli import blocks
+from fairq.quantities import local
 
 Run = Callable[..., Any]
 
@@ -43,7 +44,7 @@ WINDOW = ("--since", NOW, "--until", NOW + 12 * HOUR, "--now", NOW + 12 * HOUR)
 def test_use_is_drawn_on_one_scale(fairq: Run) -> None:
     lines = fairq("plot", "usage", *WINDOW).out.splitlines()
     assert lines[0].startswith("Slot weight in use, by submitter, 2026-")
-    assert lines[1] == "a letter is 1h; a full one is 2 (slot weight)"
+    assert lines[1] == "a character is 1h; a full one is 2 (slot weight)"
     assert lines[3].split() == ["anna", "█" * 12, "mean", "2", "max", "2"]
     assert lines[4].split() == ["bert", "▄" * 12, "mean", "1", "max", "1"]
     assert max(map(len, lines)) <= 80
@@ -75,6 +76,75 @@ def test_the_numbers_are_there_for_programs(fairq: Run) -> None:
     assert fairq("plot", "usage", *WINDOW, "--csv").out.splitlines()[0] == "name,time,value"
 
 
+@pytest.fixture
+def result(run: Run, tmp_path: Path) -> Path:
+    """A simulation: anna submits four jobs of an hour before bert one, on one slot."""
+    trace = tmp_path / "trace.csv"
+    trace.write_text("submit,run,user\n" + "0,3600,anna\n" * 4 + "1,3600,bert\n")
+    words = ("--slots", 1, "--policy", "fifo", "--policy", "current", "--every", 0, "--window", "1h", "--json")
+    ended = run("simulate", trace, *words)
+    assert ended.code == 0, ended.err
+    file = tmp_path / "result.json"
+    file.write_text(ended.out)
+    return file
+
+
+def test_a_simulation_is_drawn_with_its_policies_beside_each_other(
+    run: Run, result: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    waits = run("plot", "wait", "--simulation", result).out.splitlines()
+    assert [line.split()[:2] for line in waits[3::2]] == [["anna", "fifo"], ["bert", "fifo"]]
+    assert [line.split()[0] for line in waits[4::2]] == ["current", "current"]
+    assert waits[5].split()[-1] == "3h59m59s"  # behind all four of anna
+    numbers = json.loads(run("plot", "wait", "--simulation", result, "--json").out)["waits"]
+    assert {(one["name"], one["policy"]): one["wait"] for one in numbers}[("bert", "current")] == 3599
+    usage = run("plot", "usage", "--simulation", result).out.splitlines()
+    assert [line.split()[:2] for line in usage[3:5]] == [["fifo", "█" * 5], ["current", "█" * 5]]
+    queue = json.loads(run("plot", "queue", "--simulation", result, "--json").out)["values"]
+    assert [round(one["value"]) for one in queue if one["name"] == "fifo"] == [4, 3, 2, 1, 0]
+    shares = json.loads(run("plot", "shares", "--simulation", result, "--json").out)["shares"]
+    assert {one["name"] for one in shares} == {"anna, fifo", "anna, current", "bert, fifo", "bert, current"}
+    assert sum(one["used"] for one in shares if "fifo" in one["name"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("what", ["usage", "queue", "shares", "wait"])
+def test_a_simulation_is_drawn_into_a_file(run: Run, result: Path, tmp_path: Path, what: str) -> None:
+    pytest.importorskip("matplotlib")
+    assert run("plot", what, "--simulation", result, "--out", tmp_path / "a.svg").code == 0
+    assert (tmp_path / "a.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"policies": [], "weight": "x"}', '{"policies": [{"policy": "a"}], "weight": 1}', "[" * 9],
+)
+@pytest.mark.parametrize("what", ["usage", "shares", "wait"])
+def test_what_is_no_result_of_a_simulation_is_refused(run: Run, tmp_path: Path, what: str, content: str) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(content)
+    ended = run("plot", what, "--simulation", file)
+    assert ended.code == 47
+    assert "give what 'fairq simulate ... --json' prints" in ended.err
+
+
+def test_a_step_of_days_begins_at_midnight_also_after_a_clock_change(
+    run: Run, state: Path, zone: Callable[[str], None]
+) -> None:
+    """29 March 2026 has 23 hours in Berlin: the use of each day is the mean over that day."""
+    zone("Europe/Berlin")
+    begin = 1_774_652_400
+    assert local(begin).isoformat() == "2026-03-28T00:00:00"
+    end = begin + 71 * HOUR
+    for words in (["slots", "add", "n"], ["submit", "--", "/bin/true"], ["negotiate"]):
+        assert run("--state", state, *words, "--now", begin).code == 0
+    assert run("--state", state, "negotiate", "--now", end).code == 0
+    words = ("--since", begin - 100 * 86400, "--until", end, "--now", end, "--json")
+    found = json.loads(run("--state", state, "plot", "usage", *words).out)
+    values = {local(one["time"]).isoformat(): one["value"] for one in found["values"] if one["time"] >= begin}
+    assert values == {f"2026-03-{day}T00:00:00": 1.0 for day in (28, 29, 30)}
+
+
 def test_a_label_is_cut_in_the_middle_and_a_bar_to_an_eighth() -> None:
     assert blocks.label("group_atlas.production.user", 11) == "group…user"[:5] + "….user"
     assert blocks.bar(0.5, 3, plain=False) == "█▌"
@@ -84,9 +154,12 @@ def test_a_label_is_cut_in_the_middle_and_a_bar_to_an_eighth() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
+        (["wait"], 2, "give its result with --simulation"),
         (["moon"], 2, "is not known; give one of usage, shares, priority, queue"),
         (["shares", "--by", "pool"], 2, "pool for usage and queue only"),
         (["usage", "--out", "x.pdf"], 2, "give a file that ends so"),
+        (["priority", "--simulation", "x"], 2, "is not known of a simulation"),
+        (["usage", "--simulation", "x", "--since", "-1d"], 2, "leave out --since and --until"),
     ],
 )
 def test_wrong_use_is_told(run: Run, state: Path, words: list[str], code: int, said: str) -> None:

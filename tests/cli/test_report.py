@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +15,6 @@ Run = Callable[..., Any]
 
 NOW = 1_792_880_000
 """2026-10-25 00:13:20 in Berlin; in this night the clocks go back."""
-
-
-@pytest.fixture
-def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    def use(name: str) -> None:
-        from fairq.periods import day_start, next_day
-
-        monkeypatch.setenv("TZ", name)
-        time.tzset()
-        for cached in (day_start, next_day, parts):
-            cached.cache_clear()
-
-    yield use
-    monkeypatch.undo()
-    use_clear()
-
-
-def use_clear() -> None:
-    from fairq.periods import day_start, next_day
-
-    time.tzset()
-    for cached in (day_start, next_day, parts):
-        cached.cache_clear()
 
 
 @pytest.fixture

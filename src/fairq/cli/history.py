@@ -150,15 +150,15 @@ def _plain(value: Any) -> str:
 _COLUMNS = [
     Column("ID", "Jobs"),
     Column("SUBMITTER", "Submitter"),
-    Column("SUBMITTED", "QDate", moment, "right"),
-    Column("WAIT", "WaitTime", duration, "right"),
+    Column("SUBMITTED", "QDate", moment, "right", level=5),
+    Column("WAIT", "WaitTime", duration, "right", level=3),
     Column("RUN", "RemoteWallClockTime", duration, "right"),
     Column("ENDED", "EnteredCurrentStatus", moment, "right"),
     Column("ST", "JobStatus", lambda status: "C" if status == 4 else "X", "left"),
     Column("EXIT", "Exit", _plain, "right"),
-    Column("CPU", "CpuEfficiency", _share, "right"),
-    Column("MEMORY", "Memory", _plain, "right"),
-    Column("CMD", "Command"),
+    Column("CPU", "CpuEfficiency", _share, "right", level=2),
+    Column("MEMORY", "Memory", _plain, "right", level=4),
+    Column("CMD", "Command", level=1),
 ]
 
 _REASON = Column("REASON", "Reason")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
 from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -19,25 +20,30 @@ from fairq.errors.report import ReportFileError
 
 if TYPE_CHECKING:
     from fairq.steps.reports.standing import Standing, SubmitterStanding
-    from fairq.steps.reports.totals import Totals
+    from fairq.steps.reports.totals import Histogram, Totals
 
 app = App()
 
 _MODE = 0o644
 """Mode of the file: the collector of metrics runs as another user."""
 
+_BUCKET = "_bucket"
 _OTHERS = "other"
 _LIMIT = "concurrency limit reached"
 
 
 class Metric(NamedTuple):
-    """One metric: name, type, help, label names, and for each sample its label values and its value."""
+    """One metric: name, type, help, label names, and for each sample its label values and its value.
+
+    The name of a histogram's sample ends in *suffixes* of the same place, and its buckets have one more label, ``le``.
+    """
 
     name: str
     kind: str
     help: str
     labels: Sequence[str]
     samples: Sequence[tuple[Sequence[str], float]]
+    suffixes: Sequence[str] = ()
 
 
 @app.command(
@@ -63,6 +69,7 @@ def metrics(
     With --out, they are written to a file for the textfile collector of node_exporter. The file is replaced in one step
     and everybody may read it. Weights are slot weights. The submitters with the most in use are shown by name. The
     others are summed up as "other", without a priority. All groups are shown.
+    fairq_cycle_errors_total counts the cycles that failed, by the name of the error without "Error".
 
     fairq_cycle_last_timestamp_seconds is the time of the last cycle: alert if it is too long ago. Counters count from
     the beginning of the pool.
@@ -74,7 +81,7 @@ def metrics(
     found = standing(invocation.state_path, settings, invocation.now(now))
     most = settings["metrics.submitters"] if users is None else users
     rules = settings["negotiator.rules"]
-    text = "".join(map(_text, _metrics(found, totals(invocation.state_path), most, rules)))
+    text = "".join(map(_text, _metrics(found, totals(invocation.state_path, settings), most, rules)))
     if out is None:
         write_text(text)
         return
@@ -87,10 +94,11 @@ def metrics(
 
 def _text(metric: Metric) -> str:
     lines = [f"# HELP {metric.name} {_escaped(metric.help)}", f"# TYPE {metric.name} {metric.kind}"]
-    for values, number in metric.samples:
-        pairs = (f'{name}="{_quoted(value)}"' for name, value in zip(metric.labels, values, strict=True))
-        labels = f"{{{','.join(pairs)}}}" if metric.labels else ""
-        lines.append(f"{metric.name}{labels} {_number(number)}")
+    for (values, number), suffix in zip(metric.samples, metric.suffixes or repeat(""), strict=False):
+        names = [*metric.labels, "le"] if suffix == _BUCKET else metric.labels
+        pairs = [f'{name}="{_quoted(value)}"' for name, value in zip(names, values, strict=True)]
+        labels = f"{{{','.join(pairs)}}}" if pairs else ""
+        lines.append(f"{metric.name}{suffix}{labels} {_number(number)}")
     return "\n".join(lines) + "\n"
 
 
@@ -104,6 +112,23 @@ def _quoted(text: str) -> str:
 
 def _number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
+
+
+def _histogram(
+    name: str, text: str, labels: Sequence[str], limits: Sequence[float], of: Mapping[tuple[str, ...], Histogram]
+) -> Metric:
+    """Return a histogram with a series for each tuple of label values; its buckets are cumulated."""
+    samples: list[tuple[Sequence[str], float]] = []
+    suffixes: list[str] = []
+    for values, one in of.items():
+        total = 0
+        for limit, count in zip([*map(_number, limits), "+Inf"], one.counts, strict=True):
+            total += count
+            samples.append(((*values, limit), float(total)))
+            suffixes.append(_BUCKET)
+        samples += [(values, one.sum), (values, float(total))]
+        suffixes += ["_sum", "_count"]
+    return Metric(name, "histogram", text, labels, samples, suffixes)
 
 
 def _metrics(found: Standing, counted: Totals, most: int, rules: str) -> Iterator[Metric]:
@@ -128,6 +153,12 @@ def _metrics(found: Standing, counted: Totals, most: int, rules: str) -> Iterato
     yield Metric(
         "fairq_runs_ended_total", "counter", "Runs that ended; finished ones had the exit code 0.", ("outcome",), runs
     )
+    if counted.waits:
+        from fairq.steps.reports.totals import WAIT_LIMITS
+
+        text = "Time from submission to the first start of ended jobs."
+        waits: dict[tuple[str, ...], Histogram] = {(group,): one for group, one in sorted(counted.waits.items())}
+        yield _histogram("fairq_job_wait_seconds", text, ("group",), WAIT_LIMITS, waits)
     yield from _of_submitters(found, most)
     yield from _of_groups(found)
     yield from _of_cycles(found, counted, gauge)
@@ -193,7 +224,14 @@ def _of_groups(found: Standing) -> Iterator[Metric]:
 def _of_cycles(
     found: Standing, counted: Totals, gauge: Callable[[str, str, float | None], Iterator[Metric]]
 ) -> Iterator[Metric]:
+    from fairq.steps.reports.totals import CYCLE_LIMITS
+
     yield Metric("fairq_cycles_total", "counter", "Negotiation cycles held.", (), [((), float(counted.cycles))])
+    failed = [((kind,), float(number)) for kind, number in sorted(counted.errors.items())]
+    text = "Cycles that failed, by kind of error."
+    yield Metric("fairq_cycle_errors_total", "counter", text, ("kind",), failed or [(("none",), 0.0)])
+    text = "How long cycles took."
+    yield _histogram("fairq_cycle_duration_seconds", text, (), CYCLE_LIMITS, {(): counted.durations})
     if found.cycle is None:
         return
     rejected: Counter[str] = Counter()

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairq.cli import blocks
 from fairq.cli.command import App
-from fairq.cli.figures import local, percent
+from fairq.cli.figures import local
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now, parse_time
-from fairq.cli.output import Column, Output, Report, Table, View, emit
+from fairq.cli.output import Report, emit
 from fairq.errors.base import UsageError
 from fairq.quantities import shown_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fairq.steps.reports.series import Series, Share
 
 app = App()
@@ -28,9 +29,13 @@ _TITLES = {
     "queue": ("Idle jobs", "jobs"),
     "shares": ("Shares of use", "share"),
 }
-_LEAST, _VALUES, _LABEL = 20, 24, 24
+_OF_SIMULATION = {
+    "usage": ("Slot weight in use", "slot weight"),
+    "queue": ("Waiting jobs", "jobs"),
+    "shares": ("Shares while there was demand", "share"),
+    "wait": ("Mean wait", "wait"),
+}
 _COLUMNS_OF_FILE = 180
-_PIPE = 80
 
 
 @app.command(
@@ -39,18 +44,20 @@ _PIPE = 80
         fairq plot shares --by group --since 2026-10-01    # who got what, and what was due
         fairq plot queue --by pool --since -30d            # idle and running jobs
         fairq plot usage --by group --since 2026-01-01 --out usage.svg
+        fairq simulate trace.swf --policy fifo --policy current --json > result.json
+        fairq plot wait --simulation result.json --out wait.png
     """,
 )
 def plot(
     invocation: Invocation,
     output: Report,
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="usage, shares, priority or queue.")],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="usage, shares, priority, queue or wait.")],
     by: Annotated[
         str | None, typer.Option("--by", metavar="WHAT", help="submitter, group or pool [default: submitter].")
     ] = None,
     since: Annotated[
-        str, typer.Option("--since", metavar="TIME", help="Begin of the time [such as 2026-10-01].")
-    ] = "-7d",
+        str | None, typer.Option("--since", metavar="TIME", help="Begin of the time [default: 7 days ago].")
+    ] = None,
     until: Annotated[
         str | None, typer.Option("--until", metavar="TIME", help="End of the time [default: now].")
     ] = None,
@@ -58,10 +65,14 @@ def plot(
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write a picture, .svg or .png, with Matplotlib.")
     ] = None,
+    simulation: Annotated[
+        str | None,
+        typer.Option("--simulation", metavar="FILE", help="Draw the result of fairq simulate --json; - is stdin."),
+    ] = None,
     ascii_: Annotated[bool, typer.Option("--ascii", help="Use ASCII letters only.")] = False,
     now: Now = None,
 ) -> None:
-    """Draw use, shares, priorities or the queue.
+    """Draw use, shares, priorities, the queue, or the result of a simulation.
 
     usage shows the slot weight in use. priority shows the effective priority; lower is better. queue shows idle jobs,
     with --by pool also running jobs. shares compares the use with the entitlement while there was demand.
@@ -69,107 +80,97 @@ def plot(
     Each character is the mean over a step of time. A blank means 0; a dot means unknown, because no cycle ran. All
     lines have the same scale.
 
+    With --simulation, usage and queue have a line for each policy; queue shows the jobs that wait. shares and wait show
+    the users, or groups, with most work, each under each policy. shares compares what they got with their entitlement,
+    both while they had waiting jobs. wait shows the mean wait of their jobs.
+
     The picture is made of block characters. --out writes an SVG or PNG file instead; that needs Matplotlib, which
     fairq's extra "plot" installs. JSON and CSV have the numbers.
     """
+    from fairq.cli import plot_views as views
     from fairq.steps.reports.series import BY, WHAT, series, shares
 
-    by = by or "submitter"
-    if what not in WHAT or by not in BY or (what in ("shares", "priority") and by == "pool"):
-        known = f"{', '.join(WHAT)}; --by takes {', '.join(BY)}, and pool for usage and queue only"
-        raise UsageError(message=f"plot {what} --by {by} is not known; give one of {known}")
+    plain = ascii_ or blocks.is_plain()
     if out is not None:
         from fairq.cli import plot_file
 
         plot_file.check(out)
+    if simulation is not None:
+        if since is not None or until is not None:
+            raise UsageError(message="--simulation draws the whole result; leave out --since and --until")
+        _of_simulation(simulation, what, by, top, out, plain, output)
+        return
+    by = by or "submitter"
+    if what == "wait":
+        raise UsageError(message="plot wait draws a simulation; give its result with --simulation")
+    if what not in WHAT or by not in BY or (what in ("shares", "priority") and by == "pool"):
+        known = f"{', '.join(WHAT)}; --by takes {', '.join(BY)}, and pool for usage and queue only"
+        raise UsageError(message=f"plot {what} --by {by} is not known; give one of {known}")
     time = invocation.now(now)
-    begin = parse_time(since, "--since", time)
+    begin = time - _WEEK if since is None else parse_time(since, "--since", time)
     end = time if until is None else parse_time(until, "--until", time)
     if begin >= end:
         raise UsageError(message="--since is not before --until; give an earlier time")
-    plain = ascii_ or blocks.is_plain()
     title, unit = _TITLES[what]
     title = f"{title}, by {by}, {_day(begin)} to {_day(end)}"
     if what == "shares":
         found = shares(invocation.state_path, invocation.settings, by, begin, end, top)
-        if out is not None:
-            plot_file.write_shares(out, found, title)
-        else:
-            emit(_shares_view(found, title, plain, output), output)
+        _draw_shares(found, title, out, plain, output)
         return
-    is_picture = out is None and output.format == "table"
-    columns = max(_LEAST, _width() - _LABEL - _VALUES) if is_picture else _COLUMNS_OF_FILE
+    columns = views.cells() if out is None and output.format == "table" else _COLUMNS_OF_FILE
     lines = series(invocation.state_path, invocation.settings, what, by, begin, end, columns=columns, top=top)
     if what == "queue" and by == "pool":
         title = f"Jobs of the pool, {_day(begin)} to {_day(end)}"
-    if out is not None:
-        plot_file.write_series(out, lines, f"{title}, mean of {shown_duration(lines.step)}", unit)
+    _draw_series(lines, title, unit, out, plain, output)
+
+
+def _of_simulation(
+    name: str, what: str, by: str | None, top: int, out: str | None, plain: bool, output: Report
+) -> None:
+    from fairq.cli import plot_file
+    from fairq.cli import plot_views as views
+    from fairq.steps.reports.simulated import BY, WHAT, Simulated
+
+    over_time = what in ("usage", "queue")
+    if what not in WHAT or (by is not None and (over_time or by not in BY)):
+        known = f"{', '.join(WHAT)}; shares and wait take --by {' or '.join(BY)}"
+        raise UsageError(message=f"plot {what}{f' --by {by}' if by else ''} is not known of a simulation; give {known}")
+    found = Simulated(name)
+    title, unit = _OF_SIMULATION[what]
+    if over_time:
+        lines = found.series(what)
+        title = f"{title}, by policy, {_day(lines.since)} to {_day(lines.until)}"
+        _draw_series(lines, title, unit, out, plain, output)
+        return
+    by = by or "submitter"
+    title = f"{title}, by {'user' if by == 'submitter' else by} and policy"
+    if what == "shares":
+        _draw_shares(found.shares(by, top), title, out, plain, output)
+    elif out is not None:
+        plot_file.write_waits(out, found.waits(by, top), title)
     else:
-        emit(_series_view(lines, title, unit, plain, output), output)
+        emit(views.waits_view(found.waits(by, top), title, plain, output), output)
 
 
-def _width() -> int:
-    return min(shutil.get_terminal_size((_PIPE, 24)).columns, 200)
+def _draw_series(found: Series, title: str, unit: str, out: str | None, plain: bool, output: Report) -> None:
+    from fairq.cli import plot_file
+    from fairq.cli import plot_views as views
+
+    if out is not None:
+        plot_file.write_series(out, found, f"{title}, mean of {shown_duration(found.step)}", unit)
+    else:
+        emit(views.series_view(found, title, unit, plain, output), output)
+
+
+def _draw_shares(found: Sequence[Share], title: str, out: str | None, plain: bool, output: Report) -> None:
+    from fairq.cli import plot_file
+    from fairq.cli import plot_views as views
+
+    if out is not None:
+        plot_file.write_shares(out, found, title)
+    else:
+        emit(views.shares_view(found, title, plain, output), output)
 
 
 def _day(time: int) -> str:
     return f"{local(time):%Y-%m-%d}"
-
-
-def _series_view(found: Series, title: str, unit: str, plain: bool, output: Output) -> View:
-    largest = max((line.largest for line in found.lines), default=0.0)
-    step = shown_duration(found.step)
-    rows = [f"{title}", f"a letter is {step}; a full one is {largest:.4g} ({unit})", ""]
-    for line, name in zip(found.lines, _labels([line.name for line in found.lines], plain), strict=True):
-        picture = blocks.spark(line.values, largest, plain=plain)
-        rows.append(f"{name} {picture}  mean {line.mean:<8.4g} max {line.largest:.4g}")
-    length = max((len(line.values) for line in found.lines), default=0)
-    rows.append(" " * _LABEL + _axis(found, length))
-    records = [
-        {"name": line.name, "time": found.since + place * found.step, "value": value}
-        for line in found.lines
-        for place, value in enumerate(line.values)
-    ]
-    document = {"since_time": found.since, "until_time": found.until, "step": found.step, "unit": unit}
-    columns = [Column("NAME", "name"), Column("TIME", "time"), Column("VALUE", "value")]
-    text = "\n".join(line.rstrip() for line in rows) if found.lines else "nothing is known of this time"
-    return _picture_or_numbers(text, Table(columns, records, key="values"), document, output)
-
-
-def _picture_or_numbers(text: str, numbers: Table, document: dict[str, Any], output: Output) -> View:
-    """Return the picture for people, or the numbers for programs."""
-    return View(text=text) if output.format == "table" else View(tables=[numbers], document=document)
-
-
-def _labels(names: list[str], plain: bool) -> list[str]:
-    """Return the names in equal width, without the domain if all have the same one."""
-    domains = {name.rpartition("@")[2] for name in names if "@" in name}
-    if len(domains) == 1:
-        names = [name.rpartition("@")[0] if "@" in name else name for name in names]
-    return [blocks.label(name, _LABEL - 1, plain=plain) for name in names]
-
-
-def _axis(found: Series, length: int) -> str:
-    """Return the dates below the first, middle and last character."""
-    form = "%m-%d %H:%M" if found.step < 86400 else "%Y-%m-%d"
-    texts = [f"{local(found.since + place * found.step):{form}}" for place in (0, length // 2, max(0, length - 1))]
-    size = len(texts[0])
-    if length < 3 * size + 2:
-        return texts[0] + texts[2].rjust(max(0, length - size)) if length >= 2 * size + 1 else texts[0]
-    line = texts[0] + " " * (length // 2 - size) + texts[1]
-    return line + " " * (length - len(line) - size) + texts[2]
-
-
-def _shares_view(found: list[Share], title: str, plain: bool, output: Output) -> View:
-    largest = max((max(one.used, one.entitled) for one in found), default=0.0) or 1.0
-    cells = max(_LEAST, _width() - _LABEL - _VALUES)
-    rows = [title, "first bar: used; second bar: entitled to, of what all with demand were", ""]
-    for one, name in zip(found, _labels([one.name for one in found], plain), strict=True):
-        met = "" if one.met is None else f"  met {percent(one.met)}"
-        used = blocks.bar(one.used / largest, cells, plain=plain)
-        entitled = blocks.bar(one.entitled / largest, cells, plain=plain)
-        rows += (f"{name} {used} {percent(one.used)}", f"{'':{_LABEL}}{entitled} {percent(one.entitled)}{met}")
-    records = [{"name": one.name, "used": one.used, "entitled": one.entitled, "met": one.met} for one in found]
-    columns = [Column("NAME", "name"), Column("USED", "used"), Column("ENTITLED", "entitled"), Column("MET", "met")]
-    text = "\n".join(rows) if found else "nothing is known of this time"
-    return _picture_or_numbers(text, Table(columns, records, key="shares"), {}, output)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairq import files
 from fairq.errors.base import UsageError
 from fairq.errors.report import PlotPackageError, ReportFileError
-from fairq.quantities import local
+from fairq.quantities import local, shown_duration
 
 if TYPE_CHECKING:
     from fairq.steps.reports.series import Series, Share
+    from fairq.steps.reports.simulated import Wait
 
 _SIZE = (6.9, 3.9)
 """Inches: 17.5 by 10 cm."""
@@ -22,8 +23,13 @@ _STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)))
 _COLOURS = ("#006BA4", "#FF800E", "#595959", "#5F9ED1", "#C85200", "#898989", "#A2C8EC")
 """Matplotlib's palette for colour-blind people."""
 
-_HATCHES = ("", "///")
+_HATCHES = ("", "///", "...", "xxx", "\\\\\\\\")
 _KINDS = (".svg", ".png")
+_ROW = 0.16
+"""Inches of a bar."""
+
+_WAITS = (0, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400)
+"""Seconds with a mark on the axis of waits."""
 
 
 def check(name: str) -> None:
@@ -39,7 +45,7 @@ def check(name: str) -> None:
 def write_series(name: str, found: Series, title: str, unit: str) -> None:
     """Draw lines over time as steps: a value holds for its whole step."""
     figure, axes = _figure(title)
-    times: list[datetime] = [local(found.since + place * found.step) for place in range(_length(found) + 1)]
+    times = list(map(local, found.edges))
     for place, line in enumerate(found.lines):
         values = [float("nan") if value is None else value for value in line.values]
         axes.step(
@@ -57,30 +63,57 @@ def write_series(name: str, found: Series, title: str, unit: str) -> None:
     _finish(name, figure, axes)
 
 
-def write_shares(name: str, found: list[Share], title: str) -> None:
+def write_shares(name: str, found: Sequence[Share], title: str) -> None:
     """Draw two bars for each share: the usage, and the entitlement."""
-    figure, axes = _figure(title)
-    places = range(len(found))
-    for which, (label, values) in enumerate(
-        (("used", [one.used for one in found]), ("entitled", [one.entitled for one in found]))
-    ):
-        axes.bar(
-            [place + 0.4 * which for place in places], [100 * value for value in values], 0.4, label=label,
-            color=_COLOURS[which], hatch=_HATCHES[which], edgecolor="black", linewidth=0.5,
-        )  # fmt: skip
-    axes.set_xticks([place + 0.2 for place in places], [one.name for one in found], rotation=30, ha="right")
-    axes.set_ylabel("share (%)")
-    axes.set_ylim(bottom=0)
+    bars = {
+        "used": [100 * one.used for one in found],
+        "entitled": [100 * one.entitled for one in found],
+    }
+    figure, axes = _bars([one.name for one in found], bars, title)
+    axes.set_xlabel("share (%)")
+    axes.set_xlim(left=0)
     _finish(name, figure, axes)
 
 
-def _length(found: Series) -> int:
-    return max((len(line.values) for line in found.lines), default=0)
+def write_waits(name: str, found: Sequence[Wait], title: str) -> None:
+    """Draw the mean wait of each name, one bar for each policy; the scale is logarithmic from a minute on."""
+    names = list(dict.fromkeys(one.name for one in found))
+    policies = list(dict.fromkeys(one.policy for one in found))
+    seconds = {(one.name, one.policy): one.seconds or 0.0 for one in found}
+    bars = {policy: [seconds.get((one, policy), 0.0) for one in names] for policy in policies}
+    figure, axes = _bars(names, bars, title)
+    largest = max(seconds.values(), default=0.0)
+    axes.set_xscale("symlog", linthresh=_WAITS[1], linscale=0.5)
+    ticks = [one for one in _WAITS if one <= max(largest, _WAITS[1])]
+    axes.set_xticks(ticks, [shown_duration(one) for one in ticks])
+    axes.minorticks_off()
+    axes.set_xlim(0, max(largest, _WAITS[1]) * 1.2)
+    axes.set_xlabel("mean wait (logarithmic)")
+    _finish(name, figure, axes)
 
 
-def _figure(title: str) -> tuple[Any, Any]:
+def _bars(names: Sequence[str], bars: Mapping[str, Sequence[float]], title: str) -> tuple[Any, Any]:
+    """Draw a horizontal bar for each name and each label of *bars*; the first name is at the top."""
+    figure, axes = _figure(title, rows=len(names) * len(bars))
+    height = 0.8 / max(1, len(bars))
+    for which, (label, values) in enumerate(bars.items()):
+        axes.barh(
+            [place + height * which for place in range(len(names))], values, height, label=label,
+            color=_COLOURS[which % len(_COLOURS)], hatch=_HATCHES[which % len(_HATCHES)], edgecolor="black",
+            linewidth=0.5,
+        )  # fmt: skip
+    middle = height * (len(bars) - 1) / 2
+    axes.set_yticks([place + middle for place in range(len(names))], names)
+    axes.invert_yaxis()
+    axes.grid(False, axis="y")
+    return figure, axes
+
+
+def _figure(title: str, rows: int = 0) -> tuple[Any, Any]:
+    """Return a figure with its axes; it is high enough for a number of *rows* of bars."""
     # Not pyplot: it would choose a backend from the environment.
-    figure = importlib.import_module("matplotlib.figure").Figure(figsize=_SIZE, layout="constrained")
+    size = _SIZE[0], max(_SIZE[1], 0.8 + _ROW * rows)
+    figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
     axes = figure.add_subplot()
     axes.set_title(title, fontsize=9)
     axes.grid(True, color="#dddddd", linewidth=0.6)
@@ -91,6 +124,9 @@ def _figure(title: str) -> tuple[Any, Any]:
 
 def _finish(name: str, figure: Any, axes: Any) -> None:
     """Put the legend beside the data, and write the complete file; the same picture has the same bytes."""
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set_size(9)
+        axis.offsetText.set_size(8)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize=7, frameon=False)
     matplotlib = importlib.import_module("matplotlib")
     kind = Path(name).suffix.lower().removeprefix(".")

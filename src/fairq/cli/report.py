@@ -211,14 +211,14 @@ def _columns(found: Figures) -> list[Column]:
     ]
     return [
         Column("JOBS", "jobs"),
-        Column("FAILED", "failed"),
-        Column("SLOT_HOURS", "slot_seconds", _hours),
+        Column("FAILED", "failed", level=1),
+        Column("SLOT_HOURS", "slot_seconds", _hours, level=5),
         Column("CHARGED", "charged_seconds", _hours),
-        Column("SHARE", "share", _share, "right"),
+        Column("SHARE", "share", _share, "right", level=4),
         *edited,
-        Column("ENTITLED", "entitled_seconds", _hours),
-        Column("MET", "met", _share, "right"),
-        Column("WAIT", "wait_median", duration, "right"),
-        Column("WAIT95", "wait_95_percent", duration, "right"),
-        Column("CPU", "cpu_efficiency", _share, "right"),
+        Column("ENTITLED", "entitled_seconds", _hours, level=1),
+        Column("MET", "met", _share, "right", level=1),
+        Column("WAIT", "wait_median", duration, "right", level=2),
+        Column("WAIT95", "wait_95_percent", duration, "right", level=6),
+        Column("CPU", "cpu_efficiency", _share, "right", level=3),
     ]

@@ -55,6 +55,7 @@ def run(
     Ctrl-C or SIGTERM ends the command. The jobs continue to run; the next fairq run or fairq negotiate collects them.
     With --stop, the command ends the jobs first; they return to the queue.
     """
+    from fairq.steps.cycle.failures import failures_counted
     from fairq.steps.launch.run import run as step
     from fairq.steps.launch.run import standing_of, stop_all
 
@@ -73,11 +74,13 @@ def run(
             _write(held)
         line.show(now)
 
+    with failures_counted(invocation.state_path, invocation.now()):
+        settings = invocation.settings
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         standing = step(
             invocation.state_path,
-            invocation.settings,
+            settings,
             lambda: invocation.actor(invocation.now()),
             report,
             every=max(1, _EVERY if every is None else every),
@@ -87,7 +90,7 @@ def run(
         line.clear()
         if stop:
             stop_all(invocation.state_path, invocation.settings, invocation.actor(invocation.now()))
-        left = standing_of(invocation.state_path).running
+        left = standing_of(invocation.state_path, invocation.settings).running
         if left:
             what = "still ending" if stop else "still running"
             invocation.note(f"{counted(left, 'job')} {what}; the next fairq run or fairq negotiate collects them")
@@ -107,9 +110,15 @@ def _write(held: Turn) -> None:
     from fairq.cli.output.emit import write_text
 
     lines = [_ended(launch, outcome) for launch, outcome in held.ended]
-    lines += [f"{launch.job} started on {launch.slot}" for launch in held.started]
+    lines += [_started(launch) for launch in held.started]
     write_text("\n".join(lines))
     sys.stdout.flush()
+
+
+def _started(launch: Launch) -> str:
+    if launch.engine_id is not None:
+        return f"{launch.job} is in the queue of {launch.launcher} as {launch.engine_id}, for {launch.slot}"
+    return f"{launch.job} started on {launch.slot}"
 
 
 def _ended(launch: Launch, outcome: Outcome | None) -> str:

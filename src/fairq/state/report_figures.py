@@ -83,16 +83,6 @@ def matches_of(state: State, cycle: int) -> tuple[int, int]:
     return counts
 
 
-def run_outcomes(state: State) -> dict[str, int]:
-    """Return how many runs ended how since the pool began; those with another exit code than 0 are *failed*."""
-    found: dict[str, int] = defaultdict(int)
-    for how, bad, count in state.connection.execute(
-        "SELECT how, coalesce(exit_code, 0) <> 0, count(*) FROM run GROUP BY 1, 2"
-    ):
-        found["failed" if how == "finished" and bad else how] += count
-    return dict(found)
-
-
 def cycle_count(state: State) -> int:
     """Return how many cycles were held."""
     return int(state.connection.execute("SELECT count(*) FROM cycle").fetchone()[0])

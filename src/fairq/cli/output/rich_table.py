@@ -18,12 +18,20 @@ from fairq.cli.output.view import Column, Record, Table
 _TEXT_MINIMUM = 12
 """Minimum width of a text column in cells; if it is narrower, each record is shown as one line per value."""
 
+_TEXT_ENOUGH = 24
+"""Width of a text column in cells for which other columns are left out."""
+
 
 def write(table: Table, records: Sequence[Record], header: bool, style: Style, stream: TextIO) -> None:
     """Draw *table* for *records* on *stream*."""
-    columns = grid(table, records)
-    sizes = [max([width(heading) if header else 0, *map(width, texts)]) for heading, texts, _ in columns]
-    gaps = 2 * (len(columns) - 1)
+    shown = list(zip(table.columns, grid(table, records), strict=True))
+    levels = sorted({column.level for column in table.columns if column.level})
+    while style.width is not None and levels and sum(_least(shown, header, _TEXT_ENOUGH)) + _gaps(shown) > style.width:
+        top = levels.pop()
+        shown = [one for one in shown if one[0].level < top]
+    columns = [texts for _, texts in shown]
+    sizes = _sizes(shown, header)
+    gaps = _gaps(shown)
     console = Console(
         file=stream,
         width=style.width if style.width is not None else sum(sizes) + gaps,
@@ -36,8 +44,7 @@ def write(table: Table, records: Sequence[Record], header: bool, style: Style, s
     )
     if table.title:
         console.print(Text(escape(table.title), style="bold"))
-    rights = [right for _, _, right in columns]
-    least = [size if right else min(size, _TEXT_MINIMUM) for size, right in zip(sizes, rights, strict=True)]
+    least = _least(shown, header)
     if sum(least) + gaps > console.width:
         _records(console, columns, len(records) + (table.footer is not None))
         return
@@ -50,13 +57,37 @@ def write(table: Table, records: Sequence[Record], header: bool, style: Style, s
             overflow="fold",
             min_width=minimum,
         )
-    colours = [_colours(column, records) for column in table.columns]
+    colours = [_colours(column, records) for column, _ in shown]
     for row in range(len(records)):
         drawn.add_row(*(Text(texts[row], style=of[row]) for (_, texts, _), of in zip(columns, colours, strict=True)))
     if table.footer is not None:
         drawn.add_section()
         drawn.add_row(*(Text(texts[len(records)], style="bold") for _, texts, _ in columns))
     console.print(drawn)
+    if len(shown) < len(table.columns):
+        kept = {column.heading for column, _ in shown}
+        left = ", ".join(column.heading for column in table.columns if column.heading not in kept)
+        console.print(Text(f"The terminal is too narrow for {left}."))
+
+
+_Shown = Sequence[tuple[Column, tuple[str, list[str], bool]]]
+"""Columns, each with its heading, its cells, and whether they are right-aligned."""
+
+
+def _sizes(shown: _Shown, header: bool) -> list[int]:
+    """Return the width of each column in cells."""
+    return [max([width(heading) if header else 0, *map(width, texts)]) for _, (heading, texts, _) in shown]
+
+
+def _least(shown: _Shown, header: bool, text: int = _TEXT_MINIMUM) -> list[int]:
+    """Return the minimum width of each column in cells: text may be folded to *text* cells, numbers may not."""
+    sizes = _sizes(shown, header)
+    return [size if right else min(size, text) for size, (_, (_, _, right)) in zip(sizes, shown, strict=True)]
+
+
+def _gaps(shown: _Shown) -> int:
+    """Return the number of cells between the columns."""
+    return 2 * (len(shown) - 1)
 
 
 def _colours(column: Column, records: Sequence[Record]) -> list[str]:

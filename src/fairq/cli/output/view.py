@@ -17,7 +17,7 @@ class Column:
     *attribute* is the record's attribute, in any case; *heading* is the column's title. *shown* converts the value to
     text for people (rounded, with a unit); machine formats always have the value itself. Numbers are right-aligned and
     text left-aligned, unless *align* is set. *colour* returns the colour of a record's cell on a colour terminal, empty
-    for none.
+    for none. A terminal that is too narrow leaves out the columns of the highest *level* first, but never level 0.
     """
 
     heading: str
@@ -25,6 +25,7 @@ class Column:
     shown: Callable[[Any], str] | None = None
     align: Literal["left", "right"] | None = None
     colour: Callable[[Record], str] | None = None
+    level: int = 0
 
 
 @dataclass(slots=True)

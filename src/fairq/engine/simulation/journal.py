@@ -62,3 +62,9 @@ class Journal:
         done = self.end >= 0
         begin = np.maximum(self.end[done] - self.run[done], first)
         return float((np.maximum(np.minimum(self.end[done], last) - begin, 0) * self.weight[done]).sum())
+
+    def waiting(self, first: int, last: int) -> float:
+        """The mean number of jobs within [*first*, *last*] that are submitted, and whose last run has not begun."""
+        begin = np.where(self.end >= 0, self.end - self.run, last)
+        waited = np.minimum(begin, last) - np.maximum(self.submit, first)
+        return float(np.maximum(waited, 0).sum()) / (last - first) if last > first else 0.0

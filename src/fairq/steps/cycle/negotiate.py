@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.explain.record import CycleRecorder
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.records import Actor
-from fairq.state import cycles, meta
+from fairq.state import cycles, meta, tally
 from fairq.state.connection import State, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.rows import without_collection
@@ -106,9 +107,13 @@ def hold_cycle(
                 from fairq.steps.launch.intent import intend
 
                 intend(state, settings, _matched(cycle, snapshot.pool), clock)
+            groups = snapshot.pool.accountant.policy.group_names
+            tally.keep(state, tally.current(state, lambda name: assigned_group(name, groups)))
             forget_old(state, settings, actor.time)
             cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
-            meta.set(state, CYCLE_SECONDS, f"{time.monotonic() - begin:.3f}")
+            seconds = time.monotonic() - begin
+            meta.set(state, CYCLE_SECONDS, f"{seconds:.3f}")
+            tally.add_cycle(state, seconds)
         return cycle
 
 

@@ -177,7 +177,7 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
                 yield Finding(name, NOT_NEEDED, "no slot has a launcher")
             return
     with opened(path, settings) as launchers:
-        yield _launcher(launchers, settings["launch.kind"])
+        yield _launcher(launchers)
         yield _cgroup(settings)
         try:
             looks = look(live, launchers)
@@ -195,13 +195,13 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
         yield Finding("supervisor", GOOD, f"{len(live)} runs have their supervisors")
 
 
-def _launcher(launchers: Launchers, kind: str) -> Finding:
+def _launcher(launchers: Launchers) -> Finding:
     try:
-        for name in launchers.in_use(kind):
+        for name in launchers.in_use():
             _ = launchers[name]
     except FairqError as error:
         return Finding("launcher", FAULT, str(error), "install the package of the launcher, or set launch.kind")
-    return Finding("launcher", GOOD, f"{', '.join(launchers.in_use(kind)) or 'that of the slots'} can be used")
+    return Finding("launcher", GOOD, f"{', '.join(launchers.in_use()) or 'that of the slots'} can be used")
 
 
 def _cgroup(settings: Settings) -> Finding:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.identity import assigned_group, is_group_name
 from fairq.past import UsageRow
-from fairq.periods import bucket_start, day_start
+from fairq.periods import bucket_start, day_start, next_day
 from fairq.state import usage
 from fairq.state.connection import reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -23,7 +26,9 @@ WHAT = ("usage", "shares", "priority", "queue")
 BY = ("submitter", "group", "pool")
 OTHERS = "others"
 HOUR, DAY = 3600, 86400
-_STEPS = (HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY, 364 * DAY)
+_HOURS = (1, 2, 3, 6, 12)
+_DAYS = (1, 2, 3, 4, 7, 14, 28, 91, 364)
+_STEPS = (*(HOUR * hours for hours in _HOURS), *(DAY * days for days in _DAYS))
 
 
 @dataclass(slots=True)
@@ -64,12 +69,25 @@ class Share:
 
 @dataclass(slots=True)
 class Series:
-    """*lines* from *since* to *until*, one value for every *step* seconds."""
+    """*lines* with a value for each time step of *step* seconds.
 
-    since: int
-    until: int
+    Step *n* is the time from *edges* n to n + 1. Steps of days are local days: at a clock change, one is an hour
+    shorter or longer. The last step may be shorter.
+    """
+
+    edges: list[int]
     step: int
     lines: list[Line]
+
+    @property
+    def since(self) -> int:
+        """The start of the first step."""
+        return self.edges[0]
+
+    @property
+    def until(self) -> int:
+        """The end of the last step."""
+        return self.edges[-1]
 
 
 def series(
@@ -84,21 +102,36 @@ def series(
         rows = usage.between(state, since, until)
     span = max(until - since, HOUR)
     step = next((one for one in _STEPS if one >= least and one * columns >= span), _STEPS[-1])
-    places = -(-span // step)
-    cells: dict[str, list[list[UsageRow]]] = defaultdict(lambda: [[] for _ in range(places)])
+    edges = _edges(since, max(until, since + 1), step)
+    lengths = [end - start for start, end in pairwise(edges)]
+    cells: dict[str, list[list[UsageRow]]] = defaultdict(lambda: [[] for _ in lengths])
     for row in rows:
         if (name := _line_of(row.name, by, groups)) is not None:
-            cells[name][min((row.start - since) // step, places - 1)].append(row)
+            cells[name][bisect_right(edges, row.start, hi=len(lengths)) - 1].append(row)
     if by == "pool" and what == "queue":
         pool = cells.get("pool", [])
-        lines = [Line(word, [_mean(word, cell, step) for cell in pool]) for word in ("idle", "running")]
-        return Series(since, until, step, lines)
+        lines = [Line(word, list(map(partial(_mean, word), pool, lengths))) for word in ("idle", "running")]
+        return Series(edges, step, lines)
     measure = {"usage": "weighted", "priority": "priority", "queue": "idle"}[what]
     if by == "pool":
         measure = "delivered"
-    lines = [Line(name, [_mean(measure, cell, step) for cell in of]) for name, of in cells.items()]
+    lines = [Line(name, list(map(partial(_mean, measure), of, lengths))) for name, of in cells.items()]
     lines.sort(key=lambda line: (-line.mean, line.name))
-    return Series(since, until, step, _joined(lines, top, what))
+    return Series(edges, step, _joined(lines, top, what))
+
+
+def _edges(since: int, until: int, step: int) -> list[int]:
+    """Return the starts of the steps from *since* to *until*, and *until*."""
+    edges = [since]
+    while edges[-1] < until:
+        at = edges[-1]
+        if step < DAY:
+            at += step
+        else:
+            for _ in range(step // DAY):
+                at = next_day(at)
+        edges.append(min(at, until))
+    return edges
 
 
 def shares(path: Path, settings: Settings, by: str, since: int, until: int, top: int) -> list[Share]:
@@ -141,10 +174,10 @@ def _line_of(name: str, by: str, groups: Sequence[str]) -> str | None:
     return name if by == "submitter" else assigned_group(name, groups)
 
 
-def _mean(measure: str, cell: Sequence[UsageRow], step: int) -> float | None:
-    """Return the mean over a time step; charges are known even without cycles."""
+def _mean(measure: str, cell: Sequence[UsageRow], length: int) -> float | None:
+    """Return the mean over a step of *length* seconds; charges are known even without cycles."""
     if measure == "weighted":
-        return sum(row.weighted for row in cell) / step
+        return sum(row.weighted for row in cell) / length
     if measure == "priority":
         known = sum(row.known for row in cell)
         return sum(row.priority for row in cell) / known if known else None

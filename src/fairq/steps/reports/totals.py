@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fairq.state import meta, report_figures
+from fairq.engine.accounting.identity import assigned_group
+from fairq.state import cycle_errors, meta, report_figures, tally
 from fairq.state.connection import reading
+from fairq.state.location import resolve
+from fairq.state.tally import Histogram
+from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.sampling import CYCLE_SECONDS
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+__all__ = ["CYCLE_LIMITS", "WAIT_LIMITS", "Histogram", "Totals", "totals"]
+
+WAIT_LIMITS: Sequence[float] = tally.WAITS
+CYCLE_LIMITS: Sequence[float] = tally.CYCLES
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Ended runs by outcome, the number of cycles, and the last cycle's duration in seconds (None if not measured)."""
+    """Ended runs by outcome, the number of cycles, and the last cycle's duration in seconds (None if not measured).
 
-    runs: dict[str, int]
+    *waits* are histograms by accounting group of the times from submission to the first start, with the upper limits
+    `WAIT_LIMITS`. *durations* is that of all measured cycles, with `CYCLE_LIMITS`. *errors* counts failed cycles by
+    kind.
+    """
+
+    runs: Mapping[str, int]
     cycles: int
     cycle_seconds: float | None
+    waits: Mapping[str, Histogram]
+    durations: Histogram
+    errors: Mapping[str, int]
 
 
-def totals(path: Path) -> Totals:
+def totals(path: Path, settings: Settings) -> Totals:
     """Return the counters since the pool began."""
+    groups = accounting_policy(settings).group_names
     with reading(path) as state:
         seconds = meta.get(state, CYCLE_SECONDS)
+        found = tally.current(state, lambda name: assigned_group(name, groups))
         return Totals(
-            report_figures.run_outcomes(state),
+            found.outcomes,
             report_figures.cycle_count(state),
             None if seconds is None else float(seconds),
+            found.waits,
+            found.cycles,
+            cycle_errors.load(resolve(path)).counts,
         )

@@ -39,7 +39,7 @@ def document(trace: Trace, replays: Sequence[Replay], every: int, window: int) -
         "policies": [_policy(trace, replay, last) for replay in replays],
         "users_by_policy": _by_name(trace, replays, [job.user for job in trace.jobs], "user"),
         "groups_by_policy": _by_name(trace, replays, [job.group for job in trace.jobs], "group"),
-        "windows": [entry for replay in replays for entry in _windows(replay)],
+        "windows": [entry for replay in replays for entry in _windows(replay, window)],
         "changes": [_change(replays[0], other) for other in replays[1:]],
     }
 
@@ -142,7 +142,7 @@ def _shares(replay: Replay, what: str) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _windows(replay: Replay) -> list[dict[str, Any]]:
+def _windows(replay: Replay, length: int) -> list[dict[str, Any]]:
     entries = []
     for window in replay.meter.windows():
         index, counted = jain_index(window.entitled, window.delivered)
@@ -152,6 +152,7 @@ def _windows(replay: Replay) -> list[dict[str, Any]]:
                 "policy": replay.policy.name,
                 "start_time": window.start,
                 "utilisation": window.utilisation,
+                "waiting": replay.journal.waiting(window.start, window.start + length),
                 "backlogged": counted,
                 "entitled": entitled / HOUR,
                 "delivered": delivered / HOUR,

@@ -1,0 +1,119 @@
+"""The pictures of ``fairq plot`` on a terminal and in a pipe, and their numbers for programs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairq.cli import blocks
+from fairq.cli.figures import local, percent
+from fairq.cli.output import Column, Output, Table, View
+from fairq.quantities import shown_duration
+
+if TYPE_CHECKING:
+    from fairq.steps.reports.series import Series, Share
+    from fairq.steps.reports.simulated import Wait
+
+_PIPE = 80
+_LEAST = 10
+"""Minimum number of cells of a picture."""
+
+_NARROW = 72
+_NOTHING = "nothing is known of this time"
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size((_PIPE, 24)).columns, 200)
+
+
+def _label() -> int:
+    """Return the number of cells of a name, with the gap after it."""
+    return 24 if _width() >= _NARROW else 12
+
+
+def cells() -> int:
+    """Return the number of cells of a picture beside its name and its values."""
+    values = 24 if _width() >= _NARROW else 12
+    return max(_LEAST, _width() - _label() - values)
+
+
+def series_view(found: Series, title: str, unit: str, plain: bool, output: Output) -> View:
+    """Show lines over time, one character for each step."""
+    largest = max((line.largest for line in found.lines), default=0.0)
+    rows = [title, f"a character is {shown_duration(found.step)}; a full one is {largest:.4g} ({unit})", ""]
+    means = _width() >= _NARROW
+    for line, name in zip(found.lines, _labels([line.name for line in found.lines], plain), strict=True):
+        mean = f"  mean {line.mean:<8.4g}" if means else " "
+        rows.append(f"{name} {blocks.spark(line.values, largest, plain=plain)}{mean} max {line.largest:.4g}")
+    length = max((len(line.values) for line in found.lines), default=0)
+    rows.append(" " * _label() + _axis(found, length))
+    records = [
+        {"name": line.name, "time": found.edges[place], "value": value}
+        for line in found.lines
+        for place, value in enumerate(line.values)
+    ]
+    document = {"since_time": found.since, "until_time": found.until, "step": found.step, "unit": unit}
+    columns = [Column("NAME", "name"), Column("TIME", "time"), Column("VALUE", "value")]
+    return _view(rows if found.lines else [_NOTHING], Table(columns, records, key="values"), document, output)
+
+
+def shares_view(found: Sequence[Share], title: str, plain: bool, output: Output) -> View:
+    """Show two bars for each share: the use, and the entitlement."""
+    largest = max((max(one.used, one.entitled) for one in found), default=0.0) or 1.0
+    size = cells()
+    rows = [title, "first bar: used; second bar: entitled to, of what all with demand were", ""]
+    for one, name in zip(found, _labels([one.name for one in found], plain), strict=True):
+        met = "" if one.met is None else f"  met {percent(one.met)}"
+        used = blocks.bar(one.used / largest, size, plain=plain)
+        entitled = blocks.bar(one.entitled / largest, size, plain=plain)
+        rows += (f"{name} {used} {percent(one.used)}", f"{'':{_label()}}{entitled} {percent(one.entitled)}{met}")
+    records = [{"name": one.name, "used": one.used, "entitled": one.entitled, "met": one.met} for one in found]
+    columns = [Column("NAME", "name"), Column("USED", "used"), Column("ENTITLED", "entitled"), Column("MET", "met")]
+    return _view(rows if found else [_NOTHING], Table(columns, records, key="shares"), {}, output)
+
+
+def waits_view(found: Sequence[Wait], title: str, plain: bool, output: Output) -> View:
+    """Show a bar for the mean wait of each name under each policy."""
+    largest = max((one.seconds or 0.0 for one in found), default=0.0) or 1.0
+    size = cells()
+    rows = [title, f"a full bar is {shown_duration(round(largest))}", ""]
+    names = _labels([one.name for one in found], plain)
+    longest = max((len(one.policy) for one in found), default=0)
+    for place, (one, name) in enumerate(zip(found, names, strict=True)):
+        first = place == 0 or found[place - 1].name != one.name
+        seconds = one.seconds or 0.0
+        bar = blocks.bar(seconds / largest, max(_LEAST, size - longest), plain=plain)
+        value = "none ended" if one.seconds is None else shown_duration(round(seconds))
+        rows.append(f"{name if first else '':{_label() - 1}} {one.policy:{longest}} {bar} {value}")
+    records = [{"name": one.name, "policy": one.policy, "wait": one.seconds} for one in found]
+    columns = [Column("NAME", "name"), Column("POLICY", "policy"), Column("WAIT", "wait")]
+    return _view(rows if found else ["no job has ended"], Table(columns, records, key="waits"), {}, output)
+
+
+def _view(rows: list[str], numbers: Table, document: dict[str, Any], output: Output) -> View:
+    """Return the picture for people, or the numbers for programs."""
+    if output.format == "table":
+        return View(text="\n".join(row.rstrip() for row in rows))
+    return View(tables=[numbers], document=document)
+
+
+def _labels(names: list[str], plain: bool) -> list[str]:
+    """Return the names in equal width, without the domain if all have the same one."""
+    domains = {name.rpartition("@")[2] for name in names if "@" in name}
+    if len(domains) == 1:
+        names = [name.rpartition("@")[0] if "@" in name else name for name in names]
+    return [blocks.label(name, _label() - 1, plain=plain) for name in names]
+
+
+def _axis(found: Series, length: int) -> str:
+    """Return the dates below the first, middle and last character, as far as there is room."""
+    if not length:
+        return ""
+    form = "%m-%d %H:%M" if found.step < 86400 else "%Y-%m-%d"
+    texts = [f"{local(found.edges[place]):{form}}" for place in (0, length // 2, length - 1)]
+    size = len(texts[0])
+    if length < 3 * size + 2:
+        return texts[0] + texts[2].rjust(length - size) if length >= 2 * size + 1 else texts[0]
+    line = texts[0] + " " * (length // 2 - size) + texts[1]
+    return line + " " * (length - len(line) - size) + texts[2]

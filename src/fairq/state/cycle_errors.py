@@ -1,0 +1,62 @@
+"""Errors of cycles, counted in the file ``STATE.errors`` beside the state: the state itself may be the fault."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+_LONGEST = 1000
+"""Most characters that are kept of a message."""
+
+_LARGEST = 1 << 16
+
+
+@dataclass(slots=True)
+class CycleErrors:
+    """The number of failed cycles by kind of error, and the last one: its *time* and its *message*."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    time: int = 0
+    kind: str = ""
+    message: str = ""
+
+
+def load(state: Path) -> CycleErrors:
+    """Return the errors of the cycles on the file *state*; none if they cannot be read."""
+    try:
+        with _file(state).open("rb") as stream:
+            return _read(stream.read(_LARGEST))
+    except OSError:
+        return CycleErrors()
+
+
+def add(state: Path, time: int, kind: str, message: str) -> None:
+    """Count an error of a cycle at *time*. Raises OSError if there is no file *state*, or if it cannot be stored."""
+    # Who may read the state may read its errors. Written in place: this works on a full disk if the file exists.
+    mode = state.stat().st_mode & 0o666
+    descriptor = os.open(_file(state), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        found = _read(os.pread(descriptor, _LARGEST, 0))
+        found.counts[kind] = found.counts.get(kind, 0) + 1
+        found.time, found.kind, found.message = time, kind, message[:_LONGEST]
+        content = json.dumps(asdict(found)).encode()
+        os.pwrite(descriptor, content, 0)
+        os.ftruncate(descriptor, len(content))
+    finally:
+        os.close(descriptor)
+
+
+def _file(state: Path) -> Path:
+    return Path(f"{state}.errors")
+
+
+def _read(content: bytes) -> CycleErrors:
+    try:
+        found = CycleErrors(**json.loads(content))
+        return found if all(isinstance(count, int) for count in found.counts.values()) else CycleErrors()
+    except (ValueError, TypeError, AttributeError):
+        return CycleErrors()

@@ -1,0 +1,29 @@
+"""Count the cycles that fail, for ``fairq metrics`` and ``fairq pool check``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from fairq.errors.base import CycleUnderWayError, FairqError, StateForeignError
+from fairq.state import cycle_errors
+from fairq.state.location import resolve
+
+
+@contextmanager
+def failures_counted(path: Path, now: int) -> Iterator[None]:
+    """Run the body, a cycle on the state *path* or a part of it; count its failure and raise it again.
+
+    A cycle that another one keeps from running is no failure. Nothing is counted for a file that is no state.
+    """
+    try:
+        yield
+    except (CycleUnderWayError, StateForeignError):
+        raise
+    except Exception as error:
+        kind = type(error).__name__.removesuffix("Error")
+        text = str(error) if isinstance(error, FairqError) else f"{type(error).__name__}: {error}"
+        with suppress(OSError, FairqError):
+            cycle_errors.add(resolve(path), now, kind, text)
+        raise
