@@ -72,7 +72,7 @@ class _Pattern:
         self.ad = dict(ad)
         self.names = tuple(name for _, _, name in cuts)
         starts = [0, *(end for _, end, _ in cuts)]
-        self._literals = [text[start:cut[0]] for start, cut in zip(starts, cuts, strict=False)]
+        self._literals = [text[start : cut[0]] for start, cut in zip(starts, cuts, strict=False)]
         self._last = text[starts[-1] :]
         self._kinds = [_KINDS[type(ad[name])] for name in self.names]
         self._readers = [int if type(ad[name]) is int else json.loads for name in self.names]
