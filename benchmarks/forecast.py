@@ -3,11 +3,13 @@
 ``python benchmarks/forecast.py TRACE --slots N`` simulates the trace with fair share by user. At several times it
 forecasts the starts of all idle jobs, as ``fairq queue --start`` does, and compares them with the starts in the same
 simulation, in which users go on submitting. It does this for several estimates of run times and several ranges.
+With ``--run-times``, it compares the estimates with the run times alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import heapq
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -308,6 +310,33 @@ def score(replay: Replay, forecasts: Iterable[Made]) -> Score:
     return result
 
 
+def run_times(trace: Trace) -> None:
+    """Compare estimates, made at each submission from the jobs that have ended by then, with the run times."""
+    past = Past({f"{job.user}@trace": job.group for job in trace.jobs})
+    estimators = {way.kinds: Estimator(past, way.kinds) for way in WAYS if way.kinds is not None}
+    inside = dict.fromkeys(((kinds, low) for kinds in estimators for low in (0.02, 0.05, 0.1)), 0)
+    near = dict.fromkeys(estimators, 0.0)
+    ends: list[tuple[int, int]] = []
+    for place, job in enumerate(trace.jobs):
+        while ends and ends[0][0] <= job.submit:
+            ended = trace.jobs[heapq.heappop(ends)[1]]
+            past.add(f"{ended.user}@trace", ended.limit, ended.run)
+        heapq.heappush(ends, (job.submit + job.run, place))
+        for kinds, estimator in estimators.items():
+            quantiles = {
+                quantile: estimator.estimate("", 0, f"{job.user}@trace", "", quantile, job.limit).seconds
+                for quantile in (0.02, 0.05, 0.1, 0.5, 0.9, 0.95, 0.98)
+            }
+            low, high = sorted((max(quantiles[0.5], 1), max(job.run, 1)))
+            near[kinds] += low / high
+            for low in (0.02, 0.05, 0.1):
+                inside[kinds, low] += quantiles[low] <= job.run <= quantiles[round(1 - low, 2)]
+    print("run times | smaller by larger of median and truth | inside 2% to 98% | 5% to 95% | 10% to 90%")
+    for kinds in estimators:
+        parts = [f"{inside[kinds, low] / len(trace.jobs):.1%}" for low in (0.02, 0.05, 0.1)]
+        print(f"{', '.join(kinds) or 'limit'} | {near[kinds] / len(trace.jobs):.3f} | {' | '.join(parts)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("trace")
@@ -316,7 +345,11 @@ def main() -> None:
     parser.add_argument("--days", default="2.5,3.75,5,6.25,7.5,8.75", help="when to forecast, in days after the start")
     parser.add_argument("--after", type=float, default=5, help="when to end, in days after the last forecast")
     parser.add_argument("--ways", type=int, nargs="*", help="numbers of the ways, from 0")
+    parser.add_argument("--run-times", action="store_true", help="compare the estimates of run times only")
     words = parser.parse_args()
+    if words.run_times:
+        run_times(read_trace(words.trace))
+        return
     replay = Replay(read_trace(words.trace), words.slots, words.every)
     times = [replay.trace.start + round(float(day) * DAY / words.every) * words.every for day in words.days.split(",")]
     ways = [WAYS[number] for number in words.ways] if words.ways else WAYS
