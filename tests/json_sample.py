@@ -155,6 +155,7 @@ def _pool(sample: Sample) -> None:
     for what in ("usage", "shares"):
         sample.show(f"plot {what}", "plot", what, "--since", "-1d", "--now", NOW + 86400)
     sample.show("pool check", "pool", "check", "--now", NOW + 60)
+    sample.show("pool create, pool remove", "pool", "create", "--dry-run")
     for heading, by in (("report", "user,day"), ("report --by slot", "slot")):
         sample.show(heading, "report", "--by", by, "--since", "-2d", "--now", NOW + 86400)
     sample.show("state history")

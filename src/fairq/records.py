@@ -262,6 +262,8 @@ class LaunchPhase(StrEnum):
 
     INTENDED = "intended"
     """The run is decided; it may or may not have begun."""
+    QUEUED = "queued"
+    """An engine has accepted the run and has not started it."""
     STARTED = "started"
     ENDED = "ended"
 
@@ -274,6 +276,9 @@ class Launch:
     run begins once the runs named in *after* (``{"runs": [...]}``) have ended. *pid* and *pid_start* identify the
     process that supervises it; *cores* (``{"cores": [...]}``) are the cores it may use. *ordered* is the order to end
     it: how, by whom and why. *ended* has the facts of its end, *output* and *error* are its output files.
+
+    An engine, such as Slurm, knows the run as *engine_id*; *reason* is why it waits there. Such a run is charged from
+    *charged_from*, its start in the engine; until then that time moves on with every cycle.
     """
 
     id: int
@@ -296,6 +301,14 @@ class Launch:
     end_time: int | None = None
     output: str | None = None
     error: str | None = None
+    engine_id: str | None = None
+    reason: str | None = None
+    charged_from: int | None = None
+
+    @property
+    def claimed(self) -> int:
+        """The start of the charge, and so of its claim."""
+        return self.intended if self.charged_from is None else self.charged_from
 
     @property
     def job(self) -> str:

@@ -12,10 +12,10 @@ import pytest
 
 import fairq
 from fairq.cli.command import join_autoformat
-from fairq.cli.manual.overview import error_classes
 from fairq.cli.options import parse_duration, parse_time
 from fairq.cli.tree import REGISTRY
 from fairq.errors.base import FairqError, InvalidNumberError, InvalidTimeError
+from fairq.errors.codes import error_classes
 
 
 @pytest.fixture(autouse=True)

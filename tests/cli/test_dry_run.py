@@ -60,6 +60,9 @@ LINES: dict[str, list[str]] = {
     "config import": ["config import {condor}"],
 }
 
+OF_THE_HOST = {"pool create", "pool remove"}
+"""They change the host, not a state; tests/steps/setup tries them."""
+
 
 def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every command of the tree that does something, by its full name."""
@@ -118,7 +121,7 @@ def test_every_command_with_a_dry_run_is_tried_here() -> None:
     with_dry_run = {
         name for name, command in commands(Root()) if any("--dry-run" in option.opts for option in command.params)
     }
-    assert with_dry_run == set(LINES)
+    assert with_dry_run == set(LINES) | OF_THE_HOST
 
 
 @pytest.mark.parametrize("line", [line for lines in LINES.values() for line in lines])

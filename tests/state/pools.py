@@ -110,6 +110,8 @@ def fill(state: State) -> None:
             Launch(0, "1.5-a", "local", "", 1, 5, "slot2", LaunchPhase.STARTED, 200, "b", 0.5, {}, 7, 8,
                    {"cores": [1]}, {"how": "remove"}, output="/out", error="/err"),
             Launch(0, "2.0-b", "local", "far", 2, 0, "slot2", LaunchPhase.INTENDED, 201, "b", 1.5, {"runs": ["1.5-a"]}),
+            Launch(0, "1.6-d", "slurm", "", 1, 6, "slot2", LaunchPhase.QUEUED, 202, "b", 2.5, engine_id="17",
+                   reason="Resources", charged_from=230),
             Launch(0, "1.4-c", "local", "", 1, 4, "slot2", LaunchPhase.ENDED, 100, "b", 0.25, ended={"exit_code": 0},
                    end_time=150),
         ],

@@ -32,6 +32,9 @@ def expected(file: Path) -> Any:
     found["claims"] = [{**later, **claim} for claim in found["claims"]]
     found["jobs"] = [{"hold_code": None, "hold_subcode": None, **job} for job in found["jobs"]]
     found["history"] = [{"reason": None, **one} for one in found["history"]]
+    engine = {"engine_id": None, "reason": None, "charged_from": None}
+    if "launches" in found:
+        found["launches"] = [{**engine, **one} for one in found["launches"]]
     launches: dict[str, list[Any]] = {"launches": [], "job_events": [], "ended_jobs": [], "usage": []}
     earlier = [
         {"time": int(found["meta"].get("last_update", 0)), "name": one["name"], "kind": "earlier", "user": "",

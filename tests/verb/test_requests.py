@@ -16,10 +16,11 @@ from fairq.records import Actor
 from fairq.settings import load
 from fairq.state import history
 from fairq.state.connection import reading
+from fairq.steps.host.form import LARGEST
 from fairq.verb import document
 from fairq.verb.asker import asker
 from fairq.verb.changes import Pool, make
-from fairq.verb.document import LARGEST, Request, parse, read
+from fairq.verb.document import Request, parse, read
 
 NOW = 1_795_200_000
 ID = "0123456789abcdef" * 2
@@ -121,7 +122,7 @@ SETFACTOR = {"kind": "setfactor", "name": "bob@lab", "value": 3, "seconds": None
 
 
 def test_everybody_changes_what_is_his_and_an_administrator_all(pool: Pool):
-    assert ask(pool, "bob", "hold", 1, jobs=["2.0"]) == {"jobs": 1, "targets": [["2.0", 1]]}
+    assert ask(pool, "bob", "hold", 1, jobs=["2.0"]) == {"jobs": 1, "targets": [["2.0", 1]], "ending": 0}
     assert ask(pool, "bob", "release", 2, jobs=None)["jobs"] == 1
     assert ask(pool, "bob", "prio", 3, jobs=["bob"], value=5, relative=False)["jobs"] == 3
     assert ask(pool, "bob", "remove", 4, jobs=None)["jobs"] == 3
@@ -139,7 +140,8 @@ def test_everybody_changes_what_is_his_and_an_administrator_all(pool: Pool):
         ("prio", {"jobs": ["1"], "value": 1, "relative": True}), ("userprio", {"edits": [SETFACTOR]}),
         ("undo", {"number": 1}),
         ("userprio", {"edits": [{"kind": "delete", "name": "bob@lab", "value": None, "seconds": None}]}),
-        ("finish", {"jobs": ["2"]}), ("negotiate", {}), ("hold", {}), ("hold", {"jobs": []}), ("hold", {"jobs": [2]}),
+        ("finish", {"jobs": ["2"], "end": None, "exit_code": None}), ("negotiate", {}), ("hold", {}),
+        ("hold", {"jobs": []}), ("hold", {"jobs": [2]}),
         ("hold", {"jobs": ["2"], "force": True}), ("hold", {"jobs": "2"}), ("undo", {"number": True}), ("undo", {}),
         ("prio", {"jobs": ["2"], "value": 1.5, "relative": False}),
         ("prio", {"jobs": ["2"], "value": 1, "relative": 0}),
@@ -174,7 +176,9 @@ def jobs_of(*groups: dict[str, Any], **ad: Any) -> dict[str, Any]:
 def test_jobs_are_queued_as_the_asker(pool: Pool, run):
     out = {"Out": "out.$(ProcId)"}
     several = jobs_of(group(), group(3, 3, reason="later", priority=4), group(4, 9, own={"Args": "x"}, template=out))
-    assert ask(pool, "bob", "submit", 1, **several) == {"cluster": 3, "jobs": 10, "warnings": []}
+    assert ask(pool, "bob", "submit", 1, **several) == {
+        "cluster": 3, "jobs": 10, "warnings": [], "no_launcher": False,
+    }  # fmt: skip
     ads = json.loads(run("--state", pool.state, "queue", "3", "--json").out)
     assert {(ad["Owner"], ad["User"]) for ad in ads} == {("bob", "bob@lab")}
     assert [ad["JobStatus"] for ad in ads] == [1] * 3 + [5] + [1] * 6

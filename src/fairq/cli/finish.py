@@ -64,6 +64,13 @@ def finish(
         return step(path, settings, selection, actor, end=end, exit_code=exit_code, dry_run=dry_run)
 
     if not dry_run:
-        confirm_many(invocation, "Finish", everything, yes, lambda: sum(n for _, n in finished(dry_run=True).targets))
-    view = report(finished(dry_run=dry_run).targets, selection, "finished", dry_run)
-    emit(view, output)
+        confirm_many(invocation, "Finish", everything, yes, lambda: len(finished(dry_run=True).chosen))
+    door = None if dry_run else invocation.by_program(actor, now)
+    if door is None:
+        targets = finished(dry_run=dry_run).chosen.targets
+    else:
+        from fairq.steps.host.changes import change_jobs
+
+        chosen = lambda: finished(dry_run=True).chosen  # noqa: E731
+        targets = change_jobs(door, "finish", selection, chosen, end=end, exit_code=exit_code).targets
+    emit(report(targets, selection, "finished", dry_run), output)

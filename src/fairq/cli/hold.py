@@ -7,7 +7,7 @@ from fairq.cli.confirm import Yes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now
 from fairq.cli.output import Report, emit
-from fairq.cli.queue_options import All, Jobs, Reason, confirm_many, note_ending, report, selected
+from fairq.cli.queue_options import All, Jobs, Reason, confirm_many, job_editor, note_ending, report, selected
 
 app = App()
 
@@ -41,13 +41,9 @@ def hold(
     (launch.grace), with SIGKILL. The command waits two seconds for this. A job that takes longer keeps its slot until
     the next fairq negotiate or fairq run collects it.
     """
-    from fairq.steps.jobs.change import JobEditor
-
     selection = selected(jobs, constraint, everything)
-    actor = invocation.actor(invocation.now(now), reason)
-    editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    editor, trial = job_editor(invocation, now, reason, dry_run=dry_run)
     if not dry_run:
-        trial = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=True)
         confirm_many(invocation, "Hold", everything, yes, lambda: len(trial.hold(selection)))
     changed = editor.hold(selection, reason)
     note_ending(invocation, changed.ending)

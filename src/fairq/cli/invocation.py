@@ -11,14 +11,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairq.errors.base import UsageError
-from fairq.errors.people import MissingStateError
+from fairq.errors.base import FairqError, UsageError
+from fairq.errors.people import MissingStateError, NotAllowedError
 from fairq.files import user_name
 from fairq.records import Actor
 
 if TYPE_CHECKING:
+    from fairq.cli.pool_in_use import HostPool, PoolInUse
     from fairq.settings import Settings
     from fairq.steps.config import SettingsFiles
+    from fairq.steps.host.ask import Door
     from fairq.waiting import Holder
 
 _LONGEST_COMMAND = 120
@@ -45,10 +47,10 @@ class Invocation:
 
     @property
     def state_named_by(self) -> str | None:
-        """The name of what sets the state file, ``--state`` or ``FAIRQ_STATE``; None: the user's own state is used."""
+        """The name of what sets the state file: ``--state`` or ``FAIRQ_STATE``; None: neither."""
         if self.state is not None:
             return "--state"
-        return "FAIRQ_STATE" if self.environment.get("FAIRQ_STATE") else None
+        return "FAIRQ_STATE" if self.environ_state else None
 
     @property
     def state_is_explicit(self) -> bool:
@@ -56,17 +58,62 @@ class Invocation:
         return self.state_named_by is not None
 
     @cached_property
-    def state_path(self) -> Path:
-        """The state file: ``--state``, else ``FAIRQ_STATE``, else the user's own (XDG) state directory."""
-        if self.state is not None:
-            if not self.state:
-                raise UsageError(message="--state is empty; give the path of a state file")
-            return Path(self.state)
-        if chosen := self.environment.get("FAIRQ_STATE"):
-            return Path(chosen)
-        from fairq.files import own_state
+    def pool(self) -> PoolInUse:
+        """The pool in use: the state of ``--state``, else of ``FAIRQ_STATE``, else of this host, else the user's own.
 
-        return own_state()
+        A pool of this host that this process may not open is read from a copy from now on, and changes are refused.
+        """
+        from fairq.cli.pool_in_use import pool_in_use
+
+        if self.state is not None and not self.state:
+            raise UsageError(message="--state is empty; give the path of a state file")
+        named = self.state or self.environ_state
+        found = pool_in_use(Path(named) if named else None, self.state_named_by, self.environment)
+        if found.host is not None and not found.is_direct:
+            from fairq.steps.host.copy import read_a_copy
+
+            host = found.host
+            private = bool(host.settings["pool.private_jobs"])
+            read_a_copy(host.state, host.site, self.door(host), self._refusal, private=private)
+        return found
+
+    @property
+    def environ_state(self) -> str | None:
+        """The state file that ``FAIRQ_STATE`` names."""
+        return self.environment.get("FAIRQ_STATE") or None
+
+    @property
+    def state_path(self) -> Path:
+        """The state file of the pool in use."""
+        return self.pool.state
+
+    def door(self, host: HostPool, reason: str | None = None) -> Door:
+        """Return the way to the program of the *host*'s pool; *reason* is that of a change."""
+        from fairq.steps.host.ask import Door
+
+        return Door(host.program, host.account, self.command_line, reason)
+
+    def by_program(self, actor: Actor, now: int | None = None) -> Door | None:
+        """Return the way to the program that makes the changes of *actor*; None: this process makes them.
+
+        Raises UsageError if there is such a program and ``--now`` is given: it has its own clock.
+        """
+        host = self.pool.host
+        if host is None or self.pool.is_direct:
+            return None
+        if now is not None:
+            raise UsageError(message="the pool of this host makes changes at the current time; leave out --now")
+        return self.door(host, actor.reason)
+
+    def _refusal(self) -> FairqError:
+        """Return the error for a change that the program of the host's pool does not make."""
+        host = self.pool.host
+        account = "root" if host is None else host.account
+        return NotAllowedError(
+            user=operating_system_user(),
+            action="do this in the pool of this host",
+            who=f"the user {account} ('sudo -u {account} {self.command_line}')",
+        )
 
     @property
     def existing_state(self) -> Path:
@@ -112,18 +159,27 @@ class Invocation:
     @cached_property
     def settings(self) -> Settings:
         """The settings in use; raises the errors of the settings files."""
+        host = self.pool.host
+        if host is not None:
+            if self.config_path is not None:
+                where = f"the settings of the pool of this host are in {host.site}"
+                raise UsageError(message=f"{where}; leave out --config, or use another state with --state")
+            return host.settings
         from fairq.settings import load
 
-        state = self.state_path if self.state_is_explicit else None
-        return load(self.config_path, state, self.environment)
+        return load(self.config_path, self.state_path if self.state_is_explicit else None, self.environment)
 
     @property
     def settings_files(self) -> SettingsFiles:
         """The options and variables that select the settings files."""
         from fairq.steps.config import SettingsFiles
 
-        state = self.state_path if self.state_is_explicit else None
-        return SettingsFiles(self.config_path, state, self.environment)
+        try:
+            pool = self.pool
+        except FairqError:  # what is wrong with the settings is about to be shown or corrected
+            return SettingsFiles(self.config_path, None, self.environment)
+        state = pool.state if self.state_is_explicit else None
+        return SettingsFiles(self.config_path, state, self.environment, host=pool.host is not None)
 
     @property
     def command_line(self) -> str:
@@ -148,15 +204,19 @@ class Invocation:
         Under sudo, this is the person who called sudo.
         """
         from fairq.people import behind
-        from fairq.steps.rights import is_administrator
+        from fairq.steps.rights import is_administrator, names
 
         person = behind(self.environment)
+        if self.pool.host is None:
+            administrator = os.getuid() == 0 or is_administrator(self.settings, self.state_path, person)
+        else:
+            administrator = self.pool.is_direct or names(self.settings["pool.administrators"], person)
         return Actor(
             user=person.name,
             command=self.command_line,
             time=now,
             reason=reason,
-            administrator=os.getuid() == 0 or is_administrator(self.settings, self.state_path, person),
+            administrator=administrator,
             unix_groups=person.groups,
         )
 

@@ -6,8 +6,9 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Report, View, emit
 from fairq.cli.pool_check import add_check
+from fairq.cli.pool_host import add_host
 
-app = App(help="Show which pool is in use, and check that all is well.", default="show")
+app = App(help="Show, check, create and remove pools.", default="show")
 
 
 @app.command(
@@ -20,22 +21,35 @@ app = App(help="Show which pool is in use, and check that all is well.", default
 def show(invocation: Invocation, output: Report) -> None:
     """Show which pool the commands use, and why.
 
-    A pool is one state file: the one that --state names, otherwise the one that FAIRQ_STATE names, otherwise your own
-    in your XDG state directory. Settings come from the files that 'fairq config path' lists.
+    A pool is one state file: the one that --state names, otherwise the one that FAIRQ_STATE names, otherwise that of
+    this host's pool if there is one, otherwise your own in your XDG state directory. To use your own on a host with a
+    pool, run 'fairq config set pool.use private'.
 
-    The record has the members path, exists, named_by (--state, FAIRQ_STATE or null) and user, the name under which
-    your changes are recorded.
+    The settings of this host's pool are in the site file. Your own file and variables set only pool.use,
+    submit.command_timeout and metrics.submitters. Other pools have the settings of the files that 'fairq config path'
+    lists. In this host's pool, a program makes your changes: it runs as the user who owns the pool.
+
+    The record has the members path, exists, named_by (--state, FAIRQ_STATE or null), kind (host, private or named),
+    account (the user who owns this host's pool, or null) and user, the name under which your changes are recorded.
     """
     from fairq.cli.invocation import operating_system_user
-    from fairq.steps.state import locate
+    from fairq.steps.state import there_is
 
-    place = locate(invocation.state_path)
+    pool = invocation.pool
     named_by = invocation.state_named_by
-    reason = f"{named_by} names it" if named_by else "your own: neither --state nor FAIRQ_STATE names another"
-    exists = "" if place.size is not None else "; the file does not exist yet, the first change creates it"
-    user = operating_system_user()
-    document = {"path": str(place.path), "exists": place.size is not None, "named_by": named_by, "user": user}
-    emit(View(text=f"{place.path} ({reason}{exists})", document=document), output)
+    path, exists = there_is(pool.state)
+    missing = "" if exists else "; the file does not exist yet, the first change creates it"
+    host = pool.host
+    document = {
+        "path": str(path),
+        "exists": exists,
+        "named_by": named_by,
+        "kind": "host" if host else "named" if named_by else "private",
+        "account": host.account if host else None,
+        "user": operating_system_user(),
+    }
+    emit(View(text=f"{path} ({pool.reason}{missing})", document=document), output)
 
 
 add_check(app)
+add_host(app)

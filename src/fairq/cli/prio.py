@@ -11,7 +11,7 @@ from fairq.cli.command import App, Command
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now
 from fairq.cli.output import Report, emit
-from fairq.cli.queue_options import All, Jobs, Reason, report, selected
+from fairq.cli.queue_options import All, Jobs, Reason, job_editor, report, selected
 from fairq.errors.base import InvalidNumberError, UsageError
 
 _CHANGE = re.compile(r"[-+]\d+", re.ASCII)
@@ -61,8 +61,6 @@ def prio(
     affected. A plain number before the jobs sets the priority; +N or -N changes it by N. Name jobs as for fairq
     remove.
     """
-    from fairq.steps.jobs.change import JobEditor
-
     words = list(words or [])
     if priority is None and by is None and words:
         priority = words.pop(0)
@@ -70,8 +68,7 @@ def prio(
         raise UsageError(message="no priority, or more than one; give N to set it, or +N or -N to change it")
     value = _number(priority if priority is not None else by or "")
     selection = selected(words, constraint, everything)
-    actor = invocation.actor(invocation.now(now), reason)
-    editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    editor, _ = job_editor(invocation, now, reason, dry_run=dry_run)
     changed = editor.prioritise(selection, value, relative=by is not None)
     if by is None:
         done = f"set to priority {value}"

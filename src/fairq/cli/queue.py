@@ -66,8 +66,9 @@ def queue(
     """Show the jobs.
 
     Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, S suspended, or M matched:
-    fairq gave the job a slot, but no launcher has started it. RUN_TIME is the time since the current run started. With
-    --held, the table shows the reason of each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad
+    fairq gave the job a slot, but no launcher has started it. WAITS_FOR is why Slurm or HTCondor has not started such a
+    job, in their words. RUN_TIME is the time since the current run started. With --held, the table shows the reason of
+    each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad
     of every job. The number of jobs below the table counts all selected jobs, whatever --limit is.
 
     --start shows the idle jobs with their place in line and their start. It is estimated by running cycles ahead on a
@@ -123,6 +124,8 @@ def _view(
     rows = islice(found.each() if procs else found.rows(), limit)
     records = ({**ad, "Shown": _MATCHED if ad["Matched"] else ad["JobStatus"]} for ad in rows)
     columns = [*_COLUMNS[:-1], *_HELD] if reasons else _COLUMNS
+    if found.is_waiting_for_engine():
+        columns = [*columns[:-1], _WAITS_FOR, columns[-1]]
     return View(tables=[Table(columns=columns, records=records, constrained=True), _summary(found)])
 
 
@@ -176,6 +179,8 @@ _HELD = [
     Column("CODE", "HoldReasonCode"),
     Column("HOLD_REASON", "HoldReason"),
 ]
+
+_WAITS_FOR = Column("WAITS_FOR", "EngineReason")
 
 FIELDS = [
     "ClusterId",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fairq.cli.invocation import Invocation
+    from fairq.steps.host.changes import JobRequests
+    from fairq.steps.jobs.change import JobEditor
     from fairq.steps.jobs.selection import Selection, Target
 
 Jobs = Annotated[
@@ -42,6 +44,28 @@ def selected(words: Sequence[str] | None, constraints: list[str] | None, everyth
     if not words and constraint is None and not everything:
         raise UsageError(message="no jobs are selected; name jobs, clusters or owners, or give --constraint or --all")
     return Selection(parse_targets(words or ()), constraint)
+
+
+def job_editor(
+    invocation: Invocation, now: int | None, reason: str | None, *, dry_run: bool
+) -> tuple[JobEditor | JobRequests, JobEditor]:
+    """Return the editor for a change of jobs, and one that only tries; *now* is the value of ``--now``.
+
+    Without *dry_run*, the first one sends the change to the program of the pool, if the pool in use has one.
+    """
+    from fairq.steps.jobs.change import JobEditor
+
+    actor = invocation.actor(invocation.now(now), reason)
+    path, settings = invocation.state_path, invocation.settings
+    trial = JobEditor(path, settings, actor, dry_run=True)
+    if dry_run:
+        return trial, trial
+    door = invocation.by_program(actor, now)
+    if door is None:
+        return JobEditor(path, settings, actor), trial
+    from fairq.steps.host.changes import JobRequests
+
+    return JobRequests(door, trial), trial
 
 
 def confirm_many(invocation: Invocation, what: str, everything: bool, yes: bool, count: Callable[[], int]) -> None:

@@ -6,7 +6,7 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now
 from fairq.cli.output import Report, emit
-from fairq.cli.queue_options import All, Jobs, Reason, report, selected
+from fairq.cli.queue_options import All, Jobs, Reason, job_editor, report, selected
 
 app = App()
 
@@ -33,11 +33,8 @@ def release(
     Released jobs become idle. Name jobs as for fairq remove. If you name a cluster, an owner or a constraint, the
     command releases only its held jobs.
     """
-    from fairq.steps.jobs.change import JobEditor
-
     selection = selected(jobs, constraint, everything)
-    actor = invocation.actor(invocation.now(now), reason)
-    editor = JobEditor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
+    editor, _ = job_editor(invocation, now, reason, dry_run=dry_run)
     changed = editor.release(selection, reason)
     view = report(changed.targets, selection, "released", dry_run)
     emit(view, output)

@@ -90,7 +90,7 @@ def run(
         line.clear()
         if stop:
             stop_all(invocation.state_path, invocation.settings, invocation.actor(invocation.now()))
-        left = standing_of(invocation.state_path).running
+        left = standing_of(invocation.state_path, invocation.settings).running
         if left:
             what = "still ending" if stop else "still running"
             invocation.note(f"{counted(left, 'job')} {what}; the next fairq run or fairq negotiate collects them")
@@ -110,9 +110,15 @@ def _write(held: Turn) -> None:
     from fairq.cli.output.emit import write_text
 
     lines = [_ended(launch, outcome) for launch, outcome in held.ended]
-    lines += [f"{launch.job} started on {launch.slot}" for launch in held.started]
+    lines += [_started(launch) for launch in held.started]
     write_text("\n".join(lines))
     sys.stdout.flush()
+
+
+def _started(launch: Launch) -> str:
+    if launch.engine_id is not None:
+        return f"{launch.job} is in the queue of {launch.launcher} as {launch.engine_id}, for {launch.slot}"
+    return f"{launch.job} started on {launch.slot}"
 
 
 def _ended(launch: Launch, outcome: Outcome | None) -> str:

@@ -47,7 +47,7 @@ def ended_record(launch: Launch, outcome: Outcome | None) -> dict[str, Any]:
         "slot": launch.slot,
         "run": launch.name,
         "end_time": launch.end_time,
-        "seconds": (launch.end_time or launch.intended) - launch.intended,
+        "seconds": (launch.end_time or launch.claimed) - launch.claimed,
         "exit_code": facts.get("exit_code"),
         "signal": facts.get("signal"),
         "outcome": "ended" if outcome is None else outcome.how,

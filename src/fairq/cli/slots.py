@@ -12,6 +12,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now, Reason
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.cli.queue_options import note_ending
+from fairq.cli.slots_sync import EXAMPLES, sync
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fairq.records import Actor, SlotRecord
 
 app = App(help="Manage the slots of the pool: add, detect, list, remove and drain them.", default="list")
+app.command("sync", examples=EXAMPLES)(sync)
 
 Names = Annotated[list[str], typer.Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")]
 
@@ -77,6 +79,7 @@ def add(
     dynamic slot such as slot1_1@node3 and merges it back when the job ends.
     """
     from fairq.hardware import architecture, operating_system
+    from fairq.steps.host.changes import add_slots
     from fairq.steps.pool import slots as step
     from fairq.steps.pool.slot_ads import Platform, Shape, parse_attribute, slot_ad
 
@@ -102,7 +105,12 @@ def add(
         new = step.records(
             [slot_ad(one, i, shape, platform, time, partitionable=partitionable) for i, one in enumerate(names, 1)]
         )
-    step.add(invocation.state_path, new, invocation.actor(time, reason), dry_run=dry_run)
+    actor = invocation.actor(time, reason)
+    door = None if dry_run else invocation.by_program(actor, now)
+    if door is None:
+        step.add(invocation.state_path, new, actor, dry_run=dry_run)
+    else:
+        add_slots(door, new)
     said = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
     emit(_report("added", [slot.name for slot in new], said, dry_run), output)
 
@@ -149,6 +157,7 @@ def detect(
     attribute Launch of the slots. Without it, the setting launch.kind decides.
     """
     from fairq import hardware
+    from fairq.steps.host.changes import add_slots
     from fairq.steps.pool import slots as step
     from fairq.steps.pool.slot_ads import machine_slots
 
@@ -159,7 +168,12 @@ def detect(
     if launch is not None:
         ads = step.with_launcher(ads, launch)
     if store:
-        step.add(invocation.state_path, step.records(ads), invocation.actor(time))
+        actor = invocation.actor(time)
+        door = invocation.by_program(actor, now)
+        if door is None:
+            step.add(invocation.state_path, step.records(ads), actor)
+        else:
+            add_slots(door, step.records(ads))
         invocation.note(f"{counted(len(ads), 'slot')} added")
     columns = [
         Column("Name", "Name"),
@@ -224,7 +238,11 @@ def remove(
     from fairq.steps.pool.slots import remove as step
 
     actor = invocation.actor(invocation.now(now), reason)
-    gone = step(invocation.state_path, invocation.settings, names, actor, force=force, dry_run=dry_run)
+    door = None if dry_run else invocation.by_program(actor, now)
+    if door is None:
+        gone = step(invocation.state_path, invocation.settings, names, actor, force=force, dry_run=dry_run)
+    else:
+        gone = door.ask("slots remove", {"names": names, "force": force})["slots"]
     said = "\n".join(f"slot {name} {'would be ' if dry_run else ''}removed" for name in gone)
     emit(_report("removed", gone, said, dry_run), output)
 
@@ -259,13 +277,17 @@ def drain(
         raise UsageError(message="--graceful, --quick, --fast and --cancel exclude each other; give only one")
     actor = invocation.actor(invocation.now(now), reason)
     if cancel:
-        _cancel(invocation, output, names, actor, dry_run=dry_run)
+        _cancel(invocation, output, names, actor, now, dry_run=dry_run)
         return
-    from fairq.steps.pool.drain import Schedule
+    from fairq.steps.pool.drain import Drained, Schedule
     from fairq.steps.pool.drain import drain as step
 
     schedule = Schedule.FAST if fast else Schedule.QUICK if quick else Schedule.GRACEFUL
-    done = step(invocation.state_path, invocation.settings, names, schedule, actor, dry_run=dry_run)
+    door = None if dry_run else invocation.by_program(actor, now)
+    if door is None:
+        done = step(invocation.state_path, invocation.settings, names, schedule, actor, dry_run=dry_run)
+    else:
+        done = Drained(**door.ask("slots drain", {"names": names, "schedule": schedule.value}))
     what = "would be drained" if dry_run else "is being drained"
     said = [f"slot {name} {what}" for name in done.slots]
     if done.evicted:
@@ -276,10 +298,16 @@ def drain(
         invocation.note("no changes: all are draining already")
 
 
-def _cancel(invocation: Invocation, output: Output, names: list[str], actor: Actor, *, dry_run: bool) -> None:
+def _cancel(
+    invocation: Invocation, output: Output, names: list[str], actor: Actor, now: int | None, *, dry_run: bool
+) -> None:
     from fairq.steps.pool.drain import cancel as step
 
-    changed = step(invocation.state_path, names, actor, dry_run=dry_run)
+    door = None if dry_run else invocation.by_program(actor, now)
+    if door is None:
+        changed = step(invocation.state_path, names, actor, dry_run=dry_run)
+    else:
+        changed = door.ask("slots release", {"names": names})["slots"]
     what = "would take jobs again" if dry_run else "takes jobs again"
     emit(_report("released", changed, "\n".join(f"slot {name} {what}" for name in changed), dry_run), output)
     if not changed:

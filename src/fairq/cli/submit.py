@@ -142,22 +142,22 @@ def submit(
         source: Description | Program = _description(file, given, count, invocation.settings["submit.command_timeout"])
     else:
         source = _program(file, program.split(_SEPARATOR), given, count or 1)
-    time = invocation.now(now)
-    submitted = step(
-        invocation.state_path,
-        invocation.settings,
-        source,
-        Context(
-            owner=operating_system_user(),
-            directory=Path.cwd(),
-            machine=architecture(),
-            system=operating_system(),
-            environment=os.environ,
-        ),
-        invocation.actor(time),
-        host=host_name(),
-        dry_run=dry_run,
+    actor = invocation.actor(invocation.now(now))
+    context = Context(
+        owner=operating_system_user(),
+        directory=Path.cwd(),
+        machine=architecture(),
+        system=operating_system(),
+        environment=os.environ,
     )
+    path, settings, host = invocation.state_path, invocation.settings, host_name()
+    door = None if dry_run else invocation.by_program(actor, now)
+    if door is None:
+        submitted = step(path, settings, source, context, actor, host=host, dry_run=dry_run)
+    else:
+        from fairq.steps.host.changes import submit_jobs
+
+        submitted = submit_jobs(door, path, settings, source, context, actor, host)
     for warning in submitted.submission.warnings:
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
     for problem in submitted.problems:

@@ -45,7 +45,7 @@ REGISTRY: dict[str, Entry] = {
     "config": Entry("fairq.cli.config", "Show, change, check and import settings."),
     "import": Entry("fairq.cli.import_", "Import slots, jobs, accounting, or a whole state."),
     "export": Entry("fairq.cli.export", "Export the state, or slots, jobs or accounting."),
-    "pool": Entry("fairq.cli.pool", "Show which pool is in use, and check that all is well."),
+    "pool": Entry("fairq.cli.pool", "Show, check, create and remove pools."),
     "simulate": Entry("fairq.cli.simulate", "Simulate a trace of jobs under one or more policies."),
     "state": Entry("fairq.cli.state", "Manage the state file: path, check, backup, restore, history."),
     "demo": Entry("fairq.cli.demo", "Show a day of a small pool on a scratch state."),

@@ -45,9 +45,12 @@ def undo(
     from fairq.steps.undo.undo import take_back, try_to_take_back
 
     actor = invocation.actor(invocation.now(now), reason)
-    way = try_to_take_back if dry_run else take_back
+    door = None if dry_run else invocation.by_program(actor, now)
+    way = try_to_take_back if dry_run or door else take_back
     entries = way(invocation.state_path, invocation.settings, actor, number).entries
     first = entries[0]
+    if door:
+        door.ask("undo", {"number": first.number})
     subjects = [entry.subject for entry in entries]
     document = {
         "change": first.number,

@@ -154,12 +154,12 @@ def userprio(
     if invocation.watching and (edits.given or apply):
         raise UsageError(message="--watch repeats the command; leave it out with an edit")
     if edits.given:
-        run_edits(invocation, output, edits, invocation.actor(time, reason), yes=yes, dry_run=dry_run)
+        run_edits(invocation, output, edits, invocation.actor(time, reason), now, yes=yes, dry_run=dry_run)
         return
     if target:
         from fairq.cli.userprio_target import run_target
 
-        run_target(invocation, output, target, time, apply=apply and not dry_run, scale_all=scale_all)
+        run_target(invocation, output, target, now, apply=apply and not dry_run, scale_all=scale_all)
         return
     if apply or scale_all:
         raise UsageError(message="--apply and --scale-all need --target")

@@ -19,6 +19,8 @@ from fairq.quantities import duration
 from fairq.records import Actor
 
 if TYPE_CHECKING:
+    from fairq.steps.host.ask import Door
+    from fairq.steps.host.changes import RecordedEdits
     from fairq.steps.userprio.edit import Bound, Edited, Editor
 
 _ORDER = (
@@ -104,13 +106,24 @@ def pairs(**options: list[str] | None) -> dict[str, Sequence[tuple[str, str]]]:
 
 
 def run_edits(
-    invocation: Invocation, output: Output, edits: Edits, actor: Actor, *, yes: bool = False, dry_run: bool = False
+    invocation: Invocation,
+    output: Output,
+    edits: Edits,
+    actor: Actor,
+    now: int | None,
+    *,
+    yes: bool = False,
+    dry_run: bool = False,
 ) -> None:
-    """Make all *edits* or, if one fails, none, and print the result; on a terminal, ask first where required."""
+    """Make all *edits* or, if one fails, none, and print the result; on a terminal, ask first where required.
+
+    *now* is the value of ``--now``.
+    """
     edits.check()
     if not dry_run and asks(yes):
         _ask(invocation, edits, actor)
-    edited = _made(invocation, edits, actor, dry_run=dry_run)
+    door = None if dry_run else invocation.by_program(actor, now)
+    edited = _requested(door, edits, actor) if door else _made(invocation, edits, actor, dry_run=dry_run)
     changes = [{"name": one.subject, "before": one.before, "after": one.after} for one in edited.changes]
     document = {"message": edited.message, "stored": not dry_run, "changes": changes}
     emit(View(document=document, text=edited.message), output)
@@ -147,7 +160,18 @@ def _made(invocation: Invocation, edits: Edits, actor: Actor, *, dry_run: bool) 
     return total
 
 
-def _apply(editor: Editor, kind: str, edits: Edits, now: int) -> Iterator[Edited]:
+def _requested(door: Door, edits: Edits, actor: Actor) -> Edited:
+    """Send all edits to the program of the pool."""
+    from fairq.steps.host.changes import RecordedEdits
+
+    recorded = RecordedEdits()
+    for kind in edits.given:
+        for _ in _apply(recorded, kind, edits, actor.time):
+            pass
+    return recorded.send(door)
+
+
+def _apply(editor: Editor | RecordedEdits, kind: str, edits: Edits, now: int) -> Iterator[Edited]:
     if kind == "resetall":
         yield editor.reset_all()
     elif kind == "prune":
@@ -160,13 +184,13 @@ def _apply(editor: Editor, kind: str, edits: Edits, now: int) -> Iterator[Edited
             yield _of_name(editor, kind, name, force=edits.force)
 
 
-def _of_name(editor: Editor, kind: str, name: str, *, force: bool) -> Edited:
+def _of_name(editor: Editor | RecordedEdits, kind: str, name: str, *, force: bool) -> Edited:
     if kind == "delete":
         return editor.delete(name, force=force)
     return editor.reset_usage(name) if kind == "resetusage" else editor.cancel(name, _WHAT[kind])
 
 
-def _set(editor: Editor, chosen: str, name: str, text: str, lease: str | None, now: int) -> Edited:
+def _set(editor: Editor | RecordedEdits, chosen: str, name: str, text: str, lease: str | None, now: int) -> Edited:
     if chosen in _LEASABLE:
         value = (_number if chosen == "setfactor" else _whole)(text, f"the {_WHAT[chosen]}")
         seconds = None if lease is None else parse_duration(lease, "--duration")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from fairq.cli.figures import percent, short
@@ -16,15 +16,26 @@ if TYPE_CHECKING:
 
 
 def run_target(
-    invocation: Invocation, output: Output, texts: Sequence[str], now: int, *, apply: bool, scale_all: bool
+    invocation: Invocation, output: Output, texts: Sequence[str], given: int | None, *, apply: bool, scale_all: bool
 ) -> None:
-    """Show the priority factors for the shares in *texts*; with *apply*, set them."""
+    """Show the priority factors for the shares in *texts*; with *apply*, set them. *given* is the value of --now."""
     from fairq.steps.userprio.target import plan_targets, read_targets
 
-    targets = read_targets(texts)
-    plan = plan_targets(
-        invocation.state_path, invocation.settings, targets, invocation.actor(now), apply=apply, all_=scale_all
-    )
+    targets, now = read_targets(texts), invocation.now(given)
+    actor = invocation.actor(now)
+    door = invocation.by_program(actor, given) if apply else None
+    here = apply and door is None
+    plan = plan_targets(invocation.state_path, invocation.settings, targets, actor, apply=here, all_=scale_all)
+    if door is not None:
+        from fairq.steps.host.changes import RecordedEdits
+
+        edits = RecordedEdits()
+        for entry in plan.entries:
+            if entry.factor_after != entry.factor_before:
+                edits.set_bound(entry.name, "factor", entry.factor_after)
+        if edits.edits:
+            edits.send(door)
+        plan = replace(plan, applied=True)
     emit(_view(plan), output)
     for text in _notes(plan):
         invocation.note(text)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from fairq.dumps.json_form import JsonAds
 from fairq.dumps.long_form import LongAds
+from fairq.dumps.repetition import RepeatedAds
 from fairq.dumps.source import Source
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
@@ -31,6 +32,13 @@ def read_ads(source: Source) -> Iterator[Ad]:
 
     Raises UnreadableDumpError, InvalidDumpError or InvalidAdError at the first thing that is wrong.
     """
+    for found in read_repeated_ads(source, ()):
+        assert not isinstance(found, RepeatedAds)
+        yield found
+
+
+def read_repeated_ads(source: Source, varying: Collection[str]) -> Iterator[Ad | RepeatedAds]:
+    """Yield the same; ads that repeat the one before, but for the attributes *varying* (in lower case), together."""
     text = source.read()
     while text and text.isspace():
         text = source.read()
@@ -38,7 +46,7 @@ def read_ads(source: Source) -> Iterator[Ad]:
     if not start or _NO_JOBS.fullmatch(start):
         return
     if start.startswith(("[", "{")):
-        yield from JsonAds(source, text)
+        yield from JsonAds(source, text, varying)
     elif _FIRST_LINE.match(start):
         yield from LongAds(source, text)
     else:

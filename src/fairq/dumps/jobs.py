@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from fairq.dumps.ads import Soundness, Spellings, read_ads, same, shown, whole
+from fairq.dumps.ads import Soundness, Spellings, read_repeated_ads, same, shown, whole
 from fairq.dumps.kinds import JOB, Sorter
+from fairq.dumps.repetition import RepeatedAds
 from fairq.dumps.source import Source
 from fairq.errors.base import InvalidNameError
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
@@ -33,6 +34,9 @@ _WANTED = (
     "clusterid", "procid", "jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user",
     "globaljobid", "scheddname", "jobuniverse", "wantmatching", "holdreason", "accountinggroup", "niceuser",
 )  # fmt: skip
+_OWN = ("clusterid", "procid", "globaljobid")
+"""What every job has of its own."""
+
 _IN_COLUMNS = ("jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user")
 
 
@@ -123,6 +127,8 @@ class _JobReader:
         self._now = now
         self._soundness = Soundness(source)
         self._submitters: dict[tuple[Any, ...], str] = {}
+        self._stretch: _Stretch | None = None
+        self._of = ("", 0)
         self.clusters: dict[tuple[str, int], list[_Stretch]] = {}
         self.left_out: Counter[str] = Counter()
 
@@ -130,12 +136,10 @@ class _JobReader:
         spellings = Spellings(*_WANTED)
         sorter = Sorter(self._source, JOB)
         has_jobs = False
-        stretch: _Stretch | None = None
         before: Ad = {}
         kinds: list[type] = []
-        of = ("", 0)
-        for number, found in enumerate(read_ads(self._source), 1):
-            ad = found
+        for number, found in self._different():
+            ad, stretch, of = found, self._stretch, self._of
             names = spellings.of(ad)
             if "clusterid" not in names and not sorter.wants(ad):
                 continue
@@ -150,12 +154,10 @@ class _JobReader:
                     if of == (schedd, cluster) and proc == stretch.last + 1:
                         stretch.last = proc
                         continue
-                    of = (schedd, cluster)
-                    stretch = _Stretch(number, proc, proc, stretch.columns, stretch.rest)
-                    self.clusters.setdefault(of, []).append(stretch)
+                    self._begin(_Stretch(number, proc, proc, stretch.columns, stretch.rest), (schedd, cluster))
                     continue
-            before, kinds, of = dict(ad), list(map(type, ad.values())), (schedd, cluster)
-            stretch = None
+            before, kinds = dict(ad), list(map(type, ad.values()))
+            self._stretch = None
             if self._leave_out(ad, names, number):
                 continue
             ad = self._soundness.tidied(ad, number)
@@ -163,18 +165,62 @@ class _JobReader:
             for lower in _IN_COLUMNS:
                 if lower in names:
                     ad.pop(names[lower], None)
-            stretch = _Stretch(number, proc, proc, columns, ad)
-            self.clusters.setdefault(of, []).append(stretch)
+            self._begin(_Stretch(number, proc, proc, columns, ad), (schedd, cluster))
         if not has_jobs:
             sorter.check()
         self.left_out += sorter.left_out
 
+    def _different(self) -> Iterator[tuple[int, Ad]]:
+        """Yield the ads with their numbers, but those that repeat the one before: these are jobs like that one."""
+        number = 0
+        for found in read_repeated_ads(self._source, _OWN):
+            if not isinstance(found, RepeatedAds):
+                number += 1
+                yield number, found
+            elif self._stretch is None:
+                yield from enumerate(found.ads(), number + 1)
+                number += len(found.values)
+            else:
+                self._repeat(found, self._stretch, number)
+                number += len(found.values)
+
+    def _repeat(self, found: RepeatedAds, stretch: _Stretch, number: int) -> None:
+        """Collect jobs like those of *stretch*; *number* ads came before them."""
+        places = {name.lower(): place for place, name in enumerate(found.names)}
+        cluster_at, proc_at, id_at = map(places.get, _OWN)
+        spellings = {name.lower(): name for name in found.ad}
+        cluster, otherwise = self._of[1], self._schedd({**found.ad, spellings.get("globaljobid", ""): None}, spellings)
+        schedd = self._of[0]
+        for values in found.values:
+            number += 1
+            if cluster_at is not None:
+                cluster = self._id("ClusterId", values[cluster_at], 1, number)
+            proc = self._id("ProcId", None if proc_at is None else values[proc_at], 0, number)
+            if id_at is not None:
+                named = self._schedd_of(values[id_at])
+                schedd = otherwise if named is None else named
+            if proc == stretch.last + 1 and (schedd, cluster) == self._of:
+                stretch.last = proc
+            else:
+                stretch = _Stretch(number, proc, proc, stretch.columns, stretch.rest)
+                self._begin(stretch, (schedd, cluster))
+
+    def _begin(self, stretch: _Stretch, of: tuple[str, int]) -> None:
+        """Begin a stretch of a cluster at a schedd."""
+        self._stretch, self._of = stretch, of
+        self.clusters.setdefault(of, []).append(stretch)
+
     def _schedd(self, ad: Ad, names: dict[str, str]) -> str:
-        job_id = ad.pop(names["globaljobid"], None) if "globaljobid" in names else None
-        if isinstance(job_id, str) and "#" in job_id:
-            return job_id.partition("#")[0]
+        found = self._schedd_of(ad.pop(names["globaljobid"], None)) if "globaljobid" in names else None
+        if found is not None:
+            return found
         name = ad.get(names["scheddname"], "") if "scheddname" in names else ""
         return name if isinstance(name, str) else ""
+
+    @staticmethod
+    def _schedd_of(job_id: Any) -> str | None:
+        """The schedd in a GlobalJobId, None if it names none."""
+        return job_id.partition("#")[0] if isinstance(job_id, str) and "#" in job_id else None
 
     def _id(self, name: str, value: Any, lowest: int, number: int) -> int:
         if value is None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import IO, Any
 
+from fairq.dumps.repetition import RepeatedAds, Repetition
 from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
@@ -23,8 +24,12 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 class JsonAds:
     """The ads of a JSON array, decoded one by one as the text comes in."""
 
-    def __init__(self, source: Source, text: str) -> None:
-        """Read *text*, the beginning of the dump that was already read, and then the rest of *source*."""
+    def __init__(self, source: Source, text: str, varying: Collection[str] = ()) -> None:
+        """Read *text*, the beginning of the dump that was already read, and then the rest of *source*.
+
+        Ads of an array that repeat the one before, but for the attributes *varying* (in lower case), come together.
+        """
+        self._repetition = Repetition(varying)
         self._source = source
         self._text = text
         self._at = 0
@@ -32,7 +37,7 @@ class JsonAds:
         self._number = 1
         self._decode = json.JSONDecoder(parse_constant=self._refuse_constant).raw_decode
 
-    def __iter__(self) -> Iterator[Ad]:
+    def __iter__(self) -> Iterator[Ad | RepeatedAds]:
         """Yield every ad in turn; raises InvalidDumpError at the first item that is not an ad."""
         while True:
             match self._peek():
@@ -43,7 +48,7 @@ class JsonAds:
                 case _:
                     yield from self._array()
 
-    def _array(self) -> Iterator[Ad]:
+    def _array(self) -> Iterator[Ad | RepeatedAds]:
         self._expect("[")
         if self._peek() == "]":
             self._at += 1
@@ -51,6 +56,11 @@ class JsonAds:
         while True:
             self._peek()
             yield self._ad()
+            repeated = self._repetition.after(self._text, self._at)
+            if repeated is not None:
+                self._at = repeated[1]
+                self._number += len(repeated[0].values)
+                yield repeated[0]
             if self._peek() == "]":
                 self._at += 1
                 return
@@ -59,7 +69,7 @@ class JsonAds:
     def _ad(self) -> Ad:
         while True:
             try:
-                ad, self._at = self._decode(self._text, self._at)
+                ad, end = self._decode(self._text, self._at)
             except json.JSONDecodeError as failure:
                 if self._may_be_cut(failure) and self._more():
                     continue
@@ -71,6 +81,8 @@ class JsonAds:
             if type(ad) is not dict:
                 raise self._problem(f"not an ad but {_kind(ad)}", "every element must be an object")
             self._number += 1
+            self._repetition.seen(ad, self._text, self._at, end)
+            self._at = end
             return ad
 
     def _peek(self) -> str:

@@ -9,6 +9,8 @@ on the way to them and no more.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -16,18 +18,26 @@ from numpy.typing import NDArray
 
 _THRESHOLD = 16
 
+_AT_ONCE = 512
+"""Equal keys that are put in order at once."""
+
 _Path: TypeAlias = "tuple[int, int, _Path] | None"
 """The partitions, first and last of each, that a piece came from, the last one first."""
 
 
 def std_sorted(keys: NDArray[np.int64]) -> Iterator[int]:
     """Yield the positions of *keys* (smaller sorts first) in the order ``std::sort`` would leave them."""
+    return chain.from_iterable(piece.tolist() for piece in std_sorted_pieces(keys))
+
+
+def std_sorted_pieces(keys: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield the same by stretches of neighbours."""
     all_equal = not len(keys) or bool(keys.min() == keys.max())
     return equal_sorted(len(keys)) if all_equal else unequal_sorted(keys)
 
 
-def unequal_sorted(keys: NDArray[np.int64]) -> Iterator[int]:
-    """`std_sorted` for any keys, by the algorithm."""
+def unequal_sorted(keys: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """`std_sorted_pieces` for any keys, by the algorithm."""
     order = np.arange(len(keys))
     keys = keys.copy()
     pending = [(0, len(keys), 2 * max(len(keys).bit_length() - 1, 0))]
@@ -44,11 +54,11 @@ def unequal_sorted(keys: NDArray[np.int64]) -> Iterator[int]:
         # The closing insertion sort never carries an entry past an equal one, so it is a stable sort within
         # the piece that the partitions left, and nothing crosses the pieces' borders.
         piece = np.argsort(keys[first:last], kind="stable")
-        yield from order[first:last][piece].tolist()
+        yield order[first:last][piece]
 
 
-def equal_sorted(size: int) -> Iterator[int]:
-    """`std_sorted` for so many equal keys, where the order follows from their number.
+def equal_sorted(size: int) -> Iterator[NDArray[np.int64]]:
+    """`std_sorted_pieces` for so many equal keys, where the order follows from their number.
 
     Every partition of equal keys exchanges the first and the middle entry, turns all but the first round, and cuts in
     the middle; so depth is never used up. A position is followed back through the partitions that its piece came from.
@@ -56,17 +66,36 @@ def equal_sorted(size: int) -> Iterator[int]:
     pending: list[tuple[int, int, _Path]] = [(0, size, None)]
     while pending:
         first, last, path = pending.pop()
-        while last - first > _THRESHOLD:
+        while last - first > _AT_ONCE:
             path = first, last, path
-            cut = first + 1 + (last - first - 1) // 2
+            cut = _cut(first, last)
             pending.append((cut, last, path))
             last = cut
-        positions = list(range(first, last))
+        positions = first + _equal_piece(last - first)
         while path is not None:
             start, end, path = path
-            middle, ends = start + (end - start) // 2, start + end
-            positions = [middle if at == start else start if ends - at == middle else ends - at for at in positions]
-        yield from positions
+            positions = _before_partition(positions, start, end)
+        yield positions
+
+
+@cache
+def _equal_piece(size: int) -> NDArray[np.int64]:
+    """The order of so many equal keys. The pieces of a range have few sizes."""
+    if size <= _THRESHOLD:
+        return np.arange(size)
+    cut = _cut(0, size)
+    return _before_partition(np.concatenate((_equal_piece(cut), cut + _equal_piece(size - cut))), 0, size)
+
+
+def _cut(first: int, last: int) -> int:
+    """Where a partition of equal keys cuts a range."""
+    return first + 1 + (last - first - 1) // 2
+
+
+def _before_partition(positions: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
+    """Where the entries at *positions* of a range of equal keys were before its partition."""
+    middle, turned = start + (end - start) // 2, start + end - positions
+    return np.where(positions == start, middle, np.where(turned == middle, start, turned))
 
 
 def _swap(keys: NDArray[np.int64], order: NDArray[np.int64], i: int, j: int) -> None:

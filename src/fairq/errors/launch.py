@@ -1,4 +1,4 @@
-"""What can go wrong with jobs that run: exit codes 88 to 96."""
+"""What can go wrong with jobs that run: exit codes 88 to 96, and 119 to 121 with engines that run them."""
 
 from __future__ import annotations
 
@@ -45,3 +45,24 @@ class WaitTimeoutError(FairqError):
 
     exit_code = 93
     summary = "Jobs have not ended within the time of 'fairq wait --timeout'"
+
+
+class StarterError(FairqError):
+    """the root part of the pool has a problem: {problem}"""
+
+    exit_code = 94
+    summary = "The program that starts jobs as their owners met a problem, printed on standard error"
+
+
+class EngineError(FairqError):
+    """{engine} does not answer: {reason}; {cure}"""
+
+    exit_code = 119
+    summary = "Slurm or HTCondor does not answer"
+
+
+class NoEngineError(FairqError):
+    """{name} is not an engine with nodes of its own; give slurm or htcondor"""
+
+    exit_code = 120
+    summary = "The launcher has no nodes to make slots of"

@@ -60,3 +60,11 @@ class RepeatedError(FairqError):
 
     exit_code = 107
     summary = "A request to a host's pool is a repeat"
+
+
+class NoAnswerError(FairqError):
+    """the pool of this host does not answer ({problem}); whether the change was made is not known: look with \
+    'fairq state history' before you repeat it"""
+
+    exit_code = 99
+    summary = "The program of a host's pool does not answer"

@@ -1,17 +1,19 @@
-"""Find launchers by name: ``local`` and those of the entry point ``fairq.launchers``."""
+"""Find launchers by name: those of fairq, and those of the entry point ``fairq.launchers``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairq.errors.launch import UnknownLauncherError
 
 if TYPE_CHECKING:
     from fairq.launch.interface import Launcher
+    from fairq.launch.owned import Owners
 
 NONE = "none"
 """The launcher name for a pool that starts no jobs."""
@@ -21,29 +23,49 @@ _GROUP = "fairq.launchers"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a launcher: *cgroup* (a directory, auto or none) and the bytes of output that it keeps per job."""
+    """Options of a launcher.
+
+    They are *cgroup* (a directory, auto or none), the bytes of output that it keeps per job, and the settings
+    ``launch.NAME`` of its *engine*, by their names below it.
+    """
 
     cgroup: str = "auto"
     keep_output: int = 16 * 1024**2
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    owners: Owners | None = None
+    """Where the launcher ``local`` of a host's pool runs jobs as their owners; None: as this user."""
+
+
+OWN = {
+    "local": "fairq.launch.local:Local",
+    "slurm": "fairq.launch.slurm.launcher:Slurm",
+    "htcondor": "fairq.launch.htcondor.launcher:HTCondor",
+}
+"""The launchers of fairq itself, each loaded when it is needed."""
 
 
 @cache
-def _known() -> dict[str, Callable[[Path, Options], Launcher]]:
+def _others() -> dict[str, Callable[[Path, Options], Launcher]]:
     from importlib.metadata import entry_points
 
-    from fairq.launch.local import Local
-
-    others = {point.name: point.load() for point in entry_points(group=_GROUP) if point.name != "local"}
-    return {"local": Local, **others}
+    return {point.name: point.load() for point in entry_points(group=_GROUP) if point.name not in OWN}
 
 
 def check(name: str) -> str:
     """Return *name* if it names a launcher or is ``none``; raises UnknownLauncherError otherwise."""
-    if name not in (NONE, "local") and name not in _known():
-        raise UnknownLauncherError(name=name, known=", ".join([NONE, *sorted(_known())]))
+    if name != NONE and name not in OWN and name not in _others():
+        raise UnknownLauncherError(name=name, known=", ".join([NONE, *sorted({*OWN, *_others()})]))
     return name
 
 
 def launcher(name: str, directory: Path, options: Options) -> Launcher:
     """Return the launcher *name*, which keeps its files in *directory*; raises UnknownLauncherError."""
-    return _known()[check(name)](directory, options)
+    if name == "local" and options.owners is not None:
+        from fairq.launch.owned import Owned
+
+        return Owned(directory, options, options.owners)
+    if check(name) in OWN:
+        module, _, kind = OWN[name].partition(":")
+        made: Launcher = getattr(import_module(module), kind)(directory, options)
+        return made
+    return _others()[name](directory, options)

@@ -1,4 +1,8 @@
-"""The requests to a launcher and its answers, the same for every launcher."""
+"""The requests to a launcher and its answers, the same for every launcher.
+
+A launcher either starts processes of this machine, or it hands runs to an *engine*, such as Slurm, that queues and
+starts them itself.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,9 @@ class Assignment:
     limit). *execute_seconds* and *job_seconds* limit the run's time. *grace* is the time in seconds between
     *kill_signal* and SIGKILL. *limits* are resource limits by their names in `resource`. *cores* are the cores that
     the run may use (empty: all).
+
+    For an engine: *job* is the id in fairq's queue and *submitter* the account there; *held_memory* (MB) and *gpus* are
+    what the slot has for the run, and *place* has the attributes ``Engine...`` of the slot, as the engine wrote them.
     """
 
     run: str
@@ -45,6 +52,11 @@ class Assignment:
     umask: int = 0o022
     limits: Mapping[str, int] = field(default_factory=dict)
     cores: tuple[int, ...] = ()
+    job: str = ""
+    submitter: str = ""
+    held_memory: int | None = None
+    gpus: int = 0
+    place: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,17 @@ class Started:
     start: int
     boot: str
     cores: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """An engine has accepted a run, as *engine_id*; it starts the run in its own time."""
+
+    engine_id: str
+
+
+Known = Started | Queued
+"""What is recorded of a run that has begun or that an engine has accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +92,8 @@ class Condition(Enum):
 
     WAITING = "waiting"
     """The run has not begun; it may be started."""
+    QUEUED = "queued"
+    """The engine has the run and has not started it; `Look.detail` is its reason."""
     RUNNING = "running"
     ENDED = "ended"
     """The run has ended; `Look.end` describes its end."""
@@ -76,16 +101,25 @@ class Condition(Enum):
     """The run began and has no process left, but no end was recorded."""
     STRAY = "stray"
     """The run has no supervisor, and the launcher is still killing its processes."""
+    UNKNOWN = "unknown"
+    """The engine does not answer; `Look.detail` says why. Everything about the run stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The result of `Launcher.look` for one run; `docs/running.md` describes *end*."""
+    """The result of `Launcher.look` for one run; `docs/running.md` describes *end*.
+
+    *begun* is its process, or its id in the engine. An engine held resources for it from *since* to *until* (seconds
+    since 1970, by the engine's clock): this time is charged. Without them, the charge begins at the match and ends when
+    the process ended.
+    """
 
     condition: Condition
-    started: Started | None = None
+    begun: Known | None = None
     end: JsonObject | None = None
     detail: str = ""
+    since: float | None = None
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +129,49 @@ class Slots:
     cores: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A machine of an engine, or a part of one, that becomes the slot *name*.
+
+    It has *cpus*, *memory* in MB, *disk* in KB and *gpus* in total, whatever is in use. *place* has the attributes
+    ``Engine...`` that lead the engine to it, *attributes* are any others. It takes no jobs because of *problem*, in
+    words; empty if it takes some.
+    """
+
+    name: str
+    machine: str
+    cpus: int
+    memory: int
+    disk: int
+    gpus: int = 0
+    partitionable: bool = True
+    place: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
+
+
 class Launcher(Protocol):
     """A way to run jobs. After a crash at any instant, a repeated call of any method gives the same result."""
 
-    def start(self, assignments: Sequence[Assignment]) -> dict[str, Started | Refused]:
-        """Start runs that have not begun; return the result of each by its name.
+    is_engine: bool
+    """Whether an engine starts the runs; they are charged from their start, and their end must be asked for."""
+
+    def start(self, assignments: Sequence[Assignment]) -> dict[str, Known | Refused]:
+        """Start runs that have not begun, or hand them to the engine; return the result of each by its name.
 
         A run that is missing in the result may or may not have begun; call `look` to find out.
         """
         ...
 
-    def look(self, runs: Mapping[str, Started | None]) -> dict[str, Look]:
-        """Return the condition of these runs; their known `Started` helps if the run's files are lost."""
+    def look(self, runs: Mapping[str, Known | None]) -> dict[str, Look]:
+        """Return the condition of these runs; what is known of them helps if the run's files are lost."""
         ...
 
     def stop(self, runs: Mapping[str, str]) -> None:
         """End these runs, each for a reason of one word; `look` reports when they have ended.
 
-        A run that has not begun will never begin. The reason `AT_ONCE` also ends the grace of a run that is stopping.
+        A run that has not begun will never begin; `look` then reports it as LOST. The reason `AT_ONCE` also ends the
+        grace of a run that is stopping.
         """
         ...
 
@@ -126,6 +185,13 @@ class Launcher(Protocol):
 
     def slots(self) -> Slots:
         """Return the cores that this launcher can use."""
+        ...
+
+    def nodes(self, partition: str | None = None) -> list[Node]:
+        """Return the machines of the engine, or those of one *partition*; none for a launcher without an engine.
+
+        Raises EngineError.
+        """
         ...
 
     def close(self) -> None:

@@ -17,9 +17,10 @@ from pathlib import Path
 
 from fairq.launch import processes
 from fairq.launch.discovery import Options
-from fairq.launch.interface import Assignment, Condition, Look, Refused, Slots, Started
+from fairq.launch.interface import Assignment, Condition, Known, Look, Node, Refused, Slots, Started
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
+from fairq.launch.supervisor.specification import complete
 
 _PATIENCE = 5.0
 """Seconds that `start` waits for the next run to begin; a slower run may still begin later."""
@@ -34,6 +35,8 @@ _SOURCE = Path(__file__).parent.parent.parent
 class Local:
     """The launcher ``local``: jobs are processes of this machine and of this user."""
 
+    is_engine = False
+
     def __init__(self, directory: Path, options: Options) -> None:
         """Keep the directories of runs inside *directory*."""
         self._directory = directory
@@ -42,21 +45,14 @@ class Local:
         self._heard = b""
         self._boot = processes.boot_id()
 
-    def start(self, assignments: Sequence[Assignment]) -> dict[str, Started | Refused]:
+    def start(self, assignments: Sequence[Assignment]) -> dict[str, Known | Refused]:
         """Start runs; see `fairq.launch.interface.Launcher`."""
-        answers: dict[str, Started | Refused] = {}
+        answers: dict[str, Known | Refused] = {}
         waiting: set[str] = set()
         base = cgroup.base(self._options.cgroup) if assignments else None
         for assignment in assignments:
             place = self._directory / assignment.run
-            kept = {"output": assignment.output or str(place / "out"), "error": assignment.error or str(place / "err")}
-            # The supervisor may trim kept output while the job writes: the job must append.
-            appended = (*assignment.append, *(path for path in kept.values() if path.startswith(f"{place}/")))
-            limits = {"keep_output": self._options.keep_output, "cgroup": base, "append": appended}
-            scratch = str(place / record.SCRATCH)
-            temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), scratch)
-            environment = {**temporary, **assignment.environment, "_CONDOR_SCRATCH_DIR": scratch}
-            spec = {**asdict(assignment), **kept, **limits, "run_directory": str(place), "environment": environment}
+            spec = complete(asdict(assignment), str(place), self._options.keep_output, base)
             try:
                 place.mkdir(0o700, parents=True, exist_ok=True)
                 self._ask(json.dumps(spec).encode() + b"\n")
@@ -78,9 +74,9 @@ class Local:
                     answers[answer["run"]] = started
         return answers
 
-    def look(self, runs: Mapping[str, Started | None]) -> dict[str, Look]:
+    def look(self, runs: Mapping[str, Known | None]) -> dict[str, Look]:
         """Return the condition of runs; kill the remaining processes of runs without a supervisor."""
-        return {run: self._look(run, known) for run, known in runs.items()}
+        return {run: self._look(run, known if isinstance(known, Started) else None) for run, known in runs.items()}
 
     def stop(self, runs: Mapping[str, str]) -> None:
         """End runs; a run that has not begun will never begin."""
@@ -111,6 +107,10 @@ class Local:
         """Return the cores in this process's CPU affinity."""
         return Slots(tuple(sorted(os.sched_getaffinity(0))))
 
+    def nodes(self, partition: str | None = None) -> list[Node]:
+        """Return none: `fairq slots detect` describes this machine."""
+        return []
+
     def close(self) -> None:
         """Let the warm process end; the supervisors continue."""
         warm, self._warm = self._warm, None
@@ -137,7 +137,7 @@ class Local:
 
     def _look_inside(self, run: str, known: Started | None, directory: int) -> Look:
         begun = record.read(directory, "begun")
-        started = known if begun is None or "pid" not in begun else _started(begun)
+        started = known if begun is None or "pid" not in begun else begun_as(begun)
         is_running = record.read_end(directory) is None and record.is_locked(directory)
         if is_running:
             return Look(Condition.RUNNING, started)
@@ -147,7 +147,7 @@ class Local:
         if begun is None and not record.exists(directory, "begun"):
             return self._look_without(run, known)
         if started is not None and started.boot != self._boot:
-            return Look(Condition.LOST, started, detail="the machine was rebooted")
+            return self._rebooted(started)
         group = f"{begun['cgroup']}/{run}" if begun and begun.get("cgroup") else None
         return self._ended_strays(run, started, record.read(directory, "job"), group)
 
@@ -162,6 +162,9 @@ class Local:
         if known is None and found.condition is Condition.LOST:
             return Look(Condition.WAITING)
         return found
+
+    def _rebooted(self, started: Started) -> Look:
+        return Look(Condition.LOST, started, detail="the machine was rebooted")
 
     def _ended_strays(self, run: str, known: Started | None, job: dict[str, int] | None, group: str | None) -> Look:
         left = end_strays(run, job, group)
@@ -216,7 +219,8 @@ class Local:
         return lines
 
 
-def _started(begun: dict[str, object]) -> Started:
+def begun_as(begun: dict[str, object]) -> Started:
+    """Return the start that a supervisor has recorded."""
     pid, start, boot, cores = (begun[name] for name in ("pid", "start", "boot", "cores"))
     assert isinstance(pid, int)
     assert isinstance(start, int)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+from contextlib import suppress
 from functools import cache
 
 _AT_ONCE = 65536
@@ -60,20 +62,20 @@ def numbers() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208
 
 
-def descendants(root: int) -> list[int]:
-    """Return the descendants of *root* without zombies."""
-    children: dict[int, list[int]] = {}
+def descendants(root: int) -> dict[int, int]:
+    """Return the descendants of *root* without zombies, each with its start in ticks since boot."""
+    children: dict[int, list[tuple[int, int, bool]]] = {}
     for pid in numbers():
         found = stat_of(pid)
         if found is not None:
-            children.setdefault(found[0], []).append(pid if found[3] != "Z" else -pid)
-    below: list[int] = []
+            children.setdefault(found[0], []).append((pid, found[2], found[3] != "Z"))
+    below: dict[int, int] = {}
     waiting = [root]
     while waiting:
-        for child in children.get(waiting.pop(), ()):
-            waiting.append(abs(child))
-            if child > 0:
-                below.append(child)
+        for child, start, lives in children.get(waiting.pop(), ()):
+            waiting.append(child)
+            if lives:
+                below[child] = start
     return below
 
 
@@ -101,3 +103,17 @@ def memory_of(pid: int) -> int:
             return int(line.split()[1])
     words = text_of(f"/proc/{pid}/statm").split()
     return int(words[1]) * os.sysconf("SC_PAGE_SIZE") // 1024 if words else 0
+
+
+def wait_for_child(child: int, seconds: float) -> None:
+    """Wait until *child*, which leads a process group, has ended; after *seconds*, kill the group."""
+    descriptor = os.pidfd_open(child)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        if not poll.poll(int(1000 * seconds)):
+            with suppress(OSError):
+                os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    finally:
+        os.close(descriptor)

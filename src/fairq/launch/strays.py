@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from contextlib import suppress
-from pathlib import Path
 
 from fairq.launch import processes
 from fairq.launch.supervisor import cgroup
@@ -19,32 +17,33 @@ _FIRST_WAIT = 0.001
 _LONGEST_WAIT = 0.05
 
 
-def end_strays(run: str, job: dict[str, int] | None, group: str | None) -> list[int]:
+def end_strays(run: str, job: dict[str, int] | None, group: str | None, uid: int | None = None) -> list[int]:
     """Kill the remaining processes of *run*; return those that survive, e.g. in uninterruptible sleep.
 
-    *job* is its first process as the supervisor recorded it, *group* its control group.
+    *job* is its first process as the supervisor recorded it, *group* its control group. With *uid*, the marker in
+    the environment counts only for processes of this user: others could set it for processes that root would kill.
     """
     wait = _FIRST_WAIT
-    left: list[int] = []
+    left: dict[int, int] = {}
     for _ in range(_ROUNDS):
         if group is not None:
             cgroup.kill(group)
-        left = strays(run, job, group)
+        left = strays(run, job, group, uid)
         if not left:
             if group is not None:
                 cgroup.remove(group)
             return []
-        for pid in left:
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+        for pid, start in left.items():
+            processes.send(pid, start, signal.SIGKILL)
         time.sleep(wait)
         wait = min(wait * 1.5, _LONGEST_WAIT)
-    return left
+    return sorted(left)
 
 
-def strays(run: str, job: dict[str, int] | None, group: str | None) -> list[int]:
-    """Return the existing processes of *run* and their descendants."""
-    found = set(cgroup.members(group)) if group is not None else set()
+def strays(run: str, job: dict[str, int] | None, group: str | None, uid: int | None = None) -> dict[int, int]:
+    """Return the existing processes of *run* and their descendants, each with its start in ticks since boot."""
+    inside = set(cgroup.members(group)) if group is not None else set()
+    found: dict[int, int] = {}
     marker = f"{MARKER}={run}".encode()
     leader = job["pid"] if job else None
     if leader is not None and processes.start_of(leader) not in (None, job and job["start"]):
@@ -53,13 +52,19 @@ def strays(run: str, job: dict[str, int] | None, group: str | None) -> list[int]
         about = processes.stat_of(pid)
         if about is None or about[3] == "Z" or pid == os.getpid():
             continue
-        if (leader is not None and about[1] == leader) or marker in _environment(pid):
-            found.add(pid)
-    return sorted(found.union(*(processes.descendants(pid) for pid in found)))
+        is_inside = pid in inside or (leader is not None and about[1] == leader)
+        if is_inside or (marker in _environment(pid) and uid in (None, _user_of(pid))):
+            found[pid] = about[2]
+    below = [processes.descendants(pid) for pid in found]
+    return {pid: start for part in (*below, found) for pid, start in part.items()}
 
 
 def _environment(pid: int) -> list[bytes]:
+    return processes.text_of(f"/proc/{pid}/environ").split(b"\0")
+
+
+def _user_of(pid: int) -> int | None:
     try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116 - the part that runs as root imports no pathlib
     except OSError:
-        return []
+        return None

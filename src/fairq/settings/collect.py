@@ -20,7 +20,8 @@ from fairq.inputs import read_text_once
 from fairq.nesting import deeper_than
 from fairq.settings import names, share_blocks
 from fairq.settings.key import Key
-from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
+from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE, TABLES
+from fairq.settings.layers import Layer
 from fairq.settings.origin import Origin
 from fairq.settings.statements import KEY_PATTERN
 from fairq.settings.values import BadValueError, from_text, from_toml, to_text
@@ -69,10 +70,16 @@ class Collection:
     def __init__(self, report: Report) -> None:
         self.entries: dict[names.Path, Entry] = {}
         self.groups: dict[str, Declaration] = {}
+        self._only: frozenset[str] | None = None
         self._report = report
 
-    def add_file(self, file: Path, required: bool) -> None:
-        """Read *file* as a layer; a missing file counts as empty unless *required*."""
+    def add_layer(self, layer: Layer) -> None:
+        """Read the file of *layer*; a missing one counts as empty unless it is required."""
+        self._only = layer.only
+        self._add_file(layer.path, layer.required)
+        self._only = None
+
+    def _add_file(self, file: Path, required: bool) -> None:
         try:
             document = read_document(file)
         except FileNotFoundError:
@@ -95,16 +102,24 @@ class Collection:
             elif section == "limits":
                 self._add_limits(table, origin)
             else:
-                for name, value in table.items():
-                    if section == "shares" and share_blocks.is_table(name):
-                        self._add_block(name, value, file)
-                        continue
-                    at = Origin(file=file, path=(section, name))
-                    key = SINGLE.get(f"{section}.{name}")
-                    if key is None:
-                        self._report(names.unknown(f"{section}.{name}", str(at)))
-                    else:
-                        self._set((section, name), key, value, at)
+                self._add_table((section,), table, file)
+
+    def _add_table(self, path: names.Path, table: Mapping[str, Any], file: Path) -> None:
+        """Add the single settings of a table, and of the tables inside it."""
+        for name, value in table.items():
+            place = (*path, name)
+            if path == ("shares",) and share_blocks.is_table(name):
+                self._add_block(name, value, file)
+                continue
+            if place in TABLES and isinstance(value, dict):
+                self._add_table(place, value, file)
+                continue
+            at = Origin(file=file, path=place)
+            key = SINGLE.get(".".join(place))
+            if key is None or key.path != place:
+                self._report(names.unknown(".".join(place), str(at)))
+            else:
+                self._set(place, key, value, at)
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
         """Add the variables ``FAIRQ_<SECTION>_<KEY>``; an empty one counts as not set."""
@@ -124,7 +139,8 @@ class Collection:
             elif key is None:
                 self._report(names.unknown(f"{section}.{name}", f"${variable}"))
             else:
-                self._set((section, name), key, environ[variable], Origin(f"${variable}"), from_text)
+                path = (section, name) if key is LIMIT_KEY else key.path
+                self._set(path, key, environ[variable], Origin(f"${variable}"), from_text)
 
     def check_parents(self) -> None:
         """Report groups with an undeclared parent, which HTCondor ignores."""
@@ -157,7 +173,8 @@ class Collection:
             pending += [(f"{name}.{child}", child, inner, (*path, child)) for child, inner in children]
 
     def _add_group(self, name: str, table: Mapping[str, Any], origin: Origin) -> None:
-        name = self.groups.setdefault(name.lower(), Declaration(name, origin)).name
+        if self._only is None:
+            name = self.groups.setdefault(name.lower(), Declaration(name, origin)).name
         for word, value in table.items():
             at = Origin(file=origin.file, path=(*origin.path, word))
             if word in GROUP_KEYS:
@@ -193,9 +210,12 @@ class Collection:
         read: Callable[[Key, Any], Any] = from_toml,
     ) -> None:
         try:
-            self.entries[path] = Entry(path, key, read(key, value), origin)
+            entry = Entry(path, key, read(key, value), origin)
         except BadValueError:
             self._report(bad_value(".".join(path), key, value, origin))
+            return
+        if self._only is None or entry.name in self._only:
+            self.entries[path] = entry
 
 
 def bad_value(name: str, key: Key, value: Any, where: object) -> SettingValueError:

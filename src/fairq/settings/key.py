@@ -57,7 +57,7 @@ class Key(NamedTuple):
 
     Args:
         section: the table of the TOML file; ``groups`` and ``limits`` hold names of their own.
-        name: the macro's name in lower case, or fairq's own.
+        name: the macro's name in lower case, or fairq's own; ``slurm.account`` is a key of the section's table slurm.
         type: the kind of value; ``list`` is a list of strings, ``expression`` a ClassAd expression, ``option``
             any single value, which its reader checks.
         default: the value if nothing is set, under the rules ``documented``; None is *unset*.
@@ -103,7 +103,12 @@ class Key(NamedTuple):
     @property
     def variable(self) -> str:
         """The environment variable that sets it."""
-        return f"FAIRQ_{self.section}_{self.name}".upper()
+        return f"FAIRQ_{self.full_name}".replace(".", "_").upper()
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The keys that lead to a single setting in a TOML document; a dot in its name stands for a table."""
+        return tuple(self.full_name.split("."))
 
     @property
     def is_pattern(self) -> bool:

@@ -8,6 +8,8 @@ program differ: the scheme's rules decide its default, and a value set for the p
 from __future__ import annotations
 
 from fairq.settings.broker_keys import BROKER
+from fairq.settings.engine_keys import HTCONDOR as HTCONDOR_ENGINE
+from fairq.settings.engine_keys import SLURM
 from fairq.settings.history_keys import HISTORY
 from fairq.settings.key import HTCONDOR, Key, macro, own
 from fairq.settings.launch_keys import LAUNCH
@@ -231,6 +233,8 @@ KEYS: tuple[Key, ...] = (
     *SCHEDD_POINTS,
     *_SUBMIT,
     *LAUNCH,
+    *SLURM,
+    *HTCONDOR_ENGINE,
     *HISTORY,
     *POOL,
     *METRICS,
@@ -243,6 +247,8 @@ KEYS: tuple[Key, ...] = (
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(key.section for key in KEYS))
 
 SINGLE: dict[str, Key] = {key.full_name: key for key in KEYS if not key.is_pattern}
+TABLES: frozenset[tuple[str, ...]] = frozenset(key.path[:-1] for key in SINGLE.values())
+"""The paths of the tables that hold single settings, such as ``launch.slurm``."""
 GROUP_KEYS: dict[str, Key] = {key.name: key for key in _GROUPS}
 LIMIT_KEY: Key = _LIMITS[0]
 BY_MACRO: dict[str, Key] = {macro: key for key in SINGLE.values() for macro in key.macros}

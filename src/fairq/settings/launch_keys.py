@@ -10,8 +10,17 @@ LAUNCH = (
         "kind",
         "string",
         "none",
-        'Launcher that starts matched jobs: "none", "local" (this machine), or one of a plugin. The attribute Launch of'
-        " a slot overrides this.",
+        'Launcher that starts matched jobs: "none", "local" (this machine), "slurm", "htcondor", or one of a plugin.'
+        " The attribute Launch of a slot overrides this.",
+    ),
+    own(
+        "launch",
+        "poll",
+        "real",
+        10.0,
+        "How often fairq run and fairq wait ask Slurm and HTCondor for the jobs that they have.",
+        unit="seconds",
+        minimum=1,
     ),
     own(
         "launch",
@@ -65,6 +74,49 @@ LAUNCH = (
         "How long the directory, output and events of an ended run are kept.",
         unit="seconds",
         minimum=0,
+    ),
+    own(
+        "launch",
+        "run_as",
+        "choice",
+        "user",
+        "User of the jobs of the launcher local: user, whoever runs fairq; owner, the job's owner. owner is for the"
+        " pool of a host and needs launch.starter.",
+        choices=("user", "owner"),
+    ),
+    own(
+        "launch",
+        "starter",
+        "string",
+        "/usr/lib/fairq/start",
+        "Program that the pool's account runs by sudo, as root and without arguments, to start jobs as their owners.",
+        spaces=True,
+    ),
+    own(
+        "launch",
+        "run_directory",
+        "string",
+        "/var/lib/fairq-runs",
+        "Directory for runs with launch.run_as = owner; only root writes in it.",
+        spaces=True,
+    ),
+    own("launch", "allow_root", "boolean", False, "Run jobs of root with launch.run_as = owner."),
+    own(
+        "launch",
+        "allow_nologin",
+        "boolean",
+        False,
+        "With launch.run_as = owner, run jobs of owners whose login shell is nologin or false.",
+    ),
+    own(
+        "launch",
+        "least_uid",
+        "integer",
+        None,
+        "With launch.run_as = owner, hold jobs of owners with a smaller user number, except root. Default: UID_MIN of"
+        " /etc/login.defs.",
+        minimum=1,
+        maximum=2**32 - 2,
     ),
     own(
         "launch",

@@ -11,11 +11,15 @@ CONFIG_VARIABLE = "FAIRQ_CONFIG"
 
 
 class Layer(NamedTuple):
-    """One file to look for; a *required* one must exist. *role* is the reason, in words, to read it."""
+    """One file to look for; a *required* one must exist. *role* is the reason, in words, to read it.
+
+    The file may set the settings *only* (full names; None: all). Others are checked and ignored.
+    """
 
     role: str
     path: Path
     required: bool = False
+    only: frozenset[str] | None = None
 
 
 def layers(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> list[Layer]:
@@ -30,9 +34,7 @@ def layers(config: Path | None, state: Path | None, environ: Mapping[str, str]) 
         return [Layer("--config", config, required=True)]
     if environ.get(CONFIG_VARIABLE):
         return [Layer(f"${CONFIG_VARIABLE}", Path(environ[CONFIG_VARIABLE]), required=True)]
-    from platformdirs import site_config_path
-
-    found = [Layer("site", site_config_path("fairq") / FILE_NAME), Layer("user", _user_file())]
+    found = [Layer("site", site_file()), Layer("user", user_file())]
     if state is not None and _is_reachable(beside(state)):
         found.append(Layer("state", beside(state)))
     return found
@@ -44,7 +46,7 @@ def destination(config: Path | None, state: Path | None, environ: Mapping[str, s
         return config
     if environ.get(CONFIG_VARIABLE):
         return Path(environ[CONFIG_VARIABLE])
-    return beside(state) if state is not None else _user_file()
+    return beside(state) if state is not None else user_file()
 
 
 def beside(state: Path) -> Path:
@@ -63,7 +65,15 @@ def _is_reachable(file: Path) -> bool:
     return True
 
 
-def _user_file() -> Path:
+def site_file() -> Path:
+    """Return the settings file for all users of this host."""
+    from platformdirs import site_config_path
+
+    return site_config_path("fairq") / FILE_NAME
+
+
+def user_file() -> Path:
+    """Return the settings file of the user."""
     from platformdirs import user_config_path
 
     return user_config_path("fairq") / FILE_NAME

@@ -116,14 +116,14 @@ def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) ->
         SettingsFileError, SettingsSyntaxError, UnknownSettingError, SettingValueError, SettingsGroupError:
             for the first error.
     """
-    return gather(layers(config, state, environ), environ, _raise)
+    return gather(layers(config, state, environ), environ, raise_first)
 
 
 def gather(files: Iterable[Layer], environ: Mapping[str, str], report: Report) -> Settings:
     """Read *files* and the variables in *environ*; errors go to *report* (see `Collection`)."""
     collection = Collection(report)
     for layer in files:
-        collection.add_file(layer.path, layer.required)
+        collection.add_layer(layer)
     collection.add_environment(environ)
     collection.check_parents()
     return settle(collection)
@@ -135,7 +135,7 @@ def settle(collection: Collection) -> Settings:
     entries: dict[str, Entry] = {}
     path: tuple[str, ...]
     for name, key in SINGLE.items():
-        path = (key.section, key.name)
+        path = key.path
         rules = _rules(given, key)
         origin = Origin(f"rules {rules}") if key.point else DEFAULT
         entries[name] = given.get(path) or Entry(path, key, key.default_under(rules), origin)
@@ -175,5 +175,6 @@ def _by_name(path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.lower() for part in path)
 
 
-def _raise(error: FairqError) -> None:
+def raise_first(error: FairqError) -> None:
+    """Raise *error*: a `Report` for those who want only the first one."""
     raise error

@@ -36,7 +36,7 @@ def resolve(text: str, where: str) -> tuple[Key, Path]:
     key = SINGLE.get(lower) or BY_MACRO.get(text.upper()) or _bare(lower)
     if key is None:
         raise unknown(text, where)
-    return key, (key.section, key.name)
+    return key, key.path
 
 
 def unknown(text: str, where: str) -> UnknownSettingError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 from fairq.records import Claim
@@ -39,8 +40,10 @@ def of_procs(state: State, procs: Iterable[Procs]) -> list[Claim]:
 
 def store(state: State, claims: Iterable[Claim]) -> None:
     """Store claims, each in the place of a former one on its slot."""
-    claims = list(claims)
-    state.connection.executemany("DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in claims])
+    # In the order of the table's key: in any other, SQLite takes twice as long.
+    claims = sorted(claims, key=attrgetter("slot_id"))
+    if state.connection.execute("SELECT EXISTS (SELECT 1 FROM claim)").fetchone()[0]:
+        state.connection.executemany("DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in claims])
     rows.insert(
         state,
         "INSERT INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "

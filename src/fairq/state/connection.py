@@ -22,7 +22,7 @@ from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
 from fairq.state.first_write import create_unborn, remove_unborn
 from fairq.state.kept import Lease, kept_open, take
-from fairq.state.location import check_journal, exists, prepare_for_writing, resolve, resolve_for_writing
+from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve_for_writing
 from fairq.state.migrations import identify, migrate
 from fairq.state.schema import MIGRATIONS
 from fairq.waiting import WAIT, Patience
@@ -57,7 +57,7 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
     Raises:
         StateError and its kin (exit codes 3 to 10): the file cannot be used; it is untouched.
     """
-    path = resolve(path)
+    path = readable(path)
     patience = Patience(wait, path)
     with mapped(path, wait), ExitStack() as open_files:
         connection = _opened(path, patience, open_files) or open_files.enter_context(closing(_memory()))
@@ -114,7 +114,7 @@ def watching(path: Path) -> Iterator[Callable[[], bool]]:
 
     Ask it before changing anything, in a transaction of one's own too. Where it cannot be told the answer is yes.
     """
-    path = resolve(path)
+    path = readable(path)
     with ExitStack() as open_files:
         connection = _opened(path, Patience(0, path), open_files) if exists(path) else None
 
@@ -169,7 +169,7 @@ def backup(path: Path, target: Path, wait: float = WAIT) -> None:
         BackupError: there is no state file, *target* exists already or cannot be written.
         StateError and its kin (exit codes 3 to 10): the state file cannot be used.
     """
-    path = resolve(path)
+    path = readable(path)
     patience = Patience(wait, path)
     with mapped(path, wait), ExitStack() as open_files:
         connection = _opened(path, patience, open_files)

@@ -191,6 +191,8 @@ def _as_of_today(document: Any) -> Any:
         document = document_past.as_of_today(document)
     if isinstance(schema, int) and schema < document_launches.SCHEMA:
         document = document_launches.as_of_today(document)
+    if isinstance(schema, int) and schema < document_launches.ENGINES:
+        document = document_launches.with_engines(document)
     if isinstance(schema, int) and schema < _REASONS_SINCE and isinstance(document.get("history"), list):
         entries = [{"reason": None, **one} if isinstance(one, dict) else one for one in document["history"]]
         document = {**document, "history": entries}

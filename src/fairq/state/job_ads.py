@@ -20,7 +20,7 @@ def ad_id(state: State, ad: Ad) -> int:
 def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     """Return the numbers of many shared ads, in their order, storing the new ones."""
     texts = [rows.dumps(ad) for ad in ads]
-    digests = {text: _digest(text.encode()) for text in dict.fromkeys(texts)}
+    digests = {text: digest(text.encode()) for text in dict.fromkeys(texts)}
     state.connection.executemany(
         "INSERT INTO job_ad (digest, ad) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING",
         ((digest, text) for text, digest in digests.items()),
@@ -65,17 +65,18 @@ def put(state: State, ads: Mapping[int, Ad]) -> None:
     texts = ((number, rows.dumps(ad)) for number, ad in ads.items())
     state.connection.executemany(
         "INSERT INTO job_ad (id, digest, ad) VALUES (?, ?, ?)",
-        ((number, _digest(text.encode()), text) for number, text in texts),
+        ((number, digest(text.encode()), text) for number, text in texts),
     )
 
 
 def damaged(state: State) -> list[int]:
     """Return the numbers of the shared ads that are not those of their digests."""
     found = state.connection.execute("SELECT id, digest, CAST(ad AS BLOB) FROM job_ad ORDER BY id")
-    return [number for number, digest, text in found if _digest(text) != digest]
+    return [number for number, stored, text in found if digest(text) != stored]
 
 
-def _digest(text: bytes) -> bytes:
+def digest(text: bytes) -> bytes:
+    """Return the digest by which an ad is known."""
     import hashlib  # loads OpenSSL, and whoever only reads ads needs no digest
 
     return hashlib.sha256(text).digest()

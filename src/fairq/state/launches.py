@@ -12,7 +12,7 @@ from fairq.state.connection import State
 
 _COLUMNS = (
     "id, name, launcher, schedd, cluster, proc, slot, phase, intended, boot, boottime, after, pid, pid_start, "
-    "cores, ordered, ended, end_time, output, error"
+    "cores, ordered, ended, end_time, output, error, engine_id, reason, charged_from"
 )
 _JSON = {"after", "cores", "ordered", "ended"}
 _NAMES = _COLUMNS.split(", ")

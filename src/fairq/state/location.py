@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fairq.errors.base import StateError, StateForeignError, StatePermissionError, StateReadOnlyError
 from fairq.files import followed, own_state, user_name
+from fairq.state.elsewhere import elsewhere_of
 from fairq.state.failures import from_os
 
 
@@ -32,8 +33,20 @@ def resolve(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def readable(path: Path) -> Path:
+    """Return the real path of the file to open for reading: that of a copy if the state is read elsewhere."""
+    elsewhere = elsewhere_of(path)
+    return resolve(path) if elsewhere is None else elsewhere.copy()
+
+
 def resolve_for_writing(path: Path) -> Path:
-    """Return what `resolve` does; raises StatePermissionError if a link of somebody else decides what is created."""
+    """Return what `resolve` does, for a change.
+
+    Raises StatePermissionError if a link of somebody else decides what is created, and the refusal of a state that is
+    read elsewhere.
+    """
+    if elsewhere := elsewhere_of(path):
+        raise elsewhere.refusal()
     real = resolve(path)
     if not exists(real):
         try:
@@ -50,6 +63,7 @@ def exists(path: Path) -> bool:
         StateForeignError: it is a directory, a device or the like.
         StatePermissionError, StateError: the operating system does not let it be seen.
     """
+    path = readable(path)
     try:
         found = path.stat()
     except FileNotFoundError:

@@ -21,9 +21,10 @@ from fairq.errors.base import (
 from fairq.errors.shares import DiracConfigError
 from fairq.inputs import STANDARD_INPUT, read_bytes, read_once
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
+from fairq.settings.host_pool import host_destination, host_layers, users_variables
 from fairq.settings.htcondor.reader import NotTaken, Reader
 from fairq.settings.htcondor.translate import Expressions, Imported, translate
-from fairq.settings.layers import Layer, destination, layers
+from fairq.settings.layers import Layer, destination, layers, site_file
 from fairq.settings.model import Settings, gather, settle
 from fairq.settings.names import resolve
 from fairq.settings.origin import DEFAULT
@@ -32,28 +33,41 @@ from fairq.settings.values import BadValueError, from_text, to_toml
 
 @dataclass(frozen=True, slots=True)
 class SettingsFiles:
-    """The files that settings come from: decided by ``--config``, the state if chosen, and the environment."""
+    """The files that settings come from: decided by ``--config``, the state if chosen, and the environment.
+
+    Those of a *host*'s pool are the site file and, for a few settings, the user's.
+    """
 
     config: Path | None
     state: Path | None
     environ: Mapping[str, str]
+    host: bool = False
 
     @property
     def destination(self) -> Path:
         """The file that changes go to."""
-        return destination(self.config, self.state, self.environ)
+        return site_file() if self.host else destination(self.config, self.state, self.environ)
+
+    def destination_of(self, name: str) -> Path:
+        """Return the file that a change of the setting *name* goes to."""
+        return host_destination(name) if self.host else self.destination
 
     @property
     def layers(self) -> list[Layer]:
         """The files that are read."""
-        return layers(self.config, self.state, self.environ)
+        return host_layers(self.environ) if self.host else layers(self.config, self.state, self.environ)
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables that count."""
+        return users_variables(self.environ) if self.host else self.environ
 
 
 def check(chosen: SettingsFiles, file: Path | None) -> list[FairqError]:
     """Return all that is wrong with the settings in force, or with *file* alone, expressions included."""
     problems: list[FairqError] = []
     if file is None:
-        settings = gather(chosen.layers, chosen.environ, problems.append)
+        settings = gather(chosen.layers, chosen.variables, problems.append)
     else:
         settings = gather([Layer("file", file, required=True)], {}, problems.append)
     _check_expressions(settings, problems.append)
@@ -64,7 +78,7 @@ def check(chosen: SettingsFiles, file: Path | None) -> list[FairqError]:
 def without_effect(chosen: SettingsFiles, file: Path | None) -> list[Entry]:
     """Return what somebody set in the settings in force, or in *file* alone, that changes nothing in this version."""
     files = chosen.layers if file is None else [Layer("file", file, required=True)]
-    settings = gather(files, chosen.environ if file is None else {}, lambda _: None)
+    settings = gather(files, chosen.variables if file is None else {}, lambda _: None)
     return [entry for entry in settings if entry.key.without_effect and entry.origin is not DEFAULT]
 
 
@@ -72,8 +86,8 @@ def settings_with(chosen: SettingsFiles, sets: Sequence[str]) -> Settings:
     """Return the settings in force with *sets* (``KEY=VALUE``) over them; raises what is wrong with either."""
     collection = Collection(_raise)
     for layer in chosen.layers:
-        collection.add_file(layer.path, layer.required)
-    collection.add_environment(chosen.environ)
+        collection.add_layer(layer)
+    collection.add_environment(chosen.variables)
     add_sets(collection, sets)
     collection.check_parents()
     return settle(collection)
@@ -111,7 +125,7 @@ def set_setting(chosen: SettingsFiles, name: str, text: str, *, dry_run: bool = 
     from fairq.settings.writing import alone, replace
 
     key, path = resolve(name, "config set")
-    file = chosen.destination
+    file = chosen.destination_of(".".join(path))
     try:
         value = from_text(key, text)
         if key.type == "expression" and value is not None:
@@ -149,7 +163,7 @@ def unset_setting(chosen: SettingsFiles, name: str, *, dry_run: bool = False) ->
     from fairq.settings.writing import alone, replace
 
     path = _group(chosen, name) or resolve(name, "config unset")[1]
-    file = chosen.destination
+    file = chosen.destination_of(".".join(path))
     with nullcontext() if dry_run else alone(file):
         try:
             former = read_text(file)
@@ -173,7 +187,7 @@ def _group(chosen: SettingsFiles, name: str) -> tuple[str, ...] | None:
     Raises SettingsGroupError for a group with subgroups, which would lose their parent.
     """
     table, _, group = name.partition(".")
-    groups = gather(chosen.layers, chosen.environ, lambda _: None).groups if table.lower() == "groups" else {}
+    groups = gather(chosen.layers, chosen.variables, lambda _: None).groups if table.lower() == "groups" else {}
     if group.lower() not in (known.lower() for known in groups):
         return None
     below = [known for known in groups if known.lower().startswith(f"{group.lower()}.")]
@@ -288,8 +302,8 @@ def _as_if(chosen: SettingsFiles, file: Path, text: str) -> Settings:
         if layer.path == file:
             collection.add_document(parse_document(text, file), file)
         else:
-            collection.add_file(layer.path, layer.required)
-    collection.add_environment(chosen.environ)
+            collection.add_layer(layer)
+    collection.add_environment(chosen.variables)
     collection.check_parents()
     return settle(collection)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from fairq.state import check, cycles, history
 from fairq.state.connection import backup, reading
 from fairq.state.cycles import CycleSummary
 from fairq.state.history import Entry
-from fairq.state.location import exists, resolve
+from fairq.state.location import exists, readable, resolve
 from fairq.steps.cycle.document import stored_match_document
 
 
@@ -27,8 +28,13 @@ class StateFile:
 
 def locate(path: Path) -> StateFile:
     """Return the path of the state file without opening it, so that a damaged file is also found."""
+    return StateFile(resolve(path), readable(path).stat().st_size if exists(path) else None)
+
+
+def there_is(path: Path) -> tuple[Path, bool]:
+    """Return the path of the state file, and whether it exists, without opening it or a copy of it."""
     path = resolve(path)
-    return StateFile(path, path.stat().st_size if exists(path) else None)
+    return path, os.path.lexists(path)
 
 
 def check_state(path: Path) -> list[str]:

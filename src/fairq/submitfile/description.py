@@ -281,7 +281,7 @@ class Program:
 
     def statements(self) -> Iterator[Statement]:
         """Yield the one statement."""
-        from fairq.submitfile.arguments import quoted
+        from fairq.arguments import quoted
 
         submit, _ = new_submit("")
         literals = {"executable": self._words[0]}

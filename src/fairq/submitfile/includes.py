@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fairq.arguments import split_quoted
 from fairq.errors.pool import SubmitDescriptionError
-from fairq.submitfile.arguments import split_quoted
 from fairq.submitfile.external import External, reason
 from fairq.submitfile.library import LibraryError, new_submit
 from fairq.submitfile.lines import Line, QueueLine, logical_lines

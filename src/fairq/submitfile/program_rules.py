@@ -9,14 +9,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from fairq.records import PROC_PLACEHOLDER, Ad
-from fairq.submitfile.arguments import (
+from fairq.arguments import (
     joined,
     joined_environment,
     split_arguments,
     split_environment,
     split_quoted,
 )
+from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.rules import Commands, Rule, rule
 
 _NULL = "/dev/null"

@@ -12,6 +12,7 @@ from fairq.errors.people import RequestError
 from fairq.records import Actor
 from fairq.steps.jobs.change import Changed, JobEditor
 from fairq.steps.jobs.selection import Selection, parse_targets
+from fairq.steps.rights import require_administrator
 from fairq.steps.undo.undo import take_back
 from fairq.steps.userprio.edit import Bound, Edited, Editor
 from fairq.verb.document import Request, members, text
@@ -59,10 +60,9 @@ def _of_jobs(name: str) -> Callable[[Pool, Actor, dict[str, Any]], Answer]:
 
 def _prio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     given = _exactly(arguments, {"jobs", "value", "relative"})
-    if type(given["relative"]) is not bool:
-        raise RequestError(problem="relative is neither true nor false")
+    relative = _truth(given["relative"], "relative")
     editor = JobEditor(pool.state, pool.settings, actor)
-    return _jobs(editor.prioritise(_selection(given["jobs"]), _whole(given["value"]), relative=given["relative"]))
+    return _jobs(editor.prioritise(_selection(given["jobs"]), _whole(given["value"]), relative=relative))
 
 
 def _undo(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
@@ -80,7 +80,8 @@ def _userprio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     with editor.together():
         for edit in edits:
             total.add(_edit(editor, members(edit, "an edit")))
-    return {"message": total.message, "notes": total.notes}
+    changes = [[one.subject, one.before, one.after] for one in total.changes]
+    return {"message": total.message, "notes": total.notes, "changes": changes, "strangers": total.strangers}
 
 
 def _edit(editor: Editor, edit: dict[str, Any]) -> Edited:
@@ -90,6 +91,8 @@ def _edit(editor: Editor, edit: dict[str, Any]) -> Edited:
         amount = _number(value) if kind == "setfactor" else float(_whole(value))
         seconds = None if given["seconds"] is None else _whole(given["seconds"])
         return editor.set_bound(name, cast("Bound", _BOUNDS[kind]), amount, seconds)
+    if kind == "prune":
+        return editor.prune(_whole(given["seconds"]))
     if given["seconds"] is not None:
         raise RequestError(problem=f"{kind} takes no seconds")
     if kind in _CANCELS:
@@ -100,7 +103,8 @@ def _edit(editor: Editor, edit: dict[str, Any]) -> Edited:
         "setbegin": lambda: editor.set_begin(name, _whole(value)),
         "setlast": lambda: editor.set_last(name, _whole(value)),
         "resetusage": lambda: editor.reset_usage(name),
-        "delete": lambda: editor.delete(name),
+        "resetall": editor.reset_all,
+        "delete": lambda: editor.delete(name, force=_truth(value, "force")),
     }
     if kind not in ways:
         raise RequestError(problem=f"there is no edit {kind!r}")
@@ -122,7 +126,58 @@ def _submit(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
         return made
 
     done = queue(pool.state, pool.settings, made, actor.user, actor, host=pool.host, remade=remade)
-    return {"cluster": done.cluster, "jobs": len(made), "warnings": made.warnings}
+    return {
+        "cluster": done.cluster,
+        "jobs": len(made),
+        "warnings": made.warnings,
+        "no_launcher": done.is_first_without_launcher,
+    }
+
+
+def _finish(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    """Record that jobs have ended; users could choose their own charge, so this takes an administrator."""
+    from fairq.steps.jobs.finish import finish
+
+    given = _exactly(arguments, {"jobs", "end", "exit_code"})
+    require_administrator(actor, "finish jobs in the pool of this host")
+    end, code = (None if given[name] is None else _whole(given[name]) for name in ("end", "exit_code"))
+    done = finish(pool.state, pool.settings, _selection(given["jobs"]), actor, end=end, exit_code=code)
+    return _jobs(done.chosen)
+
+
+def _slots_add(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.slots import add
+    from fairq.verb.submission import slots_of
+
+    new = slots_of(_exactly(arguments, {"slots"})["slots"])
+    add(pool.state, new, actor)
+    return {"slots": [slot.name for slot in new]}
+
+
+def _slots_remove(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.slots import remove
+
+    given = _exactly(arguments, {"names", "force"})
+    force = _truth(given["force"], "force")
+    return {"slots": remove(pool.state, pool.settings, _names(given["names"]), actor, force=force)}
+
+
+def _slots_drain(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.drain import Schedule, drain
+
+    given = _exactly(arguments, {"names", "schedule"})
+    require_administrator(actor, "drain slots")
+    if given["schedule"] not in {one.value for one in Schedule}:
+        raise RequestError(problem=f"schedule is not one of {', '.join(one.value for one in Schedule)}")
+    schedule = Schedule(given["schedule"])
+    done = drain(pool.state, pool.settings, _names(given["names"]), schedule, actor)
+    return {"slots": done.slots, "evicted": done.evicted, "ending": done.ending}
+
+
+def _slots_release(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.drain import cancel
+
+    return {"slots": cancel(pool.state, _names(_exactly(arguments, {"names"})["names"]), actor)}
 
 
 _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
@@ -133,6 +188,11 @@ _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
     "prio": _prio,
     "userprio": _userprio,
     "undo": _undo,
+    "finish": _finish,
+    "slots add": _slots_add,
+    "slots remove": _slots_remove,
+    "slots drain": _slots_drain,
+    "slots release": _slots_release,
 }
 
 
@@ -144,20 +204,29 @@ def _exactly(arguments: dict[str, Any], names: set[str]) -> dict[str, Any]:
 
 def _selection(words: Any) -> Selection:
     """Return the named jobs; null selects all jobs that the asker may change. The asker evaluates constraints."""
-    if words is None:
-        return Selection()
+    return Selection() if words is None else Selection(parse_targets(_names(words)))
+
+
+def _names(words: Any) -> list[str]:
     if not isinstance(words, list) or not 0 < len(words) <= _MOST_WORDS:
-        raise RequestError(problem=f"jobs is neither null nor a list of 1 to {_MOST_WORDS}")
-    return Selection(parse_targets([text(word, "a job") for word in words]))
+        raise RequestError(problem=f"the names are not a list of 1 to {_MOST_WORDS}")
+    return [text(word, "a name") for word in words]
 
 
 def _jobs(changed: Changed) -> Answer:
-    return {"jobs": len(changed), "targets": [[target.text, count] for target, count in changed.targets]}
+    targets = [[target.text, count] for target, count in changed.targets]
+    return {"jobs": len(changed), "targets": targets, "ending": changed.ending}
 
 
 def _whole(value: Any) -> int:
     if type(value) is not int or abs(value) > _LARGEST:
         raise RequestError(problem=f"a number is not whole, or above {_LARGEST}")
+    return value
+
+
+def _truth(value: Any, what: str) -> bool:
+    if type(value) is not bool:
+        raise RequestError(problem=f"{what} is neither true nor false")
     return value
 
 

@@ -12,14 +12,11 @@ from typing import Any
 
 from fairq.errors.people import RequestError
 from fairq.nesting import deeper_than
-
-LARGEST = 16 << 20
-"""Bytes of the largest document."""
+from fairq.steps.host.form import LARGEST, VERSION
 
 PATIENCE = 20.0
 """Seconds within which the whole document must arrive."""
 
-VERSION = 1
 _DEEPEST = 20
 _LARGEST_NUMBER = 2**63 - 1
 _ID = re.compile(r"[0-9a-f]{32}")

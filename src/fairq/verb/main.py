@@ -6,13 +6,13 @@ import json
 import os
 import secrets
 import signal
-import sys
 import time
 from pathlib import Path
 
 from fairq.errors.base import FairqError
 from fairq.people import Person
 from fairq.records import Actor
+from fairq.steps.host.form import READ
 from fairq.steps.rights import names
 from fairq.verb.asker import asker
 from fairq.verb.document import parse, read
@@ -22,14 +22,15 @@ _LONGEST = 120
 """Seconds after which the system kills the process, so that no caller can make it stay."""
 
 
-def main(state: Path, site: Path) -> int:
+def main(state: Path, site: Path, *, by_socket: bool = False) -> int:
     """Carry out one request to the pool in the file *state* with the settings in *site*; return the exit code.
 
-    Both paths come from the script, never from the caller. All input is read before the state is opened, and the
-    answer is written after it is closed: the caller cannot keep its lock.
+    The request comes from sudo, or *by_socket* from a connection that systemd has accepted. Both paths come from the
+    script, never from the caller. All input is read before the state is opened, and the answer is written after it is
+    closed: the caller cannot keep its lock.
     """
     try:
-        person = asker(os.environ)
+        person = asker(os.environ, by_socket=by_socket)
     except FairqError as error:
         return _refuse(error)
     return apart(lambda: _serve(state, site, person))
@@ -55,12 +56,18 @@ def _serve(state: Path, site: Path, person: Person) -> int:
             unix_groups=person.groups,
             request=(request.id, secrets.token_hex(16)),
         )
+        if request.verb == READ:
+            from fairq.steps.host.share import shared
+
+            with shared(state, person, actor, private=settings["pool.private_jobs"]) as (answer, content):
+                _write(1, {"done": answer}, content)
+            return 0
         answer = make(Pool(state, settings, host_name()), actor, request)
     except FairqError as error:
         return _refuse(error)
     except Exception as error:  # do not show internal errors to the caller
         return _refuse(FairqError(message=f"internal error: {type(error).__name__}"))
-    _write(sys.stdout.fileno(), {"done": answer})
+    _write(1, {"done": answer})
     return 0
 
 
@@ -69,9 +76,9 @@ def _refuse(error: FairqError) -> int:
     return error.exit_code
 
 
-def _write(descriptor: int, answer: dict[str, object]) -> None:
-    """Write the answer; a caller that does not read it loses it."""
-    content = memoryview((json.dumps(answer) + "\n").encode())
+def _write(descriptor: int, answer: dict[str, object], attached: bytes = b"") -> None:
+    """Write the answer, with what is *attached* to it; a caller that does not read it loses it."""
+    content = memoryview((json.dumps(answer) + "\n").encode() + attached)
     try:
         while content:
             content = content[os.write(descriptor, content) :]

@@ -1,17 +1,17 @@
-"""Jobs that the asker's own fairq made from a submit description, checked attribute by attribute."""
+"""Jobs and slots that the asker's own fairq made, checked attribute by attribute."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from fairq.errors.base import ExpressionError
 from fairq.errors.people import RequestError
-from fairq.records import JOB_COLUMNS, PROC_PLACEHOLDER, Ad, JobStatus
+from fairq.records import JOB_COLUMNS, PROC_PLACEHOLDER, Ad, JobStatus, SlotRecord
 from fairq.submitfile import JobGroup, Submission
-from fairq.verb.document import members
+from fairq.verb.document import members, text
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _RESERVED = JOB_COLUMNS | {"mytype", "targettype", "schedd", "remotehost", "launch"}
@@ -55,7 +55,19 @@ def submission_of(arguments: dict[str, Any]) -> Submission:
     return Submission(groups)
 
 
-def _ad(value: Any) -> Ad:
+def slots_of(value: Any) -> list[SlotRecord]:
+    """Return the slots that an administrator adds; raises RequestError for the first error."""
+    found = []
+    for given in _listed(value, "slots"):
+        slot = members(given, "a slot")
+        if slot.keys() != {"name", "ad", "address"}:
+            raise RequestError(problem="a slot has other members than it should")
+        name, address = text(slot["name"], "name"), text(slot["address"], "address")
+        found.append(SlotRecord(0, name, _ad(slot["ad"], set()), address))
+    return found
+
+
+def _ad(value: Any, reserved: Set[str] = _RESERVED) -> Ad:
     ad = members(value, "an ad")
     if len(ad) > _MOST_ATTRIBUTES:
         raise RequestError(problem=f"an ad has more than {_MOST_ATTRIBUTES} attributes")
@@ -65,7 +77,7 @@ def _ad(value: Any) -> Ad:
     for name, content in ad.items():
         if not _NAME.fullmatch(name):
             raise RequestError(problem="an attribute has no such name")
-        if name.lower() in _RESERVED and (name, content) not in {("MyType", "Job"), ("TargetType", "Machine")}:
+        if name.lower() in reserved and (name, content) not in {("MyType", "Job"), ("TargetType", "Machine")}:
             raise RequestError(problem=f"the attribute {name} is the queue's own")
         _check(name, content)
     return ad

@@ -15,13 +15,26 @@ def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
     match job.status:
         case JobStatus.RUNNING:
             slot = ad.get("RemoteHost")
+            if "EngineReason" in ad and "JobCurrentStartDate" not in ad:
+                return _engine_sentence(name, ad)
             where = f" on {slot}" if slot else f" elsewhere ({job.reason})" if job.reason else ""
+            if "EngineReason" in ad:
+                where += f", as far as known: {ad['EngineReason']}"
             return f"job {name} does not wait: it runs{where}."
         case JobStatus.HELD:
             reason = f" ({job.reason})" if job.reason else ""
             return f"job {name} is held{reason}: release it with 'fairq release {name}'."
         case _:
             return f"job {name} does not wait: it is {JobStatus(job.status).name.lower()}."
+
+
+def _engine_sentence(name: str, ad: Ad) -> str:
+    """Return what a job waits for that an engine such as Slurm has, or is to get."""
+    slot, reason = ad.get("RemoteHost"), str(ad["EngineReason"]).rstrip(".")
+    if "EngineJobId" not in ad:
+        return f"job {name} has {slot} and waits to be handed to {ad['Launch']}: {reason}. This time is not charged."
+    where = f"the queue of {ad['Launch']}, as {ad['EngineJobId']} for {slot}"
+    return f"job {name} waits in {where}: {reason}. This time is not charged."
 
 
 def matched_sentence(name: str, slot: str, preempted: str | None) -> str:

@@ -77,7 +77,7 @@ def test_jobs_start_when_they_were_forecast_to(run, state: Path, seed: int):
         now += EVERY
     pool.collect(now)
     with reading(pool.path) as open_state:
-        forecast = Forecaster(open_state, pool.settings, now, RunTimes([])).forecast()
+        forecast = Forecaster.of_state(open_state, pool.settings, now, RunTimes([])).forecast()
     before = dict(pool.starts)
     while len(pool.starts) - len(before) < len(forecast.starts):
         pool.cycle(now)
@@ -91,6 +91,29 @@ def test_jobs_start_when_they_were_forecast_to(run, state: Path, seed: int):
     }
     in_order = sorted(forecast.starts.values(), key=lambda start: start.place)
     assert [start.place for start in in_order] == list(range(1, len(in_order) + 1))
+
+
+def test_the_latest_start_allows_for_submissions_like_those_of_the_last_day(run, state: Path):
+    """One slot, jobs of 12 h: bob's next job of tomorrow may come before alice's last one."""
+    assert run("--state", state, "slots", "add", "node", "--now", NOW).code == 0
+    for user, count in (("alice", 3), ("bob", 1)):
+        file = state.with_name("job.sub")
+        file.write_text(f"""
+            executable = /bin/true
+            allowed_execute_duration = 43200
+            accounting_group = x
+            accounting_group_user = {user}
+            queue {count}
+        """)
+        assert run("--state", state, "submit", file, "--now", NOW).code == 0
+    with reading(state) as opened:
+        forecast = Forecaster.of_state(opened, load(None, state, {}), NOW).forecast()
+    assert "come again each day" in forecast.assumptions()[0]
+    starts = sorted(forecast.starts.values(), key=lambda start: start.place)
+    assert [round((start.likely - NOW) / 43200, 2) for start in starts] == [0, 1, 2, 3]
+    late = [start.latest is None or start.latest > start.likely for start in starts]
+    assert late == [False, False, False, True]
+    assert all(start.earliest == start.likely for start in starts)
 
 
 def test_run_times_come_from_the_nearest_history_and_end_at_the_limit():

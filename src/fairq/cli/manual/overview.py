@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from fairq.cli.app import CLOSED_PIPE
 from fairq.cli.manual.roff import bold, examples, header, italic, listed, options, page, paragraphs, section, text
 from fairq.cli.manual.walk import Documented, global_options
-from fairq.errors import base, broker, launch, pool, report, shares, simulation
-from fairq.errors.base import FairqError
+from fairq.errors.codes import error_classes
 from fairq.interrupts import INTERRUPTED
 
 DESCRIPTION = (
@@ -145,16 +144,6 @@ def overview_page(commands: list[Documented]) -> str:
         section("EXAMPLES", examples(EXAMPLES)),
         section("SEE ALSO", [", ".join([*others, "\\fBfairq.toml\\fR(5)"])]),
     )  # fmt: skip
-
-
-def error_classes() -> set[type[FairqError]]:
-    """Return every error class."""
-    return {
-        one
-        for module in (base, pool, shares, broker, launch, simulation, report)
-        for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, FairqError)
-    }
 
 
 def exit_codes() -> Iterator[tuple[int, str]]:

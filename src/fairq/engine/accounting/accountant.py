@@ -25,6 +25,7 @@ from fairq.engine.accounting.priority import (
     decay,
     effective_priority,
 )
+from fairq.engine.sums import added
 from fairq.past import Charge
 from fairq.records import AccountingRecord, Claim
 
@@ -235,6 +236,24 @@ class Accountant:
         if self.policy.exact_usage:
             if early < 0:
                 self._settle(chain, -early, 1, weight)
+            self._note_use(chain, now)
+
+    def add_matches(self, submitter: str, slots: Sequence[SlotKey], weight: float, now: int) -> None:
+        """Charge *slots*, of *weight* each, to *submitter* from *now* on, as `add_match` does one by one."""
+        if now != self.last_update or not self.charges.keys().isdisjoint(slots):
+            for slot in slots:
+                self.add_match(submitter, slot, weight, now)
+            return
+        for slot in slots:
+            self.charges[slot] = SlotCharge(submitter, weight, now)
+        chain = self._chains.get(submitter) or self._chain(submitter)
+        for record in (chain.member, chain.group):
+            if record is not None:
+                record.resources_used += len(slots)
+                record.weighted_resources_used = added(record.weighted_resources_used, weight, len(slots))
+        for above in chain.subtree:
+            above.hier_weighted_resources_used = added(above.hier_weighted_resources_used, weight, len(slots))
+        if self.policy.exact_usage:
             self._note_use(chain, now)
 
     def preempt(self, submitter: str, slot: SlotKey, weight: float, now: int) -> None:

@@ -6,7 +6,8 @@ allows are shared by all submitters whose jobs agree in the attributes that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from fairq.engine.negotiation.preemption import (
 )
 from fairq.engine.negotiation.pslot_preemption import PslotPreemption, SlotsForJob
 from fairq.engine.negotiation.snapshot import PoolSlots
-from fairq.engine.std_sort import std_sorted
+from fairq.engine.std_sort import std_sorted_pieces
 
 _REQUIREMENTS = parse("Requirements")
 _RANK = parse("Rank")
@@ -161,6 +162,11 @@ class Candidates:
         return self._free.left > 0
 
     @property
+    def divides(self) -> bool:
+        """Whether partitionable slots are divided."""
+        return self._partitions is not None
+
+    @property
     def lists_follow(self) -> bool:
         """Whether an existing list stays valid when others take slots."""
         return self._partitioned is None and self._static is None and self._policy.tie_break != "std_sort"
@@ -225,6 +231,11 @@ class Candidates:
         """The Rank of a slot for a job; *context* is called only if any slot's Rank reads the job."""
         ranks = self._same_machine_ranks
         return float(self._machine_ranks.get(context())[slot]) if ranks is None else ranks[slot]
+
+    @property
+    def ranks_of_all(self) -> Sequence[float] | None:
+        """The Rank of every slot for any job; None if Ranks read the job."""
+        return self._same_machine_ranks
 
     def packed_jobs(self, slot: int, context: Callable[[], RequestContext]) -> int:
         """Number of jobs that a match represents (matchmaker.cpp, jobsInSlot).
@@ -293,8 +304,8 @@ class Candidates:
         entries, refused = self._listed(buckets, allowed, limits)
         dense = ranked.ordering.dense[entries]
         sorts = self._policy.tie_break == "std_sort"
-        positions = std_sorted(dense) if sorts else np.argsort(dense, kind="stable").tolist()
-        best_first = (int(entries[position]) for position in positions)
+        pieces = std_sorted_pieces(dense) if sorts else [np.argsort(dense, kind="stable")]
+        best_first = chain.from_iterable(entries[piece].tolist() for piece in pieces)
         kinds = ((bucket.state, bucket.cost) for bucket in buckets)
         return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
 

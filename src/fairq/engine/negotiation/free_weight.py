@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,15 @@ class FreeWeight:
         left = np.where(free, weights, 0.0)
         self._left: list[float] = left.tolist()
         self.total = float(left.sum())
+
+    def take_all(self, slots: Iterable[int]) -> None:
+        """Take all the rest of each of these slots, in their order."""
+        weights, total = self._left, self.total
+        for slot in slots:
+            total -= weights[slot]
+            weights[slot] = 0.0
+            total = total if total > 0 else 0.0
+        self.total = total
 
     def take(self, slot: int, weight: float | None = None) -> None:
         """Take *weight* of a slot, or all its rest; a negative weight is given back."""

@@ -101,6 +101,13 @@ class JoinedRequest:
         """Take the next job: its cluster and proc."""
         return self._first().take()
 
+    def take_many(self, jobs: int) -> list[tuple[int, int]]:
+        """Take so many of the next jobs, as `take` would; no more than are on offer."""
+        taken: list[tuple[int, int]] = []
+        for part in self._parts:
+            taken += part.take_many(min(part.count, jobs - len(taken)))
+        return taken
+
     def pack(self, jobs: int) -> None:
         """Leave the next *jobs* to the schedd, which packs them: they are offered again in the next turn."""
         for part in self._parts:

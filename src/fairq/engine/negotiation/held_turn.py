@@ -19,7 +19,8 @@ from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.pie_rules import PieRules
 from fairq.engine.negotiation.preemption import NONE, PRIO, RANK
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
-from fairq.engine.negotiation.turn import Found, Refused, Turn, TurnEnd, TurnStep
+from fairq.engine.negotiation.turn import Found, FoundMany, Refused, Turn, TurnEnd, TurnStep
+from fairq.engine.sums import added
 
 _REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
 
@@ -70,7 +71,9 @@ class HeldTurn:
         """Record the results of the turn until others may have a match (None), or it ends."""
         try:
             while (step := next(steps)) is not None:
-                if isinstance(step, Found):
+                if isinstance(step, FoundMany):
+                    self._take_many(step)
+                elif isinstance(step, Found):
                     self._take(step)
                 else:
                     self._refuse(step)
@@ -176,6 +179,38 @@ class HeldTurn:
                 self._regrouped,
             )
         )
+
+    def _take_many(self, found: FoundMany) -> None:
+        """Charge matches without preemption of slots of equal weight, and note them."""
+        ledger, submitter, cost = self._ledger, self._submitter, found.cost
+        keys = ledger.allot_whole(found.slots)
+        ledger.accountant.add_matches(submitter.name, keys, cost, ledger.now)
+        self._limits.use_free(cost, len(keys))
+        submitter.decision.matched += len(keys)
+        submitter.decision.matched_weight = added(submitter.decision.matched_weight, cost, len(keys))
+        ranks, reason = ledger.candidates.ranks_of_all, _REASONS[NONE]
+        assert ranks is not None
+        name, schedd, group, regrouped = submitter.name, submitter.schedd, self._group, self._regrouped
+        ledger.decision.matches += [
+            Match(
+                name,
+                schedd,
+                job[0],
+                job[1],
+                found.request or job,
+                slot,
+                cost,
+                ranks[slot],
+                group,
+                reason,
+                None,
+                None,
+                key,
+                None,
+                regrouped,
+            )
+            for job, slot, key in zip(found.jobs, found.slots, keys, strict=True)
+        ]
 
     def _refuse(self, refused: Refused) -> None:
         """Note a rejection."""

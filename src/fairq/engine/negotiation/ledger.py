@@ -110,6 +110,12 @@ class Ledger:
             ephemeral |= self.groups.attributes(of.submitter, group)
         return RequestContext(autocluster, self.autoclusters.kinds[autocluster], of.submitter, priority, ephemeral)
 
+    def allot_whole(self, slots: list[int]) -> list[SlotKey]:
+        """Take slots, none of which is divided; return the keys for their charges."""
+        self.free.take_all(slots)
+        self.free_weight.take_all(slots)
+        return [self.keys[slot] for slot in slots]
+
     def allot(self, slot: int) -> Allotment:
         """Take a slot, or the proposed part of a divided slot."""
         carving = None if self.partitions is None else self.partitions.carve(slot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairq.engine.negotiation.preemption import NONE, RANK, PreemptionLimits, PreemptState
+from fairq.engine.sums import added
 
 TOLERANCE = 1e-6
 """Tolerance above an exact limit for slot weights that are sums of fractions."""
@@ -43,12 +44,38 @@ class Limits(PreemptionLimits):
             self.used_unclaimed += cost
         self.pie_left -= cost
 
+    def use_free(self, cost: float, slots: int) -> None:
+        """Count so many matches of that cost without preemption."""
+        self.used = added(self.used, cost, slots)
+        self.used_unclaimed = added(self.used_unclaimed, cost, slots)
+        self.pie_left = added(self.pie_left, -cost, slots)
+
     def permit_unclaimed(self, cost: float) -> bool:
         """Whether a slot of that cost may be taken without preemption (matchmaker.cpp, SubmitterLimitPermits)."""
-        used, limit = self.used_unclaimed, self.unclaimed_limit
+        return self._permits(cost, self.used, self.used_unclaimed)
+
+    def _permits(self, cost: float, used: float, used_unclaimed: float) -> bool:
+        """The same, if so much of the limits were used."""
+        limit = self.unclaimed_limit
         if self.exact:
-            return used + cost <= limit + TOLERANCE and self.used + cost <= self.ceiling + TOLERANCE
-        return used + cost <= limit or used <= 0 < limit
+            return used_unclaimed + cost <= limit + TOLERANCE and used + cost <= self.ceiling + TOLERANCE
+        return used_unclaimed + cost <= limit or used_unclaimed <= 0 < limit
+
+    def in_a_row(self, cost: float, most: int, *, first_is_tested: bool, up_to_least: bool) -> int:
+        """How many slots of that cost may be taken without preemption until a turn ends at a limit, at most *most*.
+
+        *first_is_tested*: the first slot need not be permitted. *up_to_least*: the turn also ends where
+        `permits_nothing_free`.
+        """
+        used, unclaimed, bound = self.used, self.used_unclaimed, min(self.limit, self.ceiling)
+        for number in range(most):
+            if used >= bound or (up_to_least and self.unclaimed_limit - unclaimed + TOLERANCE < self.least):
+                return number
+            if not (self._permits(cost, used, unclaimed) or (first_is_tested and not number)):
+                return number
+            used += cost
+            unclaimed += cost
+        return most
 
     def permit_on_list(self, cost: float, state: PreemptState) -> bool:
         """The test when the list is built; preemption by machine rank is not limited there."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Protocol
+from itertools import chain, islice
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,11 @@ class FreeSlots:
         """Take a slot out for the rest of the cycle."""
         self._taken[slot] = 1
         self.left -= 1
+
+    def take_all(self, slots: Sequence[int]) -> None:
+        """Take these slots, all of them different, out for the rest of the cycle."""
+        self._view[slots] = 1
+        self.left -= len(slots)
 
     def is_taken(self, slot: int) -> bool:
         """Whether the slot is no candidate any more."""
@@ -62,6 +67,17 @@ class FreeSlots:
             chunk *= 4
         return size
 
+    def next_ones(self, order: NDArray[np.int32], start: int, most: int) -> tuple[list[int], int]:
+        """The first slots from *start* on that are still candidates, at most so many, and the position after them."""
+        found: list[int] = []
+        size, chunk = len(order), most + 8
+        while start < size and len(found) < most:
+            at = start + np.flatnonzero(self._view[order[start : start + chunk]] == 0)[: most - len(found)]
+            found += order[at].tolist()
+            start = int(at[-1]) + 1 if len(found) == most else start + chunk
+            chunk *= 4
+        return found, min(start, size)
+
     def next_allowed(self, order: NDArray[np.int32], start: int, allowed: NDArray[np.bool_]) -> int:
         """The same among the *allowed* slots alone (a truth value per slot of the pool)."""
         view = self._view
@@ -74,6 +90,13 @@ class FreeSlots:
             start += chunk
             chunk *= 4
         return size
+
+
+class Alike(NamedTuple):
+    """What the slots on a list have in common: their weight. *tested*: the limits permit the first one, as listed."""
+
+    cost: float
+    tested: bool
 
 
 @dataclass(slots=True)
@@ -197,6 +220,20 @@ class BucketedMatchList:
             if walk.at < len(walk.bucket.order) and walk.bucket.order[walk.at] == slot:
                 walk.at += 1
 
+    def alike(self) -> Alike | None:
+        """What all slots left on the list have in common, if nobody uses them; None: they differ."""
+        walk = self._open[0] if len(self._open) == 1 else None
+        if walk is None or walk.bucket.state != NONE or not walk.permitted:
+            return None
+        return Alike(walk.bucket.cost, self._new)
+
+    def pop_alike(self, most: int) -> list[int]:
+        """Take the best candidates, at most so many, of a list whose slots are `alike`; the limits permit them."""
+        walk = self._open[0]
+        self._listed, self._new = walk.bucket, False
+        found, walk.at = self._free.next_ones(walk.bucket.order, walk.at, most)
+        return found
+
     def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
         self._open = [walk for walk in self._open if walk.permitted]
@@ -239,7 +276,7 @@ class SortedList:
         refused_by_limit: whether the limits have excluded any slot.
     """
 
-    __slots__ = ("_cost", "_kinds", "_limits", "_new", "_slots", "_state", "refused_by_limit")
+    __slots__ = ("_cost", "_kinds", "_limits", "_new", "_only", "_slots", "_state", "refused_by_limit")
 
     def __init__(
         self,
@@ -254,6 +291,8 @@ class SortedList:
         self._state = state
         self._cost = cost
         self._kinds = set(kinds)
+        only = next(iter(self._kinds)) if len(self._kinds) == 1 else None
+        self._only = only[1] if only is not None and only[0] == NONE else None
         self._limits = limits
         self._new = True
         self.refused_by_limit = refused_by_limit
@@ -279,6 +318,15 @@ class SortedList:
                 self._slots = iter(())
                 break
         return None
+
+    def alike(self) -> Alike | None:
+        """What all slots left on the list have in common, if nobody uses them; None: they differ."""
+        return None if self._only is None else Alike(self._only, self._new)
+
+    def pop_alike(self, most: int) -> list[int]:
+        """Take the best candidates, at most so many, of a list whose slots are `alike`; the limits permit them."""
+        self._new = False
+        return list(islice(self._slots, most))
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was popped and not taken: popping did that already."""

@@ -83,6 +83,9 @@ class JobRequest(Protocol):
     def take(self) -> tuple[int, int]:
         """Take the next job: its cluster and proc."""
 
+    def take_many(self, jobs: int) -> list[tuple[int, int]]:
+        """Take so many of the next jobs, as `take` would; no more than are on offer."""
+
     def pack(self, jobs: int) -> None:
         """Leave the next *jobs* to the schedd, which packs them: they are offered again in the next turn."""
 
@@ -142,6 +145,22 @@ class Request:
             self._taken += 1
         self.count -= 1
         return cluster, proc
+
+    def take_many(self, jobs: int) -> list[tuple[int, int]]:
+        """Take so many of the next jobs, as `take` would; no more than are on offer."""
+        taken: list[tuple[int, int]] = []
+        self.count -= jobs
+        while jobs:
+            cluster, first, last = self.jobs[self._at]
+            first += self._taken
+            end = min(last + 1, first + jobs)
+            taken += [(cluster, proc) for proc in range(first, end)]
+            jobs -= end - first
+            self._taken += end - first
+            if end > last:
+                self._at += 1
+                self._taken = 0
+        return taken
 
     def pack(self, jobs: int) -> None:
         """Leave the next *jobs* to the schedd, which packs them: they are offered again in the next turn."""

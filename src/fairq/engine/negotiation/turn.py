@@ -18,7 +18,7 @@ from fairq.engine.negotiation.concurrency import ConcurrencyLimits, JobLimits, L
 from fairq.engine.negotiation.decision import RejectReason, StopReason
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.limits import Limits
-from fairq.engine.negotiation.matchlist import MatchList
+from fairq.engine.negotiation.matchlist import BucketedMatchList, MatchList, SortedList
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE, PRIO, PreemptState
 from fairq.engine.negotiation.requests import JobQueue, JobRequest
@@ -44,6 +44,22 @@ class Found(NamedTuple):
     concurrency_limits: str | None
 
 
+class FoundMany(NamedTuple):
+    """Slots for alike jobs, that nobody uses and that weigh the same: as so many times `Found`.
+
+    Args:
+        jobs: the jobs; *request* is the first one of their request, None: each is one of its own.
+        autocluster: of the jobs.
+        slots: a slot for each, of weight *cost*.
+    """
+
+    jobs: list[JobId]
+    request: JobId | None
+    autocluster: int
+    slots: list[int]
+    cost: float
+
+
 class Refused(NamedTuple):
     """A request offered in vain.
 
@@ -60,7 +76,7 @@ class Refused(NamedTuple):
     limits: tuple[str, ...] = ()
 
 
-TurnStep = Found | Refused | None
+TurnStep = Found | FoundMany | Refused | None
 """What a turn yields; None: others may have a match before it goes on (the last dealing)."""
 
 
@@ -110,6 +126,14 @@ class Turn:
         self.time = time
         self._only_free = only_free
         self._ends_with_limit = limits.exact and (only_free or not candidates.preemption.any_held)
+        # Nothing happens between two matches that the next one could depend on.
+        self._in_runs = (
+            not only_free
+            and policy.matchlist_caching
+            and not policy.depth_first
+            and candidates.ranks_of_all is not None
+            and not candidates.divides
+        )
         self._limited = self._limited_free = False
         self._seen: object = None
         self.offered: JobId = (0, 0)
@@ -209,6 +233,11 @@ class Turn:
                 return RejectReason.NO_MATCH
             self._told_limits.clear()
             matches = self._match_list(request.autocluster, only_rank, job_limits)
+            if self._in_runs and job_limits is None and isinstance(matches, BucketedMatchList | SortedList):
+                many = self._many(request, matches)
+                if many is not None:
+                    yield many
+                    continue
             found = matches.pop()
             if found is None:
                 self._limited |= matches.refused_by_limit
@@ -227,6 +256,26 @@ class Turn:
                 self._seen = self._candidates.version
                 yield None
         return None
+
+    def _many(self, request: JobRequest, matches: BucketedMatchList | SortedList) -> FoundMany | None:
+        """The next matches of the request without a word between them; None if they are to be made one by one."""
+        alike, limits = matches.alike(), self._limits
+        if alike is None:
+            return None
+        number = limits.in_a_row(
+            alike.cost, request.count, first_is_tested=alike.tested, up_to_least=self._ends_with_limit
+        )
+        slots = matches.pop_alike(self._in_time(number)) if number else []
+        if not slots:
+            return None
+        first = request.first_job() if self._policy.request_counts else None
+        return FoundMany(request.take_many(len(slots)), first, request.autocluster, slots, alike.cost)
+
+    def _in_time(self, matches: int) -> int:
+        """How many of so many matches are made before the time is over, which was not when the first one began."""
+        if self.time is None:
+            return matches
+        return next((number for number in range(1, matches) if self.time.runs_out()), matches)
 
     def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:
         """The list in use if it is for such a request, else a new one (there is only one list)."""

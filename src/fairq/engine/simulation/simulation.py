@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -26,7 +26,7 @@ class Arrival(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A job that runs when the simulation begins, on the slot *row*, and ends at *end*."""
+    """A job that runs on the slot *row*, and ends at *end*."""
 
     job: JobKey
     jobs: JobRange
@@ -143,6 +143,11 @@ class Simulation:
                 return True
             self._step(now)
         return False
+
+    def running(self) -> Iterator[Running]:
+        """Yield the jobs that run, in the order of their starts."""
+        for one in self._jobs.values():
+            yield Running(one.key, one.jobs, one.tenant.row, one.tenant, one.end)
 
     def _next_time(self) -> int | None:
         """The time of the next cycle that may change something; None if no event remains."""

@@ -11,6 +11,7 @@ import signal
 from typing import Any, NoReturn
 
 from fairq.launch.supervisor import cgroup, record
+from fairq.launch.supervisor.identity import become
 
 IGNORED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGUSR1", "SIGUSR2")
 """The signals that a supervisor ignores but a job must not ignore."""
@@ -41,8 +42,13 @@ def become_job(spec: dict[str, Any], group: str | None, report: int) -> NoReturn
             step = "cgroup"
             cgroup.enter(group)
         os.umask(spec["umask"])
-        step = "scratch"
-        os.mkdir(f"{spec['run_directory']}/{record.SCRATCH}", 0o700)  # noqa: PTH102
+        if spec["owner"] is None:
+            step = "scratch"
+            os.mkdir(f"{spec['run_directory']}/{record.SCRATCH}", 0o700)  # noqa: PTH102
+        else:
+            # Before any file of the owner is touched: the owner's rights decide on every path.
+            step = "account"
+            become(spec["owner"])
         step = "log"
         if spec["log"]:
             # Before the program runs: without its log, a process that waits for the job's events would wait forever.

@@ -24,6 +24,8 @@ AT_ONCE = "fast"
 SCRATCH = "scratch"
 """The job's own temporary directory inside the run's directory, removed at the end."""
 RESERVED = 4096
+_MODE = 0o640
+"""The supervisor's umask decides whether the group, the account of a host's pool, may read."""
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _LONGEST_WAIT = 60.0
@@ -37,7 +39,7 @@ def open_directory(path: str) -> int:
 
 def lock(directory: int) -> int | None:
     """Lock the run; return the descriptor that holds the lock, or None if another process holds it."""
-    descriptor = os.open("lock", os.O_RDWR | os.O_CREAT | _FLAGS, 0o600, dir_fd=directory)
+    descriptor = os.open("lock", os.O_RDWR | os.O_CREAT | _FLAGS, _MODE, dir_fd=directory)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -49,7 +51,7 @@ def lock(directory: int) -> int | None:
 def begin(directory: int, content: dict[str, Any]) -> bool:
     """Claim the right to begin the run; return False if another process claimed it before."""
     try:
-        descriptor = os.open("begun", os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600, dir_fd=directory)
+        descriptor = os.open("begun", os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, _MODE, dir_fd=directory)
     except FileExistsError:
         return False
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -60,7 +62,7 @@ def begin(directory: int, content: dict[str, Any]) -> bool:
 def note_job(directory: int, content: dict[str, Any]) -> None:
     """Record the job's first process, so that leftover processes of the run can be found later."""
     try:
-        descriptor = os.open("job", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600, dir_fd=directory)
+        descriptor = os.open("job", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, _MODE, dir_fd=directory)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(content, file)
     except OSError:
@@ -96,7 +98,7 @@ def write_order(directory: int, word: str) -> None:
 def reserve(directory: int) -> int | None:
     """Reserve disk space for the end; return the descriptor of the file, or None on failure."""
     try:
-        descriptor = os.open("end.reserve", os.O_RDWR | os.O_CREAT | _FLAGS, 0o600, dir_fd=directory)
+        descriptor = os.open("end.reserve", os.O_RDWR | os.O_CREAT | _FLAGS, _MODE, dir_fd=directory)
         os.posix_fallocate(descriptor, 0, RESERVED)
     except OSError:
         return None
@@ -115,7 +117,7 @@ def exists(directory: int, name: str) -> bool:
 def is_locked(directory: int) -> bool:
     """Tell whether the run has a living supervisor."""
     try:
-        descriptor = os.open("lock", os.O_RDWR | _FLAGS, dir_fd=directory)
+        descriptor = os.open("lock", os.O_RDONLY | _FLAGS, dir_fd=directory)
     except FileNotFoundError:
         return False
     try:
@@ -163,7 +165,7 @@ def _write_end(directory: int, reserved: int | None, text: bytes) -> None:
     name = "end.reserve"
     if reserved is None:
         name = "end.draft"
-        reserved = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600, dir_fd=directory)
+        reserved = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _FLAGS, _MODE, dir_fd=directory)
     os.pwrite(reserved, text, 0)
     os.ftruncate(reserved, len(text))
     os.fsync(reserved)

@@ -21,13 +21,12 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _LOOK = 1.0
 """Seconds between two checks of a job's memory and kept output."""
 _CLOSE_LOOK = 0.2
-_HEARD = (signal.SIGCHLD, signal.SIGTERM)
 
 
-def supervise(spec: dict[str, Any], report: int) -> NoReturn:
+def supervise(spec: dict[str, Any], report: int, kind: type[Supervisor] | None = None) -> NoReturn:
     """Run one job to its end; this process does nothing else. The descriptor *report* receives how the run began."""
     try:
-        Supervisor(spec, report).run()
+        (kind or Supervisor)(spec, report).run()
     except BaseException as error:
         tell(report, {"run": spec["run"], "failed": f"{type(error).__name__}: {error}"})
         os._exit(1)
@@ -41,7 +40,15 @@ def tell(report: int, answer: dict[str, Any]) -> None:
 
 
 class Supervisor:
-    """Supervises one run, described by *spec*: the fields of an `Assignment`, with the run's directory and cores."""
+    """Supervises one run, described by *spec* (see `fairq.launch.supervisor.specification`).
+
+    It has the rights of the job. `fairq.launch.supervisor.owned` is the kind that has other rights than the job.
+    """
+
+    heard: tuple[signal.Signals, ...] = (signal.SIGCHLD, signal.SIGTERM)
+    """The signals that wake the supervisor."""
+    umask = 0o077
+    """That of the files of the run."""
 
     def __init__(self, spec: dict[str, Any], report: int) -> None:
         self.spec = spec
@@ -61,13 +68,14 @@ class Supervisor:
     def run(self) -> None:
         """Start the job, watch it, kill its process tree, record the end."""
         spec = self.spec
-        _become_supervisor(spec["run"])
+        self._become_supervisor()
         lock = record.lock(self.directory)
         if lock is None:
             tell(self.report, {"run": spec["run"], "taken": True})
             return
         me = {"pid": os.getpid(), "start": processes.start_of(os.getpid()), "boot": processes.boot_id()}
-        if not record.begin(self.directory, {**me, "cores": spec["cores"], "cgroup": spec["cgroup"]}):
+        uid = spec["owner"] and spec["owner"]["uid"]
+        if not record.begin(self.directory, {**me, "cores": spec["cores"], "cgroup": spec["cgroup"], "uid": uid}):
             tell(self.report, {"run": spec["run"], "taken": True})
             return
         reserved = record.reserve(self.directory)
@@ -75,13 +83,18 @@ class Supervisor:
             self.group = cgroup.make(spec["cgroup"], spec["run"], spec["memory"])
         self.began = time.clock_gettime(time.CLOCK_BOOTTIME)
         began = time.time()
-        failure = self._start_job()
+        failure = self._prepare()
+        # An order that comes later also wakes the supervisor.
+        if failure is None and (order := self._order()) is not None:
+            self.reason = order
+        elif failure is None:
+            failure = self._start_job()
         tell(self.report, {"run": spec["run"], **me, "cores": spec["cores"]})
         os.close(self.report)
-        if failure is None:
+        if self.job > 0 and failure is None:
             self._watch()
         self._end_tree()
-        record.remove_tree(f"{self.path}/{record.SCRATCH}")
+        self._remove_scratch()
         for path in self._kept():
             _trim(path, self.spec["keep_output"])
         ended = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -100,6 +113,45 @@ class Supervisor:
             cgroup.remove(self.group)
         record.write_end(self.path, self.directory, reserved, facts)
 
+    def _become_supervisor(self) -> None:
+        os.setsid()
+        os.chdir("/")
+        os.umask(self.umask)
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(null, number)
+        os.close(null)
+        # Only sigtimedwait receives them, so that no signal is missed.
+        signal.pthread_sigmask(signal.SIG_BLOCK, self.heard)
+        for name in IGNORED:
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+        for one in self.heard:
+            signal.signal(one, signal.SIG_DFL)
+        _LIBRARY.prctl(_SUBREAPER, 1, 0, 0, 0)
+        _LIBRARY.prctl(_NAME, f"fairq {self.spec['run']}"[:15].encode(), 0, 0, 0)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        if soft != hard:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+
+    def _prepare(self) -> list[Any] | None:
+        """Make what the job needs; return (step, errno, text) on a failure."""
+        return None
+
+    def _order(self) -> str | None:
+        """Return the order to end the run; None if there is none."""
+        found = record.read(self.directory, "order")
+        return str(found["order"]) if found else None
+
+    def _remove_scratch(self) -> None:
+        record.remove_tree(f"{self.path}/{record.SCRATCH}")
+
+    def _hear(self, descriptor: int) -> bytes:
+        """Return what the job's process says about its failure before its program begins; empty if it begins."""
+        text = b""
+        while part := os.read(descriptor, 4096):
+            text += part
+        return text
+
     def _start_job(self) -> list[Any] | None:
         """Fork the job; return (step, errno, text) if its program could not be executed."""
         hear, say = os.pipe()
@@ -111,34 +163,26 @@ class Supervisor:
             become_job(self.spec, None if is_inside else self.group, say)
         os.close(say)
         record.note_job(self.directory, {"pid": self.job, "start": processes.start_of(self.job)})
-        text = b""
-        while part := os.read(hear, 4096):
-            text += part
+        text = self._hear(hear)
         os.close(hear)
         return json.loads(text) if text else None
 
     def _watch(self) -> None:
         """Wait until the job's first process has ended, or until the job must be killed."""
         memory = self.spec["memory"] if self.group is None or not cgroup.limits_memory(self.group) else None
-        limits = [
-            (self.began + seconds, reason)
-            for reason in ("job_seconds", "execute_seconds")
-            if (seconds := self.spec[reason]) is not None
-        ]
+        limits = self._limits()
         look_at = self.began + _CLOSE_LOOK
         self._reap()
-        if record.read(self.directory, "order"):
-            self._obey()
         while self.status is None:
             now = time.clock_gettime(time.CLOCK_BOOTTIME)
             dates = [date for date, _ in limits] if self.kill_at is None else [self.kill_at]
-            heard = signal.sigtimedwait(_HEARD, max(0.0, min([*dates, look_at]) - now))
+            heard = signal.sigtimedwait(self.heard, max(0.0, min([*dates, look_at]) - now))
             now = time.clock_gettime(time.CLOCK_BOOTTIME)
             self._reap()
             if self.status is not None:
                 break
-            if heard is not None and heard.si_signo == signal.SIGTERM:
-                self._obey()
+            if heard is not None and heard.si_signo != signal.SIGCHLD:
+                self._obey(heard.si_signo)
             if self.kill_at is None:
                 due = [reason for date, reason in limits if date <= now]
                 if due:
@@ -157,10 +201,19 @@ class Supervisor:
     def _kept(self) -> list[str]:
         return [path for path in (self.spec["output"], self.spec["error"]) if path.startswith(self.path + "/")]
 
-    def _obey(self) -> None:
-        """End the job as ordered; without an order, the supervisor itself received SIGTERM."""
-        found = record.read(self.directory, "order")
-        word = found["order"] if found else "terminated"
+    def _limits(self) -> list[tuple[float, str]]:
+        """Return the ends of the time limits in seconds since boot, each with its reason."""
+        return [
+            (self.began + seconds, reason)
+            for reason in ("job_seconds", "execute_seconds")
+            if (seconds := self.spec[reason]) is not None
+        ]
+
+    def _obey(self, number: int) -> None:
+        """End the job as ordered; SIGTERM without an order means the supervisor itself."""
+        word = self._order() or ("terminated" if number == signal.SIGTERM else None)
+        if word is None:
+            return
         if self.kill_at is None:
             self._stop(word)
         if word == record.AT_ONCE:
@@ -189,9 +242,9 @@ class Supervisor:
         if self.group is not None:
             cgroup.kill(self.group)
         while self._reap():
-            for pid in processes.descendants(os.getpid()):
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
+            for pid, start in processes.descendants(os.getpid()).items():
+                # By descriptor: as root, a bare number could hit another user's process that has just got it.
+                processes.send(pid, start, signal.SIGKILL)
             self._reap()
             time.sleep(wait)
             wait = min(wait * 1.5, 0.5)
@@ -219,6 +272,8 @@ class Supervisor:
             return {**facts, "reason": "start", "step": failure[0], "errno": failure[1], "detail": failure[2]}
         if self.group is not None and self.reason == "exit" and cgroup.killed_for_memory(self.group):
             facts["reason"] = "memory"
+        if self.job <= 0:
+            return facts
         status = self.status or 0
         if os.WIFSIGNALED(status):
             facts |= {"signal": os.WTERMSIG(status), "core": os.WCOREDUMP(status)}
@@ -242,27 +297,6 @@ class Supervisor:
             "memory_limit_mb": self.spec["memory"],
             "memory_limit_held_by": "kernel" if enforced else "supervisor",
         }
-
-
-def _become_supervisor(run: str) -> None:
-    os.setsid()
-    os.chdir("/")
-    os.umask(0o077)
-    null = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(null, number)
-    os.close(null)
-    # Only sigtimedwait receives them, so that no signal is missed.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
-    for name in IGNORED:
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
-    for one in (signal.SIGTERM, signal.SIGCHLD):
-        signal.signal(one, signal.SIG_DFL)
-    _LIBRARY.prctl(_SUBREAPER, 1, 0, 0, 0)
-    _LIBRARY.prctl(_NAME, f"fairq {run}"[:15].encode(), 0, 0, 0)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
 
 def _trim(path: str, most: int) -> bool:

@@ -20,6 +20,7 @@ from fairq.state.schema import (
     m0013_ended_jobs,
     m0013_usage,
     m0014_requests,
+    m0015_engines,
 )
 
 
@@ -45,5 +46,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0012_undo", m0012_undo.STATEMENTS),
     Migration("0013_past", m0013_ended_jobs.STATEMENTS + m0013_usage.STATEMENTS),
     Migration("0014_requests", m0014_requests.STATEMENTS),
+    Migration("0015_engines", m0015_engines.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

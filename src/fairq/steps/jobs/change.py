@@ -165,7 +165,7 @@ class JobEditor:
             left = settle(self._path, self._settings, self._actor, self._ordered)
         if self._actor.request is None:
             # The logs belong to the jobs' owners; the account of a host's pool must not write them.
-            events.flush(self._path)
+            events.flush(self._path, self._settings)
         return len(left)
 
     def _open(self) -> AbstractContextManager[State]:

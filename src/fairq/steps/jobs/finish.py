@@ -12,10 +12,10 @@ from fairq.records import Actor, Change, JobStatus, Run
 from fairq.state import claims, history, jobs
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists
-from fairq.steps.jobs.change import choose, procs
+from fairq.steps.jobs.change import Changed, choose, procs
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.ended import record_ended
-from fairq.steps.jobs.selection import Selection, Target
+from fairq.steps.jobs.selection import Selection
 from fairq.steps.rights import check_owner
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Finished:
-    """The ended jobs: the number for every target, and the runs."""
+    """The ended jobs, as *chosen*, and the runs."""
 
-    targets: list[tuple[Target, int]]
+    chosen: Changed
     runs: list[Run]
 
 
@@ -62,7 +62,7 @@ def finish(
                 reason = f"it began at {shown_time(claim.start_time)}"
                 raise InvalidEndTimeError(job=job, end=shown_time(when), reason=reason)
         if dry_run:
-            return Finished(chosen.targets, [])
+            return Finished(chosen, [])
         codes = {(claim.cluster or 0, claim.proc or 0): exit_code for claim in held} if exit_code is not None else {}
         ended = end_runs(state, settings, held, when, "finished", codes)
         record_ended(state, chosen.jobs, JobStatus.COMPLETED, when)
@@ -80,4 +80,4 @@ def finish(
             ),
             own=True,
         )
-    return Finished(chosen.targets, ended)
+    return Finished(chosen, ended)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from fairq.records import Ad, Claim, JobRange, JobStatus, LaunchPhase
+from fairq.records import Ad, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, jobs, launches, slots
 from fairq.state.connection import State
 from fairq.steps.launch.outcome import at_exit
 
 RUNNING_ATTRIBUTES = ("RemoteHost", "JobStartDate", "JobCurrentStartDate")
 """Attributes that differ between running jobs that are otherwise identical."""
+
+WAITS_FOR = "EngineReason"
+"""The attribute with the reason why a job waits in the queue of an engine such as Slurm."""
 
 
 class Overlay:
@@ -27,22 +30,37 @@ class Overlay:
             return {name: value for name, value in said.items() if value is not None}
         if job.status == JobStatus.COMPLETED:
             return {"CompletionDate": job.status_date, **self._exits.get((job.schedd, job.cluster, proc), {})}
-        if job.status != JobStatus.RUNNING:
-            return {}
+        return self._of_running(job, proc) if job.status == JobStatus.RUNNING else {}
+
+    def _of_running(self, job: JobRange, proc: int) -> Ad:
         claim = self._claims.get((job.schedd, job.cluster, proc))
         if claim is None:
             return {}
         host = self._slot_names.get(claim.slot_id, "")
-        return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True))
+        launch = self._launches.get((job.schedd, job.cluster, proc))
+        if launch is None or (launch.engine_id is None and launch.reason is None):
+            return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True))
+        told = {"Launch": launch.launcher, "EngineJobId": launch.engine_id, WAITS_FOR: launch.reason}
+        engine = {name: value for name, value in told.items() if value is not None}
+        if launch.phase is not LaunchPhase.STARTED:
+            return {"RemoteHost": host, **engine}
+        return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True)) | engine
+
+    def waits_for(self, job: JobRange, proc: int) -> str | None:
+        """Return what the engine says that one proc waits for in its queue, or what keeps fairq from asking it."""
+        launch = self._launches.get((job.schedd, job.cluster, proc))
+        return None if launch is None else launch.reason
 
     def is_matched_only(self, job: JobRange, proc: int) -> bool:
         """Return whether one proc is only matched with a slot by fairq: nothing known to fairq has started it."""
         claim = self._claims.get((job.schedd, job.cluster, proc))
-        return claim is not None and claim.matched and (job.schedd, job.cluster, proc) not in self._started
+        launch = self._launches.get((job.schedd, job.cluster, proc))
+        is_started = launch is not None and launch.phase is LaunchPhase.STARTED
+        return claim is not None and claim.matched and not is_started
 
     def load(self) -> None:
         """Read the data that `of` needs now, so that the state can be closed."""
-        _ = self._claims, self._slot_names, self._started, self._exits
+        _ = self._claims, self._slot_names, self._launches, self._exits
 
     @cached_property
     def _claims(self) -> dict[tuple[str, int, int], Claim]:
@@ -50,8 +68,9 @@ class Overlay:
         return {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
 
     @cached_property
-    def _started(self) -> set[tuple[str, int, int]]:
-        return {launch.key for launch in launches.live(self._state) if launch.phase is LaunchPhase.STARTED}
+    def _launches(self) -> dict[tuple[str, int, int], Launch]:
+        """Return the last run of each job that a launcher has."""
+        return {launch.key: launch for launch in launches.live(self._state)}
 
     @cached_property
     def _exits(self) -> dict[tuple[str, int, int], Ad]:

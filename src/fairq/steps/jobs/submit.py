@@ -120,7 +120,7 @@ def queue(
         if is_first:
             meta.set(state, _TOLD, "1")
     # The logs belong to the jobs' owners; the account of a host's pool must not write them.
-    problems = events.flush(path) if actor.request is None else ()
+    problems = events.flush(path, settings) if actor.request is None else ()
     return Submitted(cluster, made, ranges, is_first, problems if is_launched else ())
 
 

@@ -85,9 +85,22 @@ class Queue:
             if job.status != JobStatus.RUNNING:
                 yield job
                 continue
-            for _, group in groupby(_procs(job), key=partial(self.overlay.is_matched_only, job)):
+            for _, group in groupby(_procs(job), key=partial(self._progress, job)):
                 members = list(group)
                 yield replace(job, first_proc=members[0], last_proc=members[-1])
+
+    def _progress(self, job: JobRange, proc: int) -> tuple[bool, str | None]:
+        """Return what tells running jobs apart that are otherwise identical."""
+        return self.overlay.is_matched_only(job, proc), self.overlay.waits_for(job, proc)
+
+    def is_waiting_for_engine(self) -> bool:
+        """Tell whether any job waits in the queue of an engine, or for the engine to answer."""
+        return any(
+            self.overlay.waits_for(job, proc) is not None
+            for job in self.ranges
+            if job.status == JobStatus.RUNNING
+            for proc in _procs(job)
+        )
 
     def each(self) -> Iterator[Ad]:
         """Yield one ad per job, with ``Jobs`` and ``RunTime`` as `rows`."""

@@ -10,12 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairq.arguments import split_arguments, split_environment, split_quoted
 from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
 from fairq.steps.launch.values import number, raw
 from fairq.steps.pool.devices import assigned_gpus, available_gpus
-from fairq.submitfile.arguments import split_arguments, split_environment, split_quoted
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -35,6 +35,10 @@ _NO_GPU = "10000"
 """A GPU number that no machine has; HTCondor uses it to hide GPUs that are not assigned to a job."""
 
 
+PLACE = "Engine"
+"""The beginning of the names of the slot's attributes that lead an engine to its machine."""
+
+
 def files(ad: Ad) -> tuple[str | None, str | None, str | None]:
     """Return the paths of a job's input, output and error; None where it names none."""
     directory = str(raw(ad, "Iwd") or "/")
@@ -49,9 +53,19 @@ def files(ad: Ad) -> tuple[str | None, str | None, str | None]:
 
 
 def assignment(
-    launch: Launch, ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int, cores: tuple[int, ...]
+    launch: Launch,
+    ad: Ad,
+    slot: Mapping[str, Any],
+    settings: Settings,
+    now: int,
+    cores: tuple[int, ...] = (),
+    submitter: str = "",
+    owner: str | None = None,
 ) -> Assignment:
-    """Return the launcher's assignment for the job with this *ad* on the slot with the ad *slot*, at *now*."""
+    """Return the launcher's assignment for the job with this *ad* on the slot with the ad *slot*, at *now*.
+
+    It runs as the user *owner*, None for the user of this process.
+    """
     given, output, error = files(ad)
     cpus = max(1, int(number(ad, "RequestCpus", now, slot) or 1))
     appended = raw(ad, "AppendFiles")
@@ -59,7 +73,7 @@ def assignment(
         run=launch.name,
         program=[str(raw(ad, "Cmd") or ""), *_arguments(ad)],
         directory=str(raw(ad, "Iwd") or "/"),
-        environment=_environment(launch, ad, slot, cpus),
+        environment=_environment(launch, ad, slot, cpus, owner),
         input=given,
         output=output,
         error=error,
@@ -74,6 +88,11 @@ def assignment(
         umask=int(settings["launch.umask"], 8),
         limits=_limits(ad, now),
         cores=cores,
+        job=launch.job,
+        submitter=submitter,
+        held_memory=int(number(slot, "Memory", now) or 0) or None,
+        gpus=int(number(slot, "GPUs", now) or 0),
+        place={name: value for name, value in slot.items() if name.startswith(PLACE)},
     )
 
 
@@ -88,9 +107,9 @@ def _in_quotes(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int) -> dict[str, str]:
-    me = pwd.getpwuid(os.getuid()) if _has_account() else None
-    home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", str(os.getuid()), "/bin/sh")
+def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int, owner: str | None) -> dict[str, str]:
+    me = _account(owner)
+    home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", owner or str(os.getuid()), "/bin/sh")
     base = {
         "PATH": _PATH, "HOME": home, "USER": user, "LOGNAME": user, "SHELL": shell or "/bin/sh",
         **dict.fromkeys(_THREADS, str(cpus)),
@@ -112,10 +131,10 @@ def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int) -> 
     }
 
 
-def _has_account() -> bool:
-    with suppress(KeyError):
-        return bool(pwd.getpwuid(os.getuid()).pw_name)
-    return False
+def _account(owner: str | None) -> pwd.struct_passwd | None:
+    with suppress(KeyError, ValueError):
+        return pwd.getpwuid(os.getuid()) if owner is None else pwd.getpwnam(owner)
+    return None
 
 
 def _devices(slot: Mapping[str, Any]) -> dict[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.launch.interface import AT_ONCE, Condition, Look, Started
+from fairq.launch.interface import AT_ONCE, Condition, Known, Look, Queued, Started
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, history, jobs, launches, slots
 from fairq.state.connection import State, reading, writing
@@ -16,7 +16,8 @@ from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
-from fairq.steps.launch.launchers import Launchers
+from fairq.steps.launch.engines import Move, charge_from, note_wait, overdue, waiting, withdrawal
+from fairq.steps.launch.launchers import Launchers, runs_as_owner
 from fairq.steps.launch.outcome import Outcome, exit_ad, outcome
 from fairq.steps.launch.values import is_true, number
 
@@ -39,8 +40,10 @@ class Collected:
     notes: list[str] = field(default_factory=list)
 
 
-def started(launch: Launch) -> Started | None:
-    """Return the recorded start of a run; None if none is recorded."""
+def known(launch: Launch) -> Known | None:
+    """Return what is recorded of a run that has begun or was accepted by an engine; None if nothing is."""
+    if launch.engine_id is not None:
+        return Queued(launch.engine_id)
     if launch.pid is None or launch.pid_start is None:
         return None
     return Started(launch.pid, launch.pid_start, launch.boot, tuple(launch.cores.get("cores", ())))
@@ -48,9 +51,9 @@ def started(launch: Launch) -> Started | None:
 
 def look(live: Iterable[Launch], launchers: Launchers) -> dict[str, Look]:
     """Return the condition of these runs, by name."""
-    by_launcher: dict[str, dict[str, Started | None]] = {}
+    by_launcher: dict[str, dict[str, Known | None]] = {}
     for launch in live:
-        by_launcher.setdefault(launch.launcher, {})[launch.name] = started(launch)
+        by_launcher.setdefault(launch.launcher, {})[launch.name] = known(launch)
     found: dict[str, Look] = {}
     for name, runs in by_launcher.items():
         found |= launchers[name].look(runs)
@@ -85,7 +88,10 @@ def collect(path: Path, settings: Settings, launchers: Launchers, actor: Actor) 
 class Collecting:
     """The parts of `collect`: look at the runs, `store` the news in a transaction, and `finish`."""
 
-    def __init__(self, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
+    def __init__(
+        self, path: Path, settings: Settings, launchers: Launchers, actor: Actor, *, before_cycle: bool = False
+    ) -> None:
+        """Look at the runs. *before_cycle*: also treat those that wait in the queue of an engine."""
         self.result = Collected()
         self._settings = settings
         self._launchers = launchers
@@ -94,18 +100,23 @@ class Collecting:
         with reading(path) as state:
             self._live = launches.live(state)
             without = _without_claim(state, self._live)
+        self._engines = launchers.engines(self._live)
         looks = look(self._live, launchers)
-        self._news = {name: one for name, one in looks.items() if _is_news(one, self._live)}
+        self._news = {one.name: looks[one.name] for one in self._live if _is_news(one, looks[one.name])}
         for launch in self._live:
             if looks[launch.name].condition is Condition.STRAY:
                 self.result.notes.append(f"job {launch.job}: {looks[launch.name].detail}")
-        self.is_needed = bool(self._news or without)
+        self._before_cycle = before_cycle and bool(waiting(self._live, self._engines))
+        self.is_needed = bool(self._news or without or self._before_cycle)
 
     def store(self, state: State) -> None:
         """Store the news in the caller's transaction."""
         live = launches.live(state)
         _order(state, _without_claim(state, live), {"how": "evict", "reason": "its slot was taken"})
-        _Collection(state, self._settings, self._clock, self._actor, self.result).take(live, self._news)
+        collection = _Collection(state, self._settings, self._clock, self._actor, self.result, self._engines)
+        collection.take(live, self._news)
+        if self._before_cycle:
+            collection.let_wait(launches.live(state))
         self._live = launches.live(state)
 
     def finish(self) -> None:
@@ -113,12 +124,19 @@ class Collecting:
         stop(self._live, self._launchers)
 
 
-def _is_news(one: Look, live: Sequence[Launch]) -> bool:
-    if one.condition in (Condition.ENDED, Condition.LOST):
-        return True
-    return one.condition is Condition.RUNNING and any(
-        launch.phase is LaunchPhase.INTENDED and launch.pid is None and one.started is not None for launch in live
-    )
+def _is_news(launch: Launch, found: Look) -> bool:
+    """Tell whether a look at a run found what is not recorded."""
+    match found.condition:
+        case Condition.ENDED | Condition.LOST:
+            return True
+        case Condition.RUNNING:
+            is_new = launch.phase is not LaunchPhase.STARTED and found.begun is not None
+            return is_new or launch.reason is not None
+        case Condition.QUEUED:
+            return launch.phase is not LaunchPhase.QUEUED or launch.reason != found.detail
+        case Condition.UNKNOWN:
+            return launch.reason != found.detail
+    return False
 
 
 def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
@@ -141,7 +159,7 @@ def held_slots(state: State, live: Sequence[Launch]) -> dict[str, Claim]:
         if last[launch.key] == launch.name
         and (claim := by_job.get(launch.key)) is not None
         and names.get(claim.slot_id) == launch.slot
-        and claim.start_time == launch.intended
+        and claim.start_time == launch.claimed
     }
 
 
@@ -155,7 +173,16 @@ def _order(state: State, live: Iterable[Launch], order: dict[str, Any]) -> None:
 class _Collection:
     """One transaction that collects ended runs."""
 
-    def __init__(self, state: State, settings: Settings, clock: Clock, actor: Actor, result: Collected) -> None:
+    def __init__(
+        self,
+        state: State,
+        settings: Settings,
+        clock: Clock,
+        actor: Actor,
+        result: Collected,
+        engines: Collection[str],
+    ) -> None:
+        self._engines = engines
         self._state = state
         self._settings = settings
         self._clock = clock
@@ -167,37 +194,79 @@ class _Collection:
         """Store the *news* of the *live* runs."""
         held = held_slots(self._state, live)
         begun: list[Launch] = []
+        moves: list[Move] = []
         done: list[tuple[Launch, Claim | None]] = []
         for launch in live:
             found = news.get(launch.name)
             if found is None:
                 continue
-            if found.started is not None and launch.phase is LaunchPhase.INTENDED:
-                self._note_start(launch, found.started)
-                begun.append(launch)
-            if found.condition is Condition.RUNNING:
+            if found.condition in (Condition.QUEUED, Condition.UNKNOWN):
+                note = note_wait(self._state, launch, found)
+                if note is not None and note not in self._result.notes:
+                    self._result.notes.append(note)
                 continue
-            mark_started(self._state, begun, self._clock.now, always=True)
-            begun.clear()
-            launch.ended = found.end or {"reason": "lost", "detail": found.detail}
-            end = found.end or {}
-            launch.end_time = self._clock.end_of(launch, end.get("ended_boottime"), end.get("boot"))
-            launch.phase = LaunchPhase.ENDED
-            done.append((launch, held.get(launch.name)))
+            claim = held.get(launch.name)
+            if launch.phase is not LaunchPhase.STARTED:
+                if launch.launcher in self._engines and claim is not None:
+                    moves.append(Move(launch, claim, self._charged_from(launch, found)))
+                if found.since is not None or isinstance(found.begun, Started):
+                    self._note_start(launch, found.begun)
+                    begun.append(launch)
+            if launch.reason is not None:
+                launch.reason = None
+                launches.store(self._state, [launch], "reason")
+            if found.condition is not Condition.RUNNING:
+                done.append((launch, claim))
+        charge_from(self._state, self._settings, moves)
         mark_started(self._state, begun, self._clock.now, always=True)
+        for launch, _ in done:
+            self._note_end(launch, news[launch.name])
         if done:
             self._end(done)
         # An end is a fact, not a decision of the actor: any user may record it.
         history.record(self._state, self._actor, self._changes, own=True)
 
-    def _note_start(self, launch: Launch, begun: Started) -> None:
-        """Record the start of a run that was only intended."""
+    def let_wait(self, live: Sequence[Launch]) -> None:
+        """Charge nothing for the runs that wait in an engine's queue; withdraw those that have waited too long."""
+        now = self._clock.now
+        held = held_slots(self._state, live)
+        idle = waiting(live, self._engines)
+        moves = [Move(one, held[one.name], now) for one in idle if one.name in held]
+        charge_from(self._state, self._settings, moves)
+        for launch in overdue(idle, self._engines, self._settings, now):
+            _order(self._state, [launch], withdrawal(launch, now))
+
+    def _charged_from(self, launch: Launch, found: Look) -> int:
+        """Return when an engine began to hold resources for a run, by the clock here; now if it never did."""
+        now = self._clock.now
+        return now if found.since is None else max(launch.intended, min(now, int(found.since)))
+
+    def _note_start(self, launch: Launch, begun: Known | None) -> None:
+        """Record the start of a run that was only intended, or that waited in the queue of its engine."""
         launch.phase = LaunchPhase.STARTED
+        if isinstance(begun, Queued):
+            launch.engine_id = begun.engine_id
+        if not isinstance(begun, Started):
+            return
         launch.pid, launch.pid_start = begun.pid, begun.start
         launch.cores = {"cores": list(begun.cores)} if begun.cores else {}
         if begun.boot != launch.boot:
             # The machine was rebooted after the match: compute the seconds since then from the clock.
             launch.boot, launch.boottime = begun.boot, self._clock.boottime - (self._clock.now - launch.intended)
+
+    def _note_end(self, launch: Launch, found: Look) -> None:
+        """Record the facts of an end, and when it was."""
+        facts = found.end or {}
+        has_begun = launch.phase is LaunchPhase.STARTED
+        launch.ended = found.end or {"reason": "lost", "detail": found.detail, "begun": has_begun}
+        launch.phase = LaunchPhase.ENDED
+        if launch.launcher not in self._engines:
+            launch.end_time = self._clock.end_of(launch, facts.get("ended_boottime"), facts.get("boot"))
+        elif found.since is None or found.until is None:
+            launch.end_time = max(launch.claimed, self._clock.now)
+        else:
+            # The engine's clock may differ from the one here: only the time between start and end counts.
+            launch.end_time = launch.claimed + max(0, int(found.until) - int(found.since))
 
     def _end(self, done: Sequence[tuple[Launch, Claim | None]]) -> None:
         state = self._state
@@ -211,7 +280,7 @@ class _Collection:
                 self._result.ended.append((launch, None))
                 continue
             ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], launch.proc)
-            ad |= {"JobCurrentStartDate": launch.intended, "CompletionDate": launch.end_time}
+            ad |= {"JobCurrentStartDate": launch.claimed, "CompletionDate": launch.end_time}
             former = [one for one in launches.of_job(state, launch.cluster, launch.proc) if one.phase == "ended"]
             facts = launch.ended or {}
             what = outcome(launch, ad, facts, former, self._settings, self._clock.now)
@@ -222,10 +291,14 @@ class _Collection:
             ended.append(claim)
             decided.append((launch, what, job, ad, former))
             self._result.ended.append((launch, what))
-        launches.store(state, [launch for launch, _ in done], "phase", "ended", "end_time", "pid", "pid_start", "boot")
+        columns = ("phase", "ended", "end_time", "pid", "pid_start", "boot", "engine_id")
+        launches.store(state, [launch for launch, _ in done], *columns)
         end_runs(state, self._settings, ended, self._clock.now, "finished", codes, ends=ends)
         for launch, what, job, ad, former in decided:
             self._apply(launch, what, job, ad, former)
+        if runs_as_owner(self._settings):
+            # A user could otherwise drain the slots of all with jobs that cannot start.
+            return
         for slot in dict.fromkeys(launch.slot for launch, _ in done if (launch.ended or {}).get("reason") == "start"):
             self._drain_if_broken(slot)
 
@@ -254,6 +327,8 @@ class _Collection:
         else:
             after["Reason"] = what.reason
             happened = [(events.EVICTED, {**body, "reason": what.reason, "requeued": what.how == "requeued"})]
+        if (launch.ended or {}).get("begun") is False:
+            happened = [event for event in happened if event[0] != events.EVICTED]
         for number_, of in happened:
             events.record(state, [job], number_, of, end, always=True)
         stays = what.status is JobStatus.COMPLETED and self._stays(launch, ad, former)
@@ -291,10 +366,10 @@ def mark_started(state: State, begun: Iterable[Launch], now: int, *, always: boo
     begun = list(begun)
     if not begun:
         return
-    launches.store(state, begun, "phase", "pid", "pid_start", "cores", "boot", "boottime")
+    launches.store(state, begun, "phase", "pid", "pid_start", "cores", "boot", "boottime", "engine_id", "reason")
     for launch in begun:
         found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
-        events.record(state, found, events.EXECUTING, {"slot": launch.slot}, now, always=always)
+        events.record(state, found, events.EXECUTING, {"slot": launch.slot}, launch.charged_from or now, always=always)
 
 
 def usage(launch: Launch, ad: Ad, former: Sequence[Launch], now: int) -> dict[str, Any]:

@@ -5,28 +5,24 @@ The layout is that of HTCondor's user log (its manual, "Job Event Log Codes").
 
 from __future__ import annotations
 
-import errno
-import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fairq.launch.event_log import locked, write
 from fairq.records import PROC_PLACEHOLDER, Ad, JobEvent, JobRange
 from fairq.state import job_events, jobs
 from fairq.state.connection import State, reading, writing
+from fairq.steps.launch.launchers import runs_as_owner
 from fairq.steps.launch.values import raw
-from fairq.waiting import Patience, take
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
 
 SUBMITTED, EXECUTING, EVICTED, TERMINATED, ABORTED, HELD, RELEASED = 0, 1, 4, 5, 9, 12, 13
 
-_PATIENCE = 1.0
-"""Seconds to wait for a log that another process has locked; a turn must not wait for a user's process."""
-
-_END = b"...\n"
-_TAIL = 65536
 _NO_BYTES = "\t0  -  Run Bytes Sent By Job\n\t0  -  Run Bytes Received By Job\n"
 _NO_TOTAL = "\t0  -  Total Bytes Sent By Job\n\t0  -  Total Bytes Received By Job\n"
 
@@ -54,23 +50,27 @@ def _log(job: JobRange, shared: Ad) -> str | None:
     return None
 
 
-def flush(path: Path) -> list[str]:
+def flush(path: Path, settings: Settings) -> list[str]:
     """Write the pending events to their logs, in order; return an error message for each log that failed.
+
+    Where jobs run as their owners, do nothing: `fairq.steps.launch.decided` has them written with the owners' rights.
 
     Each log is locked meanwhile, so that two processes do not write the same event. After a crash, an event already at
     the end of its log is not written again.
     """
+    if runs_as_owner(settings):
+        return []
     with reading(path) as state:
-        waiting = _by_log(job_events.unwritten(state))
+        waiting = by_log(job_events.unwritten(state))
     problems: list[str] = []
     done: Counter[int] = Counter()
     for log in waiting:
         try:
-            with _locked(log) as descriptor:
+            with locked(log) as descriptor:
                 with reading(path) as state:
-                    events = _by_log(job_events.unwritten(state))
+                    events = by_log(job_events.unwritten(state))
                 entries = events.get(log, [])
-                _append(descriptor, [entry for _, entry in entries])
+                write(descriptor, [entry for _, entry in entries])
                 done.update(event.id for event, _ in entries)
                 # An event of several jobs may belong to several logs.
                 whole = {event.id for event, _ in entries if done[event.id] == len(event)}
@@ -82,44 +82,14 @@ def flush(path: Path) -> list[str]:
     return problems
 
 
-def _by_log(events: Iterable[JobEvent]) -> dict[str, list[tuple[JobEvent, bytes]]]:
+def by_log(events: Iterable[JobEvent]) -> dict[str, list[tuple[JobEvent, bytes]]]:
+    """Return *events* as text, by the log that they belong to."""
     texts: dict[str, list[tuple[JobEvent, bytes]]] = {}
     for event in events:
         for proc in range(event.first_proc, event.last_proc + 1):
             log = str(event.log).replace(PROC_PLACEHOLDER, str(proc))
             texts.setdefault(log, []).append((event, text(event, proc).encode("utf-8", "surrogateescape")))
     return texts
-
-
-@contextmanager
-def _locked(log: str) -> Iterator[int]:
-    descriptor = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
-    try:
-        try:
-            is_mine = take(descriptor, Patience(_PATIENCE, Path(log)))
-        except OSError:
-            is_mine = True  # some file systems have no locks
-        if not is_mine:
-            raise OSError(errno.EAGAIN, "another process has it locked")
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _append(descriptor: int, entries: list[bytes]) -> None:
-    size = os.fstat(descriptor).st_size
-    start = max(0, size - _TAIL)
-    tail = os.pread(descriptor, _TAIL, start)
-    if tail and not tail.endswith(_END):
-        # Text after an incomplete event stops every reader: truncate the log after its last complete event.
-        whole = tail.rfind(b"\n" + _END)
-        kept = whole + 1 + len(_END) if whole >= 0 else 0
-        if whole >= 0 or start == 0:
-            os.ftruncate(descriptor, start + kept)
-            tail = tail[:kept]
-    there = next(count for count in range(len(entries), -1, -1) if tail.endswith(b"".join(entries[:count])))
-    for entry in entries[there:]:
-        os.write(descriptor, entry)
 
 
 def text(event: JobEvent, proc: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairq.launch.discovery import NONE
@@ -12,7 +13,7 @@ from fairq.state import jobs, launches
 from fairq.state.connection import State
 from fairq.steps.launch.assignment import files
 from fairq.steps.launch.clock import Clock
-from fairq.steps.launch.launchers import of_slot, runs_directory
+from fairq.steps.launch.launchers import kept_directory, of_slot
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -43,7 +44,7 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
         key = (one.schedd, one.cluster, one.proc)
         before = [run.name for run in live if run.slot == one.slot or run.key == key or run.key in one.displaced]
         run = f"{one.cluster}.{one.proc}-{os.urandom(5).hex()}"
-        output, error = _outputs(state, one, run)
+        output, error = _outputs(state, one, kept_directory(state.path, name, settings) / run)
         new.append(
             Launch(
                 0, run, name, *key, one.slot, LaunchPhase.INTENDED, clock.now, clock.boot, clock.boottime,
@@ -53,8 +54,7 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
     launches.add(state, new)
 
 
-def _outputs(state: State, one: Matched, run: str) -> tuple[str, str]:
-    kept = runs_directory(state.path) / run
+def _outputs(state: State, one: Matched, kept: Path) -> tuple[str, str]:
     (job,) = jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd)
     ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], one.proc)
     _, output, error = files(ad)

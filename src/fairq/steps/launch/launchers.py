@@ -2,53 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.launch.discovery import NONE, Options, check
+from fairq.launch.discovery import NONE, OWN, Options, check
+from fairq.records import Launch
+from fairq.settings.keys import SINGLE
 from fairq.state import slots
 from fairq.state.connection import State
 from fairq.state.location import resolve
 
 if TYPE_CHECKING:
     from fairq.launch.interface import Launcher
+    from fairq.launch.owned import Owners
     from fairq.settings import Settings
 
 ATTRIBUTE = "Launch"
 """The attribute of a slot's ad that names its launcher."""
 
 _MB = 1024**2
+_LOCAL = "local"
+_NAP, _ENGINE_NAP = 0.05, 0.5
 
 
-def runs_directory(state: Path) -> Path:
-    """Return the directory that contains the directories of a state's runs."""
-    return Path(f"{resolve(state)}.runs")
+def runs_directory(state: Path, launcher: str, settings: Settings | None = None) -> Path:
+    """Return the directory that contains the directories of a state's runs under a *launcher*.
+
+    It is beside the state file. With *settings*, it may be elsewhere, for an engine whose machines do not see that.
+    The launcher ``local`` of a host's pool keeps its orders there (see `kept_directory`).
+    """
+    if launcher == _LOCAL:
+        return Path(f"{resolve(state)}.runs")
+    own = None if settings is None else engine_settings(settings, launcher).get("directory")
+    beside = Path(f"{resolve(state)}.{launcher}")
+    return Path(own) / beside.name if own else beside
+
+
+def engine_settings(settings: Settings, launcher: str) -> dict[str, Any]:
+    """Return the settings ``launch.LAUNCHER``, by their names below it; empty for a launcher without settings."""
+    prefix = f"launch.{launcher}."
+    return {name.removeprefix(prefix): settings[name] for name in SINGLE if name.startswith(prefix)}
+
+
+def runs_as_owner(settings: Settings) -> bool:
+    """Tell whether jobs run as their owners, so that this process may not touch the owners' files."""
+    return bool(settings["launch.run_as"] == "owner")
+
+
+def kept_directory(state: Path, launcher: str, settings: Settings) -> Path:
+    """Return the directory that contains the directories of runs, with the output that is kept."""
+    if launcher == _LOCAL and runs_as_owner(settings):
+        return Path(settings["launch.run_directory"])
+    return runs_directory(state, launcher, settings)
 
 
 class Launchers:
     """The launchers of one state under its settings; they are closed with `close`."""
 
-    def __init__(self, state: Path, settings: Settings) -> None:
-        self._directory = runs_directory(state)
-        self._options = Options(settings["launch.cgroup"], settings["launch.keep_output"] * _MB)
+    def __init__(self, state: Path, settings: Settings, *, starting: bool = True) -> None:
+        """Use the launchers of a pool; without *starting*, those of a host's pool do not call its starter."""
+        self._state = state
+        self._settings = settings
+        self._starting = starting
         self._open: dict[str, Launcher] = {}
-        self.are_checked = False
-        """Whether `end_unknown` has already looked for runs unknown to the state."""
+        self.checked: set[str] = set()
+        """The launchers of which `end_unknown` has already ended the runs unknown to the state."""
+        self.blocked: set[str] = set()
+        """The launchers that may start nothing, because they have such runs."""
 
     def __getitem__(self, name: str) -> Launcher:
         """Return the launcher *name*; raises UnknownLauncherError."""
         if name not in self._open:
             from fairq.launch.discovery import launcher
 
-            self._open[name] = launcher(name, self._directory, self._options)
+            kept = self._settings["launch.keep_output"] * _MB
+            engine = engine_settings(self._settings, name)
+            options = Options(self._settings["launch.cgroup"], kept, engine, self._owners())
+            self._open[name] = launcher(name, runs_directory(self._state, name, self._settings), options)
         return self._open[name]
 
-    def in_use(self, kind: str) -> list[str]:
-        """Return the launchers that may have runs of this state: the pool's launcher *kind*, and the local one."""
-        local = ["local"] if self._directory.exists() else []
-        return sorted({*local, kind} - {NONE})
+    def _owners(self) -> Owners | None:
+        if not runs_as_owner(self._settings):
+            return None
+        from fairq.launch.owned import Owners
+
+        starter = self._settings["launch.starter"] if self._starting else None
+        return Owners(kept_directory(self._state, _LOCAL, self._settings), starter)
+
+    def in_use(self) -> list[str]:
+        """Return the launchers that may have runs of this state: that of the pool, and those with files."""
+        known = {name for name in OWN if self._has_files(name)}
+        return sorted({*known, self._settings["launch.kind"]} - {NONE})
+
+    def _has_files(self, name: str) -> bool:
+        places = (runs_directory, kept_directory)
+        return any(place(self._state, name, self._settings).exists() for place in places)
+
+    def engines(self, live: Iterable[Launch]) -> set[str]:
+        """Return the launchers of these runs that have an engine."""
+        return {name for name in {launch.launcher for launch in live} if self[name].is_engine}
+
+    def nap(self, live: Iterable[Launch]) -> float:
+        """Return the seconds between two looks at these runs while a command waits for their end."""
+        return _ENGINE_NAP if self.engines(live) else _NAP
+
+    def attend(self) -> str | None:
+        """Let the root part of a host's pool do what is decided; return what went wrong."""
+        from fairq.launch.owned import Owned
+
+        local = self[_LOCAL]
+        return local.attend() if isinstance(local, Owned) else None
 
     def close(self) -> None:
         """Close the open launchers; runs continue."""

@@ -22,6 +22,7 @@ NO_OUTPUT = 7
 NO_INPUT = 8
 NO_DIRECTORY = 14
 NO_LOG = 22
+NO_ACCOUNT = 23
 OVER_RESOURCES = 34
 JOB_DURATION = 46
 EXECUTE_DURATION = 47
@@ -29,8 +30,16 @@ SUBMITTED_ON_HOLD = 15
 LOST = 26
 """HTCondor's hold codes (condor_holdcodes.h); a job lost too often is held with the code of the pool's policy."""
 
-_STEPS = {"directory": NO_DIRECTORY, "input": NO_INPUT, "output": NO_OUTPUT, "error": NO_OUTPUT, "log": NO_LOG}
+_STEPS = {
+    "account": NO_ACCOUNT,
+    "directory": NO_DIRECTORY,
+    "input": NO_INPUT,
+    "output": NO_OUTPUT,
+    "error": NO_OUTPUT,
+    "log": NO_LOG,
+}
 _WHAT = {
+    "account": "it cannot run as its owner {Owner}",
     "directory": "its working directory {Iwd} cannot be entered",
     "log": "its event log {UserLog} cannot be written",
     "scratch": "its scratch directory cannot be made",
@@ -66,18 +75,24 @@ def outcome(
             return decided
     if order.get("how") == "hold":
         return Outcome(JobStatus.HELD, "held", order.get("reason"), order.get("code"), order.get("subcode"))
+    if order.get("how") == "withdraw":
+        return Outcome(JobStatus.IDLE, "withdrawn", order.get("reason"))
     if order:
         return Outcome(JobStatus.IDLE, "preempted", order.get("reason"))
     return _cut_short(ad, facts, former, settings, now)
 
 
-def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int) -> Outcome:
+def _cut_short(  # noqa: PLR0911 - one per end
+    ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int
+) -> Outcome:
     ended = facts["reason"]
     if ended == "start":
         what = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
-        told = what.format(**{name: raw(ad, name) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog")})
+        told = what.format(**{name: raw(ad, name) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog", "Owner")})
         reason = f"{told}: {facts['detail']}"
         return Outcome(JobStatus.HELD, "held", reason, _STEPS.get(facts["step"], NOT_STARTED), facts["errno"])
+    if ended == "hold":
+        return Outcome(JobStatus.HELD, "held", facts["detail"], facts["code"], facts["subcode"])
     if ended == "memory":
         limit, by = facts["memory_limit_mb"], facts["memory_limit_held_by"]
         used = max(facts["peak_memory_kb"] // 1024, limit or 0)
@@ -90,6 +105,12 @@ def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings
     if ended == "execute_seconds":
         reason = f"it ran longer than allowed_execute_duration, {number(ad, 'AllowedExecuteDuration', now):g} s"
         return Outcome(JobStatus.HELD, "held", reason, EXECUTE_DURATION, 0)
+    if ended == "engine":
+        return Outcome(JobStatus.HELD, "held", facts["detail"], facts["code"], 0)
+    return _lost(ad, facts, former, settings, now)
+
+
+def _lost(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int) -> Outcome:
     retries = number(ad, "JobMaxRetries", now)
     most = settings["launch.max_lost"] if retries is None else int(retries)
     lost = 1 + sum((run.ended or {}).get("reason") in ("lost", "terminated") for run in former)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairq.errors.launch import NoOutputError, NoRunError
 from fairq.errors.pool import UnknownJobError
-from fairq.records import JobEvent
+from fairq.records import JobEvent, LaunchPhase
 from fairq.state import job_events, jobs, launches
 from fairq.state.connection import reading
 from fairq.steps.launch.launchers import runs_directory
@@ -25,14 +25,14 @@ def output_of(path: Path, cluster: int, proc: int, *, error: bool = False) -> Pa
         found = launches.of_job(state, cluster, proc)
         if not found and not jobs.select(state, cluster=cluster, proc=proc):
             raise UnknownJobError(job=f"{cluster}.{proc}")
-    begun = [one for one in found if one.pid is not None or one.ended]
+    begun = [one for one in found if one.phase is not LaunchPhase.INTENDED or one.ended]
     last = begun[-1] if begun else None
     name = None if last is None else last.error if error else last.output
     if last is None or name is None:
         raise NoRunError(job=f"{cluster}.{proc}")
     kept = f"{last.name}/{'err' if error else 'out'}"
     # The run's directory may have moved together with the state.
-    return runs_directory(path) / kept if name.endswith(f".runs/{kept}") else Path(name)
+    return runs_directory(path, last.launcher) / kept if name.endswith(f".runs/{kept}") else Path(name)
 
 
 def open_output(place: Path, job: str, what: str) -> int:
@@ -53,7 +53,10 @@ def has_ended(path: Path, cluster: int, proc: int) -> bool:
 
     with reading(path) as state:
         live = [one for one in launches.live(state) if one.cluster == cluster and one.proc == proc]
-    return not any(one.pid is not None and processes.start_of(one.pid) == one.pid_start for one in live)
+    return not any(
+        one.engine_id is not None or (one.pid is not None and processes.start_of(one.pid) == one.pid_start)
+        for one in live
+    )
 
 
 def events_of(path: Path, cluster: int, proc: int | None) -> list[JobEvent]:

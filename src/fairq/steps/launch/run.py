@@ -16,7 +16,7 @@ from fairq.state.connection import kept_open, reading, writing
 from fairq.state.location import resolve
 from fairq.steps.launch import events
 from fairq.steps.launch.collect import collect
-from fairq.steps.launch.launchers import opened
+from fairq.steps.launch.launchers import Launchers, opened
 from fairq.steps.launch.settle import settle
 from fairq.steps.launch.turn import Turn, turn
 
@@ -61,7 +61,7 @@ def run(
     """
     place = resolve(path)
     with kept_open(), opened(path, settings) as launchers:
-        view = _View.of(path, 0, "")
+        view = _View.of(path, 0, "", launchers)
         while True:
             former, who = stamp(place), actor()
             try:
@@ -74,7 +74,7 @@ def run(
                 time.sleep(_OBSTRUCTED)
                 continue
             after = stamp(place)
-            view = _View.of(path, view.latest, who.command)
+            view = _View.of(path, view.latest, who.command, launchers)
             report(held, view.standing)
             if view.others_changed:
                 continue
@@ -84,14 +84,15 @@ def run(
             if held.started and not wait(place, after, watched, _SOON):
                 # No turn follows at once that would record the starts.
                 collect(path, settings, launchers, actor())
-                events.flush(path)
+                events.flush(path, settings)
                 after = stamp(place)
-                view = _View.of(path, view.latest, who.command)
+                view = _View.of(path, view.latest, who.command, launchers)
                 if view.others_changed:
                     continue
                 watched = view.watched
             if not held.started or not view.unknown:
-                wait(place, after, watched, min(every, _NOT_BEGUN) if view.unknown else every)
+                longest = min(every, settings["launch.poll"]) if view.engines else every
+                wait(place, after, watched, min(every, _NOT_BEGUN) if view.unknown else longest)
             time.sleep(_TOGETHER)
 
 
@@ -102,7 +103,8 @@ class _View:
     Args:
         standing: the numbers of idle, held and running jobs.
         watched: the processes of the runs, each with its start.
-        unknown: whether a run may or may not have begun.
+        unknown: whether a process may or may not have begun.
+        engines: whether an engine has runs, of whose ends it must be asked.
         latest: the number of the latest change in the history.
         others_changed: whether another command has changed anything since the previous view.
     """
@@ -110,29 +112,33 @@ class _View:
     standing: Standing
     watched: set[tuple[int, int]]
     unknown: bool
+    engines: bool
     latest: int
     others_changed: bool
 
     @classmethod
-    def of(cls, path: Path, since: int, command: str) -> _View:
+    def of(cls, path: Path, since: int, command: str, launchers: Launchers) -> _View:
         """Read the state; *since* is the latest change of the previous view, *command* the name of this command."""
         with reading(path) as state:
             live = launches.live(state)
+            engines = launchers.engines(live)
             counts = jobs.counts_by_submitter(state)
             latest, others_changed = history.latest(state), history.others_changed(state, since, command)
         idle, _, held = (sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True))
         return cls(
             standing=Standing(idle, held, len(live)),
             watched={(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None},
-            unknown=any(one.pid is None for one in live),
+            unknown=any(one.pid is None for one in live if one.launcher not in engines),
+            engines=bool(engines),
             latest=latest,
             others_changed=others_changed,
         )
 
 
-def standing_of(path: Path) -> Standing:
+def standing_of(path: Path, settings: Settings) -> Standing:
     """Return the current numbers of jobs."""
-    return _View.of(path, 0, "").standing
+    with opened(path, settings) as launchers:
+        return _View.of(path, 0, "", launchers).standing
 
 
 def stop_all(path: Path, settings: Settings, actor: Actor) -> None:

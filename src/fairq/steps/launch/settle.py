@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 PATIENCE = 2.0
 """Seconds to wait; a later turn collects a run that takes longer."""
 
-_NAP = 0.05
-
 
 def settle(
     path: Path, settings: Settings, actor: Actor, names: Collection[str], patience: float = PATIENCE
@@ -39,7 +37,7 @@ def settle(
             collect(path, settings, launchers, actor)
             if time.monotonic() >= end:
                 break
-            time.sleep(_NAP)
-    events.flush(path)
+            time.sleep(launchers.nap(live))
+    events.flush(path, settings)
     with reading(path) as state:
         return wanted & {launch.name for launch in launches.live(state)}

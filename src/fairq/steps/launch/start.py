@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairq.launch.cores import allot
-from fairq.launch.interface import Assignment, Refused, Started
+from fairq.launch.interface import Assignment, Known, Queued, Refused, Started
 from fairq.records import Actor, Launch, LaunchPhase
 from fairq.state import jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.steps.launch.assignment import assignment
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.collect import held_slots, mark_started
-from fairq.steps.launch.launchers import Launchers, of_slot
+from fairq.steps.launch.launchers import Launchers, of_slot, runs_as_owner
 from fairq.steps.launch.values import number
 from fairq.steps.pool.dynamic_slots import load_slots
 
@@ -40,28 +40,40 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
     result = Begun()
     with reading(path) as state:
         waiting = startable(state)
-        plans = _plans(state, settings, launchers, waiting, clock) if waiting else []
+        waiting = [launch for launch in waiting if launch.launcher not in launchers.blocked]
+        plans = plan(state, settings, launchers, waiting, clock) if waiting else []
     if not plans:
         return result
     by_launcher: dict[str, list[Assignment]] = {}
-    for launch, one in plans:
+    for launch, one, _ in plans:
         by_launcher.setdefault(launch.launcher, []).append(one)
-    answers: dict[str, Started | Refused] = {}
+    answers: dict[str, Known | Refused] = {}
     for name, assignments in by_launcher.items():
         answers |= launchers[name].start(assignments)
-    for launch, one in plans:
+    refused = []
+    for launch, _, _ in plans:
         answer = answers.get(launch.name)
-        if isinstance(answer, Refused):
+        if isinstance(answer, Refused) and launch.reason != answer.reason:
+            launch.reason = answer.reason
+            refused.append(launch)
             result.notes.append(f"job {launch.job} cannot be started yet: {answer.reason}")
-        elif answer is not None:
-            launch.phase, launch.cores = LaunchPhase.STARTED, {"cores": list(one.cores)} if one.cores else {}
-            launch.pid, launch.pid_start, launch.boot = answer.pid, answer.start, answer.boot
+        elif isinstance(answer, Queued):
+            launch.phase, launch.engine_id, launch.reason = LaunchPhase.QUEUED, answer.engine_id, None
             result.started.append(launch)
-    if result.started and record:
+        elif isinstance(answer, Started):
+            launch.phase, launch.cores = LaunchPhase.STARTED, {"cores": list(answer.cores)} if answer.cores else {}
+            launch.pid, launch.pid_start, launch.boot = answer.pid, answer.start, answer.boot
+            launch.reason = None
+            result.started.append(launch)
+    if refused or (result.started and record):
         with writing(path) as state:
             still = {launch.name for launch in launches.live(state)}
-            begun = [launch for launch in result.started if launch.name in still]
-            mark_started(state, begun, clock.now, always=True)
+            launches.store(state, [launch for launch in refused if launch.name in still], "reason")
+            begun = [launch for launch in result.started if record and launch.name in still]
+            queued = [launch for launch in begun if launch.phase is LaunchPhase.QUEUED]
+            launches.store(state, queued, "phase", "engine_id", "reason")
+            processes = [launch for launch in begun if launch.phase is LaunchPhase.STARTED]
+            mark_started(state, processes, clock.now, always=True)
     return result
 
 
@@ -80,11 +92,25 @@ def startable(state: State) -> list[Launch]:
     ]
 
 
-def _plans(
-    state: State, settings: Settings, launchers: Launchers, waiting: Sequence[Launch], clock: Clock
-) -> list[tuple[Launch, Assignment]]:
+class Plan(NamedTuple):
+    """A run that can start, its assignment, and the owner of its job."""
+
+    launch: Launch
+    assignment: Assignment
+    owner: str
+
+
+def plan(
+    state: State,
+    settings: Settings,
+    launchers: Launchers,
+    waiting: Sequence[Launch],
+    clock: Clock,
+    taken: Collection[int] = (),
+) -> list[Plan]:
+    """Return the assignments of the *waiting* runs; *taken* are cores in use that the state does not know of."""
     every = {slot.name: slot.ad for slot in load_slots(state)}
-    busy = {core for launch in launches.live(state) for core in launch.cores.get("cores", ())}
+    busy = {core for launch in launches.live(state) for core in launch.cores.get("cores", ())}.union(taken)
     plans = []
     for launch in waiting:
         found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
@@ -96,12 +122,15 @@ def _plans(
         slot = every[launch.slot]
         ad = found[0].ad_of(jobs.ads(state, [found[0].ad_id])[found[0].ad_id], launch.proc)
         cores: tuple[int, ...] = ()
-        if settings["launch.affinity"]:
+        if settings["launch.affinity"] and not launchers[launch.launcher].is_engine:
             there = launchers[launch.launcher].slots().cores
             if _cores_of_slots(every, settings, launch.launcher, clock.now) <= len(there):
                 cores = allot(there, busy, int(number(ad, "RequestCpus", clock.now, slot) or 1))
                 busy.update(cores)
-        plans.append((launch, assignment(launch, ad, slot, settings, clock.now, cores)))
+        job = found[0]
+        as_owner = job.owner if runs_as_owner(settings) else None
+        made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
+        plans.append(Plan(launch, made, job.owner))
     return plans
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.records import Actor, Launch
-from fairq.state import launches
+from fairq.state import job_events, launches
 from fairq.state.connection import State, kept_open, reading
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.failures import failures_counted
 from fairq.steps.cycle.negotiate import hold_cycle
 from fairq.steps.launch import events
-from fairq.steps.launch.launchers import Launchers, is_launching, opened
+from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
 from fairq.steps.launch.unknown import end_unknown
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _PATIENCE = 2.0
 """Seconds that a turn waits for preempted jobs to end; if they take longer, a later turn starts the new jobs."""
-
-_NAP = 0.05
 
 
 @dataclass(slots=True)
@@ -70,9 +68,9 @@ def turn(
         if result.launching:
             used = launchers or own
             doing("starting jobs")
-            _launch(result, path, settings, used, actor, launch and used.are_checked, record)
+            _launch(result, path, settings, used, actor, launch, record)
         else:
-            events.flush(path)
+            _write_logs(path, settings, launchers or own)
     if untold or result.started:
         from fairq.steps.launch.notify import notify
 
@@ -105,7 +103,7 @@ def _decided(
         _collect(result, path, settings, launchers, actor)
         apply_periodic(path, settings, actor)
         return result
-    collecting = Collecting(path, settings, launchers, actor)
+    collecting = Collecting(path, settings, launchers, actor, before_cycle=True)
 
     def first(state: State) -> None:
         if collecting.is_needed:
@@ -132,8 +130,17 @@ def _launch(
         begun = start(path, settings, launchers, actor, record=record)
         result.started += begun.started
         result.notes += begun.notes
-    result.notes += events.flush(path)
+    result.notes += _write_logs(path, settings, launchers)
     prune(path, settings, launchers, actor.time)
+
+
+def _write_logs(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
+    if not runs_as_owner(settings):
+        return events.flush(path, settings)
+    with reading(path) as state:
+        is_needed = bool(job_events.unwritten(state))
+    problem = launchers.attend() if is_needed else None
+    return [] if problem is None else [problem]
 
 
 def _collect(result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
@@ -156,4 +163,4 @@ def _make_room(result: Turn, path: Path, settings: Settings, launchers: Launcher
         _collect(result, path, settings, launchers, actor)
         if time.monotonic() >= end:
             return
-        time.sleep(_NAP)
+        time.sleep(launchers.nap(live))

@@ -11,8 +11,8 @@ from fairq.state.connection import reading
 from fairq.steps.launch.launchers import Launchers
 
 if TYPE_CHECKING:
+    from fairq.launch.interface import Launcher
     from fairq.settings import Settings
-
 
 _PATIENCE = 2.0
 """Seconds that a turn waits for unknown runs to end."""
@@ -21,39 +21,44 @@ _NAP = 0.05
 
 
 def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
-    """End runs unknown to the state, once for each opening of *launchers*; return a note for each one left.
+    """End runs unknown to the state, once for each launcher of *launchers*; return a note for each one left.
 
-    The caller must hold the cycle's lock, so that no other process starts runs meanwhile. While an unknown run is left,
-    nothing may be started, because it may be a run of the same job.
+    The caller must hold the cycle's lock, so that no other process starts runs meanwhile. While a launcher has an
+    unknown run, it may start nothing, because it may be a run of the same job.
     """
-    if launchers.are_checked:
-        return []
-    end = time.monotonic() + _PATIENCE
-    while running := _unknown(path, settings, launchers):
-        if time.monotonic() >= end:
-            return [f"the run {run} is unknown to the state, which is older than it; it is being ended"
-                    for run in running]  # fmt: skip
-        time.sleep(_NAP)
-    launchers.are_checked = True
-    return []
-
-
-def _unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
-    """Stop the runs unknown to the state; return those that still exist."""
-    running = []
-    for name in launchers.in_use(settings["launch.kind"]):
-        launcher = launchers[name]
-        found = launcher.runs()
-        if not found:
+    notes: list[str] = []
+    for name in launchers.in_use():
+        if name in launchers.checked:
             continue
-        from fairq.launch.interface import Condition
+        end = time.monotonic() + _PATIENCE
+        while running := _unknown(path, launchers[name]):
+            if time.monotonic() >= end:
+                notes += running
+                launchers.blocked.add(name)
+                break
+            time.sleep(_NAP)
+        else:
+            launchers.blocked.discard(name)
+            launchers.checked.add(name)
+    return notes
 
-        with reading(path) as state:
-            unknown = sorted(found - launches.names(state))
-        for run, look in launcher.look(dict.fromkeys(unknown)).items():
-            if look.condition in (Condition.RUNNING, Condition.STRAY):
-                launcher.stop({run: "unknown"})
-                running.append(run)
-            else:
-                launcher.forget([run])
-    return running
+
+def _unknown(path: Path, launcher: Launcher) -> list[str]:
+    """Stop the launcher's runs that are unknown to the state; return a note for each one that still exists."""
+    found = launcher.runs()
+    if not found:
+        return []
+    from fairq.launch.interface import Condition
+
+    with reading(path) as state:
+        unknown = sorted(found - launches.names(state))
+    left = []
+    for run, look in launcher.look(dict.fromkeys(unknown)).items() if unknown else ():
+        if look.condition is Condition.UNKNOWN:
+            left.append(f"nothing is known of the run {run}, which is not in the state: {look.detail}")
+        elif look.condition in (Condition.QUEUED, Condition.RUNNING, Condition.STRAY):
+            launcher.stop({run: "unknown"})
+            left.append(f"the run {run} is unknown to the state, which is older than it; it is being ended")
+        else:
+            launcher.forget([run])
+    return left

@@ -62,7 +62,7 @@ def wait_for(
         while True:
             former = stamp(place)
             collect(path, settings, launchers, actor())
-            events.flush(path)
+            events.flush(path, settings)
             with reading(path) as state:
                 wanted = wanted or _named(state, targets)
                 verdicts = [_verdict(state, job) for job in wanted]
@@ -70,7 +70,8 @@ def wait_for(
             pending = [one for one in verdicts if one.how == "pending"]
             if not pending or (any_of_them and len(pending) < len(verdicts)):
                 return verdicts
-            left = _LONGEST if end is None else min(_LONGEST, end - time.monotonic())
+            longest = settings["launch.poll"] if launchers.engines(live) else _LONGEST
+            left = longest if end is None else min(longest, end - time.monotonic())
             if left <= 0:
                 return verdicts
             watched = {(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None}

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.errors.base import CycleUnderWayError, FairqError
+from fairq.errors.launch import EngineError
+from fairq.launch.interface import Condition
 from fairq.quantities import shown_duration, shown_time
 from fairq.state import cycle_errors, cycles, history, launches, slots
 from fairq.state.connection import reading
@@ -32,6 +34,7 @@ _SLACK = 60
 _PATIENCE = 2.0
 """Seconds that the check waits for the lock on the state."""
 
+_LOCAL = "local"
 _LEAST_SPACE = 100 * 1024**2
 _CRON_PLACES = ("/etc/crontab", "/etc/cron.d", "/var/spool/cron", "/var/spool/cron/crontabs")
 _UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
@@ -192,31 +195,38 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
                 yield Finding(name, NOT_NEEDED, "no slot has a launcher")
             return
     with opened(path, settings) as launchers:
-        yield _launcher(launchers, settings["launch.kind"])
-        yield _cgroup(settings)
+        yield _launcher(launchers)
+        yield _cgroup(settings) if _LOCAL in launchers.in_use() else Finding("cgroup", NOT_NEEDED, "no job runs here")
         try:
             looks = look(live, launchers)
         except FairqError as error:
             yield Finding("supervisor", FAULT, str(error), "install the launcher again, then run 'fairq negotiate'")
             return
-    lost = sorted(one.job for one in live if looks[one.name].condition.name in ("LOST", "STRAY"))
+    lost = sorted(one.job for one in live if looks[one.name].condition in (Condition.LOST, Condition.STRAY))
     if lost:
         names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
         detail = f"{len(lost)} of {len(live)} runs have no supervisor: {names}"
         yield Finding(
             "supervisor", FAULT, detail, "run 'fairq negotiate'; it collects these runs and starts the jobs again"
         )
+    elif any(one.condition is Condition.UNKNOWN for one in looks.values()):
+        yield Finding("supervisor", NOT_NEEDED, "the engine of the runs does not answer")
     else:
         yield Finding("supervisor", GOOD, f"{len(live)} runs have their supervisors")
 
 
-def _launcher(launchers: Launchers, kind: str) -> Finding:
-    try:
-        for name in launchers.in_use(kind):
-            _ = launchers[name]
-    except FairqError as error:
-        return Finding("launcher", FAULT, str(error), "install the package of the launcher, or set launch.kind")
-    return Finding("launcher", GOOD, f"{', '.join(launchers.in_use(kind)) or 'that of the slots'} can be used")
+def _launcher(launchers: Launchers) -> Finding:
+    """Return whether every launcher can be used; an engine must answer."""
+    names = launchers.in_use()
+    for name in names:
+        try:
+            if launchers[name].is_engine:
+                launchers[name].nodes()
+        except EngineError as error:
+            return Finding("launcher", FAULT, str(error), error.fields["cure"])
+        except FairqError as error:
+            return Finding("launcher", FAULT, str(error), "install the package of the launcher, or set launch.kind")
+    return Finding("launcher", GOOD, f"{', '.join(names) or 'that of the slots'} can be used")
 
 
 def _cgroup(settings: Settings) -> Finding:

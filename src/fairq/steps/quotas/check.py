@@ -37,7 +37,7 @@ def check_quotas(path: Path, chosen: SettingsFiles, file: str | None, now: int) 
     """
     errors: list[FairqError] = []
     if file is None:
-        source = Source(gather(chosen.layers, chosen.environ, errors.append))
+        source = Source(gather(chosen.layers, chosen.variables, errors.append))
     else:
         source = read_source(file, chosen.environ, errors.append)
     settings = source.settings

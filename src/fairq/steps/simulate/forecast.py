@@ -6,19 +6,20 @@ Three passes with short, likely and long run times give a range. If all run time
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.simulation.pool import Tenant
 from fairq.engine.simulation.queues import JobKey
 from fairq.engine.simulation.runtimes import PastRun, RunTimes
-from fairq.engine.simulation.simulation import Simulation
-from fairq.records import Ad, JobRange
-from fairq.state import cycles, runs
+from fairq.engine.simulation.simulation import Arrival, Simulation
+from fairq.records import Ad, JobRange, JobStatus
+from fairq.state import cycles, ended_jobs, job_ads, runs
 from fairq.state.connection import State
 from fairq.steps.launch.values import number
 from fairq.steps.simulate.world import World, load_world
@@ -29,8 +30,19 @@ if TYPE_CHECKING:
 HORIZON = 14 * 86400
 """The time span of a forecast, in seconds."""
 
-EARLY, LIKELY, LATE = 0.02, 0.5, 0.98
-"""Quantiles of the run times in the three passes; the outer ones enclose 80 % of the run times of the LCG trace."""
+PERIOD = 86400
+"""Seconds of past submissions that are repeated."""
+
+
+class Assumed(NamedTuple):
+    """The assumptions of a pass: the *quantile* of the run times; *again*: users submit as they did lately."""
+
+    quantile: float
+    again: bool = False
+
+
+PASSES = Assumed(0.02), Assumed(0.5), Assumed(0.98, again=True)
+"""The passes for the earliest, the likely and the latest start, chosen on the LCG trace (benchmarks/forecast.py)."""
 
 _WORK = 600_000
 """Maximum number of slots and job ranges examined by all cycles of a pass; a few cycles run in any pool."""
@@ -65,6 +77,7 @@ class Forecast:
 
     *sources* counts the estimated run times by their source. *every* is the time between cycles in seconds, *until*
     the end of the passes. *foreign* is the number of slots with jobs from outside the queue, assumed to stay there.
+    *again*: the latest starts assume that users submit as they did lately.
     """
 
     starts: dict[JobKey, Start]
@@ -72,6 +85,7 @@ class Forecast:
     every: int
     until: int
     foreign: int
+    again: bool = False
 
     def start_of(self, schedd: str, cluster: int, proc: int) -> Start | None:
         """Return the start of one job; None if the forecast does not contain it."""
@@ -93,7 +107,8 @@ class Forecast:
 
     def assumptions(self) -> list[str]:
         """Return the assumptions of the forecast as sentences."""
-        found = ["nobody submits more jobs", f"a cycle each {self.every} s"]
+        again = " (the latest start: the jobs of the last 24 h come again each day)" if self.again else ""
+        found = [f"nobody submits more jobs{again}", f"a cycle each {self.every} s"]
         total = sum(self.sources.values()) or 1
         parts = [f"{_SOURCES[name]} {100 * count / total:.0f} %" for name, count in self.sources.items()]
         if parts:
@@ -114,20 +129,38 @@ _SOURCES = {
 
 
 class Forecaster:
-    """Forecasts from the state at *now*, which is loaded once."""
+    """Forecasts from *world*, with a cycle every *every* seconds and run times estimated by *times*.
 
-    def __init__(self, state: State, settings: Settings, now: int, times: RunTimes | None = None) -> None:
-        """Load the state; *times* estimates run times, by default from the state's history."""
-        self._world: World = load_world(state, settings, now)
-        self._now = now
-        self._every = _usual_gap(state)
-        self._group_names = self._world.accountant.policy.group_names
-        self._times = times or RunTimes(
-            PastRun(run.schedd, run.cluster, run.submitter, self._group(run.submitter), run.end_time - run.start_time)
-            for run in runs.latest(state, _ENDED_BY_ITSELF, _RUNS_LOOKED_AT)
-        )
+    *recent* are the jobs submitted during the last `PERIOD`. A pass may assume that they are submitted again in each
+    further period.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        every: int,
+        times: RunTimes,
+        recent: Sequence[JobRange] = (),
+        passes: tuple[Assumed, Assumed, Assumed] = PASSES,
+    ) -> None:
+        self._world = world
+        self._recent = sorted(recent, key=lambda jobs: jobs.queue_date)
+        self._passes = passes
+        self._now = world.now
+        self._every = every
+        self._group_names = world.accountant.policy.group_names
+        self._times = times
         self._limits: dict[int, int | None] = {}
         self._sources: Counter[str] = Counter()
+
+    @classmethod
+    def of_state(cls, state: State, settings: Settings, now: int, times: RunTimes | None = None) -> Self:
+        """Load *state* at *now*; *times* estimates run times, by default from the state's history."""
+        world = load_world(state, settings, now)
+        recent = _submitted_since(state, world, now - PERIOD)
+        missing = {jobs.ad_id for jobs in recent} - world.ads.keys()
+        world = replace(world, ads={**world.ads, **job_ads.ads(state, missing)})
+        return cls(world, _usual_gap(state), times or _history(state, world.accountant.policy.group_names), recent)
 
     def _group(self, submitter: str) -> str:
         return assigned_group(submitter, self._group_names)
@@ -135,7 +168,7 @@ class Forecaster:
     def forecast(self, wanted: Collection[JobKey] | None = None) -> Forecast:
         """Return the starts of *wanted*, or of all idle jobs."""
         waiting = sum(map(len, self._world.idle))
-        passes = [self._run(quantile, wanted) for quantile in (EARLY, LIKELY, LATE)]
+        passes = [self._run(assumed, wanted) for assumed in self._passes]
         likely = passes[1]
         order = {job: place for place, job in enumerate(likely.starts, 1)}
         jobs = dict.fromkeys(job for one in passes for job in one.starts) if wanted is None else dict.fromkeys(wanted)
@@ -153,19 +186,34 @@ class Forecaster:
             )
         # Keep a likely start inside its range after rounding to whole cycles.
         until = min(one.until for one in passes)
-        return Forecast(starts, dict(sorted(self._sources.items())), self._every, until, self._world.foreign)
+        again = bool(self._recent) and any(assumed.again for assumed in self._passes)
+        return Forecast(starts, dict(sorted(self._sources.items())), self._every, until, self._world.foreign, again)
 
-    def _run(self, quantile: float, wanted: Collection[JobKey] | None) -> _Pass:
+    def _run(self, assumed: Assumed, wanted: Collection[JobKey] | None) -> _Pass:
         self._sources.clear()
         world = self._world
-        seen = _Pass(wanted, sum(map(len, world.idle)))
-        simulation = world.simulation(self._run_time(quantile), seen, self._every)
+        seen = _Pass(wanted, sum(map(len, world.idle)), self._beyond)
+        arrivals = self._submitted_again() if assumed.again else ()
+        simulation = world.simulation(self._run_time(assumed.quantile), seen, self._every, arrivals)
         size = len(world.names) + len(world.idle)
         most = max(_FEWEST_CYCLES, min(_MOST_CYCLES, _WORK // (size + 1)))
         seen.is_over = lambda: simulation.cycles >= most
         simulation.advance(self._now + HORIZON, seen.stop)
         seen.until = self._now + HORIZON if simulation.cycles < most else simulation.now
         return seen
+
+    @cached_property
+    def _beyond(self) -> int:
+        """A number above those of all clusters."""
+        return 1 + max((jobs.cluster for jobs in (*self._world.idle, *self._recent)), default=0)
+
+    def _submitted_again(self) -> Iterator[Arrival]:
+        for period in count(1) if self._recent else ():
+            later = period * PERIOD
+            for jobs in self._recent:
+                time = jobs.queue_date + later
+                cluster = jobs.cluster + period * self._beyond
+                yield Arrival(time, replace(jobs, cluster=cluster, queue_date=time, status_date=time))
 
     def _run_time(self, quantile: float) -> Callable[[JobKey, JobRange, int], int]:
         def run_time(job: JobKey, jobs: JobRange, age: int) -> int:
@@ -193,12 +241,13 @@ class Forecaster:
 
 
 class _Pass:
-    """Records the first start of every job."""
+    """Records the first start of every job in a cluster below *beyond*."""
 
-    def __init__(self, wanted: Collection[JobKey] | None, count: int) -> None:
+    def __init__(self, wanted: Collection[JobKey] | None, count: int, beyond: int) -> None:
         self.starts: dict[JobKey, int] = {}
         self.until = 0
         self.is_over: Callable[[], bool] = lambda: False
+        self._beyond = beyond
         self._left = count if wanted is None else len(wanted)
         self._wanted = None if wanted is None else frozenset(wanted)
 
@@ -207,7 +256,7 @@ class _Pass:
         return self._left <= 0 or self.is_over()
 
     def started(self, job: JobKey, _match: Match, now: int) -> None:
-        if job not in self.starts:
+        if job.cluster < self._beyond and job not in self.starts:
             self.starts[job] = now
             self._left -= self._wanted is None or job in self._wanted
 
@@ -222,6 +271,42 @@ class _Pass:
 
     def moment(self, simulation: Simulation, now: int) -> None:
         """Only starts count."""
+
+
+def _history(state: State, groups: Sequence[str]) -> RunTimes:
+    """The run times of the last jobs that ended by themselves."""
+    return RunTimes(
+        PastRun(
+            run.schedd, run.cluster, run.submitter, assigned_group(run.submitter, groups), run.end_time - run.start_time
+        )
+        for run in runs.latest(state, _ENDED_BY_ITSELF, _RUNS_LOOKED_AT)
+    )
+
+
+def _submitted_since(state: State, world: World, since: int) -> list[JobRange]:
+    """The jobs submitted after *since* that wait, run or have run, as they were when submitted."""
+    queued = [*world.idle, *world.running.values()]
+    found = [replace(jobs) for jobs in queued if jobs.queue_date > since]
+    for _, job in ended_jobs.page(state, ended_jobs.Wanted(since=since), _RUNS_LOOKED_AT):
+        if job.queue_date > since and job.start_time is not None:
+            found.append(
+                JobRange(
+                    job.cluster,
+                    job.first_proc,
+                    job.last_proc,
+                    job.ad_id,
+                    job.submitter,
+                    job.owner,
+                    JobStatus.IDLE,
+                    job.queue_date,
+                    job.queue_date,
+                    job.priority,
+                    job.schedd,
+                    job.own,
+                    job.template,
+                )
+            )
+    return found
 
 
 def _usual_gap(state: State) -> int:

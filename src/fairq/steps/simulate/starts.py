@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 def starts(path: Path, settings: Settings, now: int) -> Forecast:
     """Return the starts of all idle jobs, forecast at *now*."""
     with reading(path) as state:
-        return Forecaster(state, settings, now).forecast()
+        return Forecaster.of_state(state, settings, now).forecast()

@@ -289,7 +289,7 @@ class _Study:
         if of.reason in _NEVER:
             return None
         key = JobKey(job.schedd, job.cluster, job.first_proc)
-        forecast = Forecaster(self._state, self._settings, self._now).forecast([key])
+        forecast = Forecaster.of_state(self._state, self._settings, self._now).forecast([key])
         return forecast.document(forecast.starts[key])
 
     def _pair(self, job: JobRange, slot: str) -> Document:

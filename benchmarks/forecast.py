@@ -1,0 +1,345 @@
+"""Forecasts of starts against the starts that followed, on a trace.
+
+``python benchmarks/forecast.py TRACE --slots N`` simulates the trace with fair share by user. At several times it
+forecasts the starts of all idle jobs, as ``fairq queue --start`` does, and compares them with the starts in the same
+simulation, in which users go on submitting. It does this for several estimates of run times and several ranges.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from statistics import mean, median
+
+from fairq.dumps.trace import Trace, TraceJob
+from fairq.dumps.trace_table import read_trace
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.simulation.pool import SimulatedPool, Tenant
+from fairq.engine.simulation.queues import JobKey, Queues
+from fairq.engine.simulation.runtimes import Estimate, RunTimes
+from fairq.engine.simulation.simulation import Arrival, Simulation
+from fairq.records import Ad, Claim, JobRange, JobStatus
+from fairq.settings import load
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.simulate import forecast
+from fairq.steps.simulate.forecast import Assumed
+from fairq.steps.simulate.shapes import Machines, slot_ads
+from fairq.steps.simulate.world import World
+
+DAY = 86400
+LAST = 50
+FEW = 3
+
+Made = tuple[int, forecast.Forecast]
+"""A forecast, and when it was made."""
+
+Kind = Callable[[str, str, int | None], Hashable]
+"""What makes jobs alike: of submitter, group and declared limit."""
+
+KINDS: dict[str, Kind] = {
+    "submitter and limit": lambda user, group, limit: ("submitter and limit", user, limit),
+    "submitter": lambda user, group, limit: ("submitter", user),
+    "group": lambda user, group, limit: ("group", group),
+    "pool": lambda user, group, limit: ("pool",),
+}
+
+
+@dataclass
+class Past:
+    """The run times of jobs that have ended, by what makes them alike."""
+
+    groups: dict[str, str]
+    known: dict[Hashable, deque[int]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=LAST)))
+
+    def add(self, user: str, limit: int | None, seconds: int) -> None:
+        for kind in KINDS.values():
+            self.known[kind(user, self.groups[user], limit)].append(seconds)
+
+
+class Estimator(RunTimes):
+    """Run times of the jobs alike in the first of *kinds* with enough of them; without kinds, the declared limit."""
+
+    def __init__(self, past: Past, kinds: Iterable[str]) -> None:
+        super().__init__(())
+        self._past = past
+        self._kinds = tuple(kinds)
+
+    def estimate(
+        self,
+        schedd: str,
+        cluster: int,
+        submitter: str,
+        group: str,
+        quantile: float,
+        limit: int | None = None,
+        age: int = 0,
+    ) -> Estimate:
+        for least in (FEW, 1):
+            for kind in self._kinds:
+                key = KINDS[kind](submitter, self._past.groups[submitter], limit)
+                longer = sorted(seconds for seconds in self._past.known.get(key, ()) if seconds > age)
+                if len(longer) >= least:
+                    found = longer[round(quantile * (len(longer) - 1))]
+                    return Estimate(found if limit is None else max(age, min(found, limit)), "group")
+        return Estimate(max(limit or 3600, age), "limit")
+
+
+class Replay:
+    """The simulation of a trace, which can be stopped for forecasts."""
+
+    def __init__(self, trace: Trace, slots: int, every: int) -> None:
+        self.trace = trace
+        self.every = every
+        self.starts: dict[JobKey, int] = {}
+        self.jobs: dict[JobKey, TraceJob] = {}
+        self.submitted: list[JobRange] = []
+        self.past = Past({f"{job.user}@trace": job.group for job in trace.jobs})
+        self._settings = load(None, None, {})
+        self._policy = negotiation_policy(self._settings)
+        ads = slot_ads([Machines(slots)], trace.start)
+        self._names = [str(ad["Name"]) for ad in ads]
+        self._columns = AdColumns(ads, trace.start)
+        self._ads: dict[int, Ad] = {}
+        self._kinds: dict[int | None, int] = {}
+        self.simulation = Simulation(
+            SimulatedPool(self._names, self._columns),
+            Queues(),
+            self._ads,
+            Accountant([], accounting_policy(self._settings), trace.start),
+            self._policy,
+            lambda job, _jobs: self.jobs[job].run,
+            self._arrivals(),
+            trace.start,
+            every,
+            self,
+        )
+
+    def _arrivals(self) -> Iterator[Arrival]:
+        clusters: dict[str, int] = {}
+        procs: dict[int, int] = defaultdict(int)
+        for job in self.trace.jobs:
+            name = f"{job.user}@trace"
+            cluster = clusters.setdefault(name, len(clusters) + 1)
+            proc = procs[cluster]
+            procs[cluster] += 1
+            self.jobs[JobKey("", cluster, proc)] = job
+            ad = self._kinds.setdefault(job.limit, len(self._kinds) + 1)
+            self._ads.setdefault(
+                ad, {"RequestCpus": 1, "Requirements": True, "AllowedExecuteDuration": job.limit or 172_800}
+            )
+            jobs = JobRange(cluster, proc, proc, ad, name, job.user, JobStatus.IDLE, job.submit, job.submit)
+            self.submitted.append(replace(jobs))
+            yield Arrival(job.submit, jobs)
+
+    def recent(self, now: int) -> list[JobRange]:
+        """Return the jobs submitted during the period before *now*."""
+        found = []
+        for jobs in self.submitted:
+            if now - forecast.PERIOD < jobs.queue_date <= now:
+                found.append(jobs)
+        return found
+
+    def world(self, now: int) -> World:
+        """Return the pool as it is at *now*."""
+        simulation = self.simulation
+        claims, running = {}, {}
+        for one in simulation.running():
+            tenant, job = one.tenant, one.job
+            claims[one.row] = Claim(
+                one.row, tenant.submitter, tenant.start, tenant.weight, job.schedd, job.cluster, job.proc
+            )
+            running[job] = one.jobs
+        old = simulation.accountant
+        charges = {key: replace(charge) for key, charge in old.charges.items()}
+        accountant = Accountant(
+            [replace(record) for record in old.records.values()], old.policy, old.last_update, charges
+        )
+        return World(
+            names=self._names,
+            columns=self._columns,
+            draining=frozenset(),
+            rows={row: row for row in range(len(self._names))},
+            claims=claims,
+            dynamic={},
+            idle=[replace(jobs) for jobs in simulation.queues.ranges()],
+            running=running,
+            ads=self._ads,
+            accountant=accountant,
+            policy=self._policy,
+            round_robin_times={},
+            now=now,
+            foreign=0,
+        )
+
+    def started(self, job: JobKey, _match: Match, now: int) -> None:
+        self.starts[job] = now
+
+    def ended(self, job: JobKey, tenant: Tenant, end: int, now: int) -> None:
+        self.past.add(tenant.submitter, self.jobs[job].limit, end - tenant.start)
+
+    def preempted(self, job: JobKey, tenant: Tenant, now: int) -> None:
+        """Nothing is preempted."""
+
+    def held(self, decision: CycleDecision) -> None:
+        """Only starts and ends count."""
+
+    def moment(self, simulation: Simulation, now: int) -> None:
+        """Only starts and ends count."""
+
+
+@dataclass
+class Score:
+    """How the forecasts of one way did."""
+
+    inside: list[bool] = field(default_factory=list)
+    early: int = 0
+    late: int = 0
+    open: int = 0
+    errors: list[int] = field(default_factory=list)
+    widths: list[int] = field(default_factory=list)
+    waits: list[int] = field(default_factory=list)
+    by_user: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to forecast: the kinds of jobs alike (None: the true run times), and the lower quantile of the range.
+
+    *again* says in which passes users submit as in the last day.
+    """
+
+    kinds: tuple[str, ...] | None
+    quantile: float = 0.02
+    again: tuple[bool, bool] = (False, False)
+
+    @property
+    def passes(self) -> tuple[Assumed, Assumed, Assumed]:
+        """The passes for the earliest, the likely and the latest start."""
+        likely, late = self.again
+        return Assumed(self.quantile), Assumed(0.5, likely), Assumed(1 - self.quantile, late)
+
+    @property
+    def name(self) -> str:
+        """The way in words."""
+        kinds = "true run times" if self.kinds is None else ", ".join(self.kinds) or "limit"
+        return f"{kinds} | {self.quantile:.0%} to {1 - self.quantile:.0%} | {_AGAIN[self.again]}"
+
+
+_AGAIN = {(False, False): "no", (False, True): "latest", (True, True): "likely and latest"}
+
+
+_NEAREST = ("submitter", "group", "pool")
+_LATEST = (False, True)
+HEADINGS = ("run times", "range", "submissions again", "jobs", "held", "held, mean of users", "earlier", "later",
+            "open", "error", "width", "wait")  # fmt: skip
+WAYS = (
+    Way(None),
+    Way(()),
+    Way(("pool",)),
+    Way(("group", "pool")),
+    Way(_NEAREST),
+    Way(tuple(KINDS)),
+    Way(_NEAREST, 0.1, _LATEST),
+    Way(_NEAREST, 0.02, _LATEST),
+    Way(tuple(KINDS), 0.02, _LATEST),
+    Way(_NEAREST, 0.02, (True, True)),
+)
+
+
+class TrueForecaster(forecast.Forecaster):
+    """A forecaster that knows the run times."""
+
+    def __init__(self, replay: Replay, world: World) -> None:
+        super().__init__(world, replay.every, RunTimes(()))
+        self._jobs = replay.jobs
+
+    def _run_time(self, quantile: float) -> Callable[[JobKey, JobRange, int], int]:
+        return lambda job, _jobs, _age: self._jobs[job].run
+
+
+def measure(replay: Replay, times: Iterable[int], ways: Iterable[Way]) -> dict[Way, list[Made]]:
+    """Forecast at each of *times* in each of the *ways*, then simulate to the end."""
+    found: dict[Way, list[Made]] = defaultdict(list)
+    for now in times:
+        replay.simulation.advance(now)
+        if not replay.simulation.queues.idle:
+            continue
+        world = replay.world(now)
+        for way in ways:
+            began = time.process_time()
+            if way.kinds is None:
+                forecaster: forecast.Forecaster = TrueForecaster(replay, world)
+            else:
+                times_of = Estimator(replay.past, way.kinds)
+                forecaster = forecast.Forecaster(world, replay.every, times_of, replay.recent(now), way.passes)
+            found[way].append((now, forecaster.forecast()))
+            print(
+                f"day {(now - replay.trace.start) / DAY:.2f}: {replay.simulation.queues.idle} idle; {way.name}:"
+                f" {time.process_time() - began:.1f} s",
+                flush=True,
+            )
+    replay.simulation.advance(1 << 60)
+    return found
+
+
+def score(replay: Replay, forecasts: Iterable[Made]) -> Score:
+    """Compare *forecasts* with the starts."""
+    result = Score()
+    for now, made in forecasts:
+        for job, start in made.starts.items():
+            truth = replay.starts[job]
+            early = start.earliest is not None and truth < start.earliest
+            late = start.latest is not None and truth > start.latest
+            inside = not early and not late
+            result.inside.append(inside)
+            result.early += early
+            result.late += late
+            result.open += start.latest is None
+            result.by_user[replay.jobs[job].user].append(inside)
+            result.waits.append(truth - now)
+            if start.likely is not None:
+                result.errors.append(abs(start.likely - truth))
+            if start.latest is not None and start.earliest is not None:
+                result.widths.append(start.latest - start.earliest)
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("trace")
+    parser.add_argument("--slots", type=int, default=1000)
+    parser.add_argument("--every", type=int, default=300)
+    parser.add_argument("--days", default="2.5,3.75,5,6.25,7.5,8.75", help="when to forecast, in days after the start")
+    parser.add_argument("--ways", type=int, nargs="*", help="numbers of the ways, from 0")
+    words = parser.parse_args()
+    replay = Replay(read_trace(words.trace), words.slots, words.every)
+    times = [replay.trace.start + round(float(day) * DAY / words.every) * words.every for day in words.days.split(",")]
+    ways = [WAYS[number] for number in words.ways] if words.ways else WAYS
+    found = measure(replay, times, ways)
+    print(f"{words.slots} slots, {len(times)} times")
+    print(" | ".join(HEADINGS))
+    for way, forecasts in found.items():
+        of = score(replay, forecasts)
+        count = len(of.inside)
+        print(
+            f"{way.name} | {count} | {mean(of.inside):.1%} |"
+            f" {mean(mean(one) for one in of.by_user.values()):.1%} | {of.early / count:.1%} | {of.late / count:.1%} |"
+            f" {of.open / count:.1%} |"
+            f" {hours(of.errors)} | {hours(of.widths)} | {hours(of.waits)}"
+        )
+
+
+def hours(seconds: list[int]) -> str:
+    """The median, in hours."""
+    return f"{median(seconds) / 3600:.1f} h" if seconds else "-"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""``fairq pool create`` and ``fairq pool remove``: the pool of this host for all of its users."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairq.cli.command import App
+from fairq.cli.confirm import Yes, asks, confirm
+from fairq.cli.invocation import Invocation
+from fairq.cli.options import DryRun
+from fairq.cli.output import Report, View, emit
+from fairq.errors.base import UsageError
+
+if TYPE_CHECKING:
+    from fairq.steps.setup.plan import Step
+
+Administrators = Annotated[
+    list[str] | None,
+    typer.Option("--admin", metavar="USER|%GROUP", help="User or Unix group that may change everything; repeatable."),
+]
+
+
+def add_host(app: App) -> None:
+    """Add the commands to the group ``fairq pool``."""
+
+    @app.command(
+        "create",
+        examples="""
+            fairq pool create --dry-run                      # only show the plan; anybody may
+            sudo fairq pool create --admin ann --admin %phys # ann and the group phys may change everything
+            sudo fairq pool create --every 5 --yes           # a cycle every five minutes, without a question
+        """,
+    )
+    def create(
+        invocation: Invocation,
+        output: Report,
+        admin: Administrators = None,
+        launch: Annotated[
+            str | None,
+            typer.Option("--launch", metavar="LAUNCHER", help="Set launch.kind, such as local [default: unchanged]."),
+        ] = None,
+        every: Annotated[
+            int, typer.Option("--every", metavar="MINUTES", min=1, max=60, help="Minutes between two cycles.")
+        ] = 1,
+        yes: Yes = False,
+        dry_run: DryRun = False,
+    ) -> None:
+        """Create one pool for everybody on this host.
+
+        It makes the system account fairq, its state, the site file, a program that makes changes for whoever asks, a
+        rule of sudo that lets everybody run that program only, and a timer of systemd or a line for cron. It shows
+        its plan and asks first.
+
+        The program must belong to root. If the running fairq belongs to somebody else, root gets a copy of it in
+        /usr/lib/fairq.
+
+        Run it again to bring everything into order, or after an upgrade. If a step fails, the steps before it are
+        taken back. docs/lab-server.md shows the whole way.
+        """
+        from fairq.steps.setup.create import change, planned, require_root
+        from fairq.steps.setup.site import Wishes
+
+        if not dry_run:
+            require_root("created")
+        steps = planned(Wishes(admin, launch, every))
+        _go(invocation, output, steps, "create", yes=yes, dry_run=dry_run, do=change)
+
+    @app.command(
+        "remove",
+        examples="""
+            fairq pool remove --dry-run       # only show the plan
+            sudo fairq pool remove            # keep the state, for root alone
+            sudo fairq pool remove --purge    # delete the state and its history as well
+        """,
+    )
+    def remove(
+        invocation: Invocation,
+        output: Report,
+        purge: Annotated[bool, typer.Option("--purge", help="Delete the state and its history, too.")] = False,
+        force: Annotated[bool, typer.Option("--force", help="End running jobs; they return to the queue.")] = False,
+        yes: Yes = False,
+        dry_run: DryRun = False,
+    ) -> None:
+        """Remove the pool of this host: everything that 'fairq pool create' has made.
+
+        The state with its history stays in /var/lib/fairq, readable for root; a later 'fairq pool create' uses it
+        again. Rules in the site file stay.
+
+        While jobs have slots, nothing is removed without --force.
+        """
+        from fairq.steps.setup.create import change, removal, require_root
+
+        if not dry_run:
+            require_root("removed")
+        steps = removal(purge=purge, force=force)
+        _go(invocation, output, steps, "remove", yes=yes, dry_run=dry_run, do=change)
+
+
+def _go(
+    invocation: Invocation, output: Report, steps: list[Step], verb: str, *, yes: bool, dry_run: bool, do: Any
+) -> None:
+    """Show the plan, ask, and carry it out."""
+    left = [step for step in steps if not step.is_done]
+    if left and not dry_run:
+        for line in _plan(steps, verb, "will").splitlines():
+            invocation.note(line)
+        if asks(yes):
+            confirm(invocation, f"{verb.capitalize()} the pool of this host?")
+        elif not yes and not sys.stdin.isatty():
+            raise UsageError(message=f"nobody can be asked; add --yes to {verb} the pool, or --dry-run to see the plan")
+        do(steps)
+    document: dict[str, Any] = {
+        "steps": [{"step": step.what, "needed": not step.is_done} for step in steps],
+        "stored": bool(left) and not dry_run,
+    }
+    emit(View(text=_said(steps, verb, dry_run), document=document), output)
+
+
+def _said(steps: list[Step], verb: str, dry_run: bool) -> str:
+    if all(step.is_done for step in steps):
+        return "No changes: " + ("the pool of this host is in order" if verb == "create" else "this host has no pool")
+    if dry_run:
+        return _plan(steps, verb, "would")
+    if verb == "remove":
+        return "The pool of this host is removed."
+    return "The pool of this host is ready. Add its slots, for example with 'sudo fairq slots detect --add'."
+
+
+def _plan(steps: list[Step], verb: str, will: str) -> str:
+    needed = [step.what for step in steps if not step.is_done]
+    done = [step.what for step in steps if step.is_done]
+    lines = [f"fairq pool {verb} {will}:", *(f"{number:>3}. {what}" for number, what in enumerate(needed, 1))]
+    if done and verb == "create":
+        lines += ["Already done:", *(f"  -  {what}" for what in done)]
+    return "\n".join(lines)

@@ -1,0 +1,109 @@
+"""Which pool the commands use, and how this process may read and change it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.errors.base import FairqError
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class HostPool:
+    """The pool that the *site* file names: its *state* file, the *account* that owns it, and the *program* for changes.
+
+    *used* says whether commands use it if nothing names another state; *used_by* names what decides that. *settings*
+    are those of the pool.
+    """
+
+    site: Path
+    state: Path
+    account: str
+    program: Path
+    used: bool
+    used_by: str
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class PoolInUse:
+    """The pool of this run: its *state* file, and the *reason* in words.
+
+    *host* is set if it is the pool of this host. *is_direct*: this process opens the state file itself.
+    """
+
+    state: Path
+    reason: str
+    host: HostPool | None = None
+    is_direct: bool = True
+
+
+def pool_in_use(named: Path | None, named_by: str | None, environ: Mapping[str, str]) -> PoolInUse:
+    """Return the pool that this run uses; *named* is the state file that *named_by* names.
+
+    Raises the errors of the settings if nothing names a state file.
+    """
+    if named is not None:
+        host = _named_host(named, environ)
+        return PoolInUse(named, f"{named_by} names it", host, host is None or _opens_it(host))
+    from fairq.files import own_state
+
+    neither = "neither --state nor FAIRQ_STATE names another"
+    host = _host(environ)
+    if host is None:
+        return PoolInUse(own_state(), f"your own: {neither}")
+    if host.used:
+        return PoolInUse(host.state, f"the pool of this host: {host.site} names it", host, _opens_it(host))
+    return PoolInUse(own_state(), f"your own: pool.use is private in {host.used_by}")
+
+
+def _host(environ: Mapping[str, str]) -> HostPool | None:
+    """Return the pool of this host, or None if the site file names none.
+
+    Raises the errors of the site file, of the user's settings file and of the variables.
+    """
+    from fairq.settings.layers import site_file
+
+    site = site_file()
+    if not site.exists():
+        return None
+    from fairq.settings.host_pool import host_settings
+    from fairq.settings.model import raise_first
+
+    settings = host_settings(environ, raise_first)
+    if settings["pool.state"] is None:
+        return None
+    return HostPool(
+        site,
+        Path(settings["pool.state"]),
+        settings["pool.account"],
+        Path(settings["pool.program"]),
+        settings["pool.use"] == "host",
+        str(settings.origin("pool.use")),
+        settings,
+    )
+
+
+def _named_host(named: Path, environ: Mapping[str, str]) -> HostPool | None:
+    try:
+        host = _host(environ)
+    except FairqError:  # a named state does not need the settings; commands that do will report this
+        return None
+    same = host is not None and os.path.realpath(named) == os.path.realpath(host.state)
+    return host if same else None
+
+
+def _opens_it(host: HostPool) -> bool:
+    """Return whether this process is root or the account of the pool, who open the state file itself."""
+    import pwd
+
+    try:
+        return os.geteuid() in (0, pwd.getpwnam(host.account).pw_uid)
+    except KeyError:
+        return os.geteuid() == 0

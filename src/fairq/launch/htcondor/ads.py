@@ -1,0 +1,109 @@
+"""What the ad of a job says about its run.
+
+Source: the manual's appendix "Job ClassAd Attributes"; what a shadow leaves in them was tried with HTCondor 23.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.launch.htcondor.description import RUN
+from fairq.launch.interface import Condition, JsonObject, Look, Queued
+
+IDLE, RUNNING, REMOVED, COMPLETED, HELD = 1, 2, 3, 4, 5
+"""HTCondor's JobStatus; 6 and 7 are running, too: transferring output, suspended."""
+
+PROJECTION = (
+    RUN, "ClusterId", "ProcId", "JobStatus", "ShadowBday", "NumShadowStarts", "JobStartDate", "RemoteWallClockTime",
+    "ExitBySignal", "ExitCode", "ExitSignal", "JobCoreDumped", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize",
+    "MemoryProvisioned", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "LastHoldReason", "LastHoldReasonCode",
+    "LastHoldReasonSubCode", "RemoveReason", "VacateReason", "LastRejMatchReason",
+)  # fmt: skip
+"""The attributes that this module reads."""
+
+TAKEN_BACK = "fairq decides what comes next"
+"""The reason given for the removal of a job that HTCondor has evicted or put on hold."""
+
+Ad = Mapping[str, Any]
+
+
+def has_begun(ad: Ad) -> bool:
+    """Tell whether a shadow has ever been started for the job: a machine was claimed for it."""
+    return bool(ad.get("NumShadowStarts"))
+
+
+def former(ad: Ad) -> Ad:
+    """Return the ad of a job that has left the queue: no shadow can be left, whatever the ad says."""
+    return {**ad, "ShadowBday": None}
+
+
+def is_over(ad: Ad) -> bool:
+    """Tell whether the job will not run any more, and no machine is held for it."""
+    return ad.get("ShadowBday") is None and ad["JobStatus"] in (REMOVED, COMPLETED)
+
+
+def is_in_the_way(ad: Ad) -> bool:
+    """Tell whether HTCondor has stopped the job without an end: it is on hold there, or was evicted."""
+    stopped = ad["JobStatus"] == HELD or (ad["JobStatus"] == IDLE and has_begun(ad))
+    return stopped and ad.get("ShadowBday") is None
+
+
+def look_at(ad: Ad) -> Look:
+    """Return the condition of the run that a job's ad describes."""
+    begun = Queued(f"{ad['ClusterId']}.{ad['ProcId']}")
+    since = ad.get("JobStartDate")
+    if ad.get("ShadowBday") is not None or ad["JobStatus"] not in (IDLE, REMOVED, COMPLETED, HELD):
+        return Look(Condition.RUNNING, begun, since=since)
+    if ad["JobStatus"] == IDLE and not has_begun(ad):
+        return Look(Condition.QUEUED, begun, detail=_why_idle(ad))
+    until = None if since is None else since + float(ad.get("RemoteWallClockTime") or 0)
+    if ad["JobStatus"] == COMPLETED:
+        return Look(Condition.ENDED, begun, _facts(ad, "exit"), since=since, until=until)
+    if _hold(ad, "HoldReason") is not None:
+        return Look(Condition.ENDED, begun, _facts(ad, "hold"), since=since, until=until)
+    return Look(Condition.LOST, begun, detail=_why_lost(ad), since=since, until=until)
+
+
+def _why_idle(ad: Ad) -> str:
+    reason = str(ad.get("LastRejMatchReason") or "").strip()
+    return f"HTCondor has not matched it: {reason}" if reason else "HTCondor has not looked at it yet"
+
+
+def _why_lost(ad: Ad) -> str:
+    removed = ad.get("RemoveReason")
+    if removed is not None and not str(removed).startswith(TAKEN_BACK):
+        return f"it was removed in HTCondor: {removed}"
+    reason = ad.get("VacateReason")
+    return f"HTCondor has evicted it: {reason}" if reason else "HTCondor has evicted it"
+
+
+def _hold(ad: Ad, name: str) -> Any:
+    """Return an attribute of the hold; a job that was then removed has it under another name."""
+    return ad.get(name if ad["JobStatus"] == HELD else f"Last{name}")
+
+
+def _facts(ad: Ad, reason: str) -> JsonObject:
+    """Return the facts of an end in the form of docs/running.md, "The end of a run"."""
+    started = float(ad.get("JobStartDate") or 0)
+    facts: JsonObject = {
+        "reason": reason,
+        "exit_code": None,
+        "signal": None,
+        "core": bool(ad.get("JobCoreDumped")),
+        "started": started,
+        "ended": started + float(ad.get("RemoteWallClockTime") or 0),
+        "user_seconds": float(ad.get("RemoteUserCpu") or 0),
+        "system_seconds": float(ad.get("RemoteSysCpu") or 0),
+        "cpu_measured": "htcondor",
+        "peak_memory_kb": int(ad.get("ResidentSetSize") or 0),
+        "memory_measured": "htcondor",
+        "memory_limit_mb": ad.get("MemoryProvisioned"),
+    }
+    if reason == "exit":
+        which = "signal" if ad.get("ExitBySignal") else "exit_code"
+        facts[which] = ad.get("ExitSignal" if ad.get("ExitBySignal") else "ExitCode")
+    else:
+        code, subcode = _hold(ad, "HoldReasonCode"), _hold(ad, "HoldReasonSubCode")
+        facts |= {"detail": str(_hold(ad, "HoldReason")), "code": code, "subcode": subcode}
+    return facts

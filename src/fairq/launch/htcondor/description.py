@@ -1,0 +1,141 @@
+"""The submit description of runs: one for a whole transaction, and an item of it for each run.
+
+Source: the manual of ``condor_submit``; what it does with quotes and ``$`` was tried with HTCondor 23.9.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+from pathlib import Path
+
+from fairq.arguments import joined, joined_environment
+from fairq.launch.interface import Assignment
+
+RUN, POOL, COLLECTED = "FairqRun", "FairqPool", "FairqCollected"
+"""The attributes of a job that carry the run's name, the state that it belongs to, and that fairq has its end."""
+
+PLACE = "EngineSlot"
+"""The attribute of a slot that names it in HTCondor's pool."""
+
+KEPT_DAYS = 10
+"""Days that a job stays in the schedd's queue after its end if fairq does not come to collect it."""
+
+_LEFT = (
+    f"(JobStatus == 3 || JobStatus == 4) && {COLLECTED} =!= true && time() - EnteredCurrentStatus < {KEPT_DAYS * 86400}"
+)
+_ONCE = "MY.NumShadowStarts =?= undefined"
+"""HTCondor must not start a job again that it has evicted: fairq decides what comes next."""
+
+_SET_BY_HTCONDOR = re.compile(r"_CONDOR_|CUDA_VISIBLE_DEVICES$|NVIDIA_VISIBLE_DEVICES$|TMPDIR$|TMP$|TEMP$")
+_UNWRITABLE = re.compile(r"[\0\n\r\x1f]|\$\$|\\$")
+"""What a submit description cannot express: a line break, two dollars, and a backslash at the end."""
+
+_DECODE = 'eval "exec $(printf %b "$1")"'
+"""The shell script that runs the command encoded in its first argument."""
+
+_BLANK_AT_END = re.compile(r"^\s|\s$")
+
+
+def common(pool: str, accounting_group: str | None) -> dict[str, str]:
+    """Return the commands that all runs of the state *pool* share; the macros in them come from `item`."""
+    commands = {
+        "universe": "vanilla",
+        "executable": "$(fairq_program)",
+        "initialdir": "/",
+        "input": "$(fairq_input)",
+        "output": "$(fairq_output)",
+        "error": "$(fairq_error)",
+        "log": "$(fairq_log)",
+        "append_files": "$(fairq_append)",
+        "should_transfer_files": "NO",
+        "request_cpus": "$(fairq_cpus)",
+        "request_memory": "$(fairq_memory)",
+        "request_gpus": "$(fairq_gpus)",
+        "kill_sig": "$(fairq_signal)",
+        "job_max_vacate_time": "$(fairq_grace)",
+        "leave_in_queue": _LEFT,
+        "batch_name": "fairq",
+        "My.Iwd": "$(fairq_directory)",
+        "My.Arguments": "$(fairq_arguments)",
+        "My.Environment": "$(fairq_environment)",
+        "My.Requirements": "$(fairq_requirements)",
+        "My.AllowedExecuteDuration": "$(fairq_execute_seconds)",
+        "My.AllowedJobDuration": "$(fairq_job_seconds)",
+        "My.CoreSize": "$(fairq_core_size)",
+        "My.StackSize": "$(fairq_stack_size)",
+        f"My.{POOL}": _literal(pool),
+        f"My.{RUN}": "$(fairq_run)",
+        "My.FairqJob": "$(fairq_job)",
+        "My.FairqSubmitter": "$(fairq_submitter)",
+    }
+    if accounting_group:
+        commands["accounting_group"] = accounting_group
+    return commands
+
+
+def item(assignment: Assignment, kept: Path) -> dict[str, str]:
+    """Return the values of the macros of `common` for one run, which keeps its event log and output in *kept*.
+
+    Raises ValueError, in words, if HTCondor cannot take a file name.
+    """
+    environment = {name: value for name, value in assignment.environment.items() if not _SET_BY_HTCONDOR.match(name)}
+    program, arguments, environment = _written(list(assignment.program), environment)
+    return {
+        "fairq_program": _file(program),
+        "fairq_input": _file(assignment.input or "/dev/null"),
+        "fairq_output": _file(assignment.output or str(kept / "out")),
+        "fairq_error": _file(assignment.error or str(kept / "err")),
+        "fairq_log": _file(str(kept / "log")),
+        "fairq_append": ",".join(map(_file, assignment.append)),
+        "fairq_cpus": str(assignment.cpus),
+        "fairq_memory": str(assignment.held_memory or assignment.memory or "undefined"),
+        "fairq_gpus": str(assignment.gpus or "undefined"),
+        "fairq_signal": signal.Signals(assignment.kill_signal).name,
+        "fairq_grace": str(int(assignment.grace)),
+        "fairq_directory": _literal(assignment.directory),
+        "fairq_arguments": _literal(joined(arguments)),
+        "fairq_environment": _literal(joined_environment(environment)),
+        "fairq_requirements": f"{on_slot(str(assignment.place[PLACE]))} && {_ONCE}",
+        "fairq_execute_seconds": _seconds(assignment.execute_seconds),
+        "fairq_job_seconds": _seconds(assignment.job_seconds),
+        "fairq_core_size": str(assignment.limits.get("RLIMIT_CORE", "undefined")),
+        "fairq_stack_size": str(assignment.limits.get("RLIMIT_STACK", "undefined")),
+        "fairq_run": _literal(assignment.run),
+        "fairq_job": _literal(assignment.job),
+        "fairq_submitter": _literal(assignment.submitter),
+    }
+
+
+def on_slot(name: str) -> str:
+    """Return the expression that is true for the slot *name*, and for what a startd has carved out of it."""
+    stem, at, machine = name.partition("@")
+    pattern = re.sub(r"[^\w@-]", lambda found: f"[{found[0]}]", f"{at}{machine}")
+    return f'regexp("^{stem}(_[0-9]+)?{pattern}$", TARGET.Name)'
+
+
+def _written(program: list[str], environment: dict[str, str]) -> tuple[str, list[str], dict[str, str]]:
+    """Return program, arguments and environment, those that a submit description cannot express behind a shell."""
+    hard = {name for name, value in environment.items() if _UNWRITABLE.search(f"{name}={value}")}
+    if not hard and not any(map(_UNWRITABLE.search, program)):
+        return program[0], program[1:], environment
+    words = [*(f"{name}={environment[name]}" for name in sorted(hard)), *program]
+    encoded = "".join(f"\\0{byte:03o}" for byte in shlex.join(["env", *words]).encode())
+    rest = {name: value for name, value in environment.items() if name not in hard}
+    return "/bin/sh", ["-c", _DECODE, "fairq", encoded], rest
+
+
+def _file(path: str) -> str:
+    if _UNWRITABLE.search(path) or _BLANK_AT_END.search(path) or "," in path:
+        raise ValueError(f"HTCondor cannot take the file name {path!r}; rename the file")
+    return path.replace("$", "$(DOLLAR)")
+
+
+def _literal(text: str) -> str:
+    """Return *text* as a string in a submit description, where a backslash stands for itself, unless before a quote."""
+    return '"' + text.replace('"', '\\"').replace("$", "$(DOLLAR)") + '"'
+
+
+def _seconds(given: float | None) -> str:
+    return "undefined" if given is None else str(int(given))

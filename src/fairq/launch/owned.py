@@ -1,0 +1,145 @@
+"""Runs on this machine as the owners of their jobs: a program of root starts them and has their files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairq.launch.discovery import Options
+from fairq.launch.interface import Assignment, Condition, Known, Look, Refused, Started
+from fairq.launch.local import Local, begun_as
+from fairq.launch.supervisor import record
+from fairq.launch.supervisor.owned import WAKE
+
+_SUDO = ("/usr/bin/sudo", "-n")
+_PATIENCE = 180.0
+"""Seconds that the program may take; the runs that it starts begin all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The *directory* of runs, which is root's, and the program *starter*; without it, nothing is started or ended."""
+
+    directory: Path
+    starter: str | None
+
+
+class Owned(Local):
+    """The launcher ``local`` of a host's pool.
+
+    This process has the rights of the pool's account: it decides, writes orders and reads ends. Only the starter makes
+    processes. It reads the decided runs from the state, so it is told nothing.
+    """
+
+    def __init__(self, directory: Path, options: Options, owners: Owners) -> None:
+        """Keep orders inside *directory*, which is the account's."""
+        super().__init__(owners.directory, options)
+        self._orders = directory
+        self._starter = owners.starter
+        self._has_asked = False
+
+    def start(self, assignments: Sequence[Assignment]) -> dict[str, Known | Refused]:
+        """Start the decided runs; of the *assignments*, only the names count here."""
+        problem = self.attend()
+        answers: dict[str, Known | Refused] = {}
+        for assignment in assignments:
+            begun = self._begun(assignment.run)
+            if begun is not None:
+                answers[assignment.run] = begun
+            elif problem is not None:
+                answers[assignment.run] = Refused(problem)
+        return answers
+
+    def attend(self) -> str | None:
+        """Let root start the decided runs, end lost ones, write event logs and forget; return what went wrong."""
+        if self._starter is None:
+            return None
+        words = [self._starter] if os.geteuid() == 0 else [*_SUDO, self._starter]
+        try:
+            done = subprocess.run(
+                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False,
+                # Ctrl-C in the terminal of the command that starts jobs must not end it half way.
+                start_new_session=True,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"{self._starter}: {error}"
+        if done.returncode == 0:
+            return None
+        said = done.stderr.decode(errors="replace").strip().replace("\n", "; ")
+        return f"{self._starter}: {said or f'exit code {done.returncode}'}"
+
+    def look(self, runs: Mapping[str, Known | None]) -> dict[str, Look]:
+        """Return the condition of runs; let root end those that have lost their supervisor, once for each launcher."""
+        found = super().look(runs)
+        lost = {run: runs[run] for run, one in found.items() if one.condition is Condition.STRAY}
+        if lost and self._starter is not None and not self._has_asked:
+            self._has_asked = True
+            self.attend()
+            found |= super().look(lost)
+        return found
+
+    def stop(self, runs: Mapping[str, str]) -> None:
+        """Order the end of runs and wake their supervisors; a run that has not begun will never begin."""
+        for run, word in runs.items():
+            place = self._orders / run
+            with suppress(OSError):
+                place.mkdir(0o700, parents=True, exist_ok=True)
+                directory = record.open_directory(str(place))
+                try:
+                    record.write_order(directory, word)
+                finally:
+                    os.close(directory)
+                # The content means nothing. A full pipe has woken the supervisor already; without one, nobody reads.
+                pipe = os.open(self._directory / run / WAKE, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                try:
+                    os.write(pipe, b".")
+                finally:
+                    os.close(pipe)
+
+    def runs(self) -> set[str]:
+        """Return the runs that have a directory of root's, or an order."""
+        ordered = set()
+        with suppress(OSError):
+            ordered = {entry.name for entry in os.scandir(self._orders) if entry.is_dir(follow_symlinks=False)}
+        return ordered | {run for run in super().runs() if not run.startswith(".")}
+
+    def forget(self, runs: Iterable[str]) -> None:
+        """Delete the orders of runs; root deletes the directories of runs that the state does not know."""
+        for run in runs:
+            shutil.rmtree(self._orders / run, ignore_errors=True)
+
+    def _begun(self, run: str) -> Started | None:
+        try:
+            directory = record.open_directory(str(self._directory / run))
+        except OSError:
+            return None
+        try:
+            begun = record.read(directory, "begun")
+        finally:
+            os.close(directory)
+        return begun_as(begun) if begun else None
+
+    def _look_without(self, run: str, known: Started | None) -> Look:
+        """Return the condition of a run that has not begun: an order made before its begin prevents it."""
+        if known is not None:
+            return Look(Condition.LOST, known, detail="its directory is gone")
+        if (self._orders / run / "order").exists():
+            # Root claims the begin first and looks for an order then: it may have begun since this method was called.
+            begun = self._begun(run)
+            if begun is None and not (self._directory / run / "begun").exists():
+                return Look(Condition.LOST, detail="it was ended before it began")
+            return Look(Condition.RUNNING, begun)
+        return Look(Condition.WAITING)
+
+    def _rebooted(self, started: Started) -> Look:
+        if self._starter is not None and not self._has_asked:
+            return Look(Condition.STRAY, started, detail="the machine was rebooted")
+        return super()._rebooted(started)
+
+    def _ended_strays(self, run: str, started: Started | None, job: dict[str, int] | None, group: str | None) -> Look:
+        return Look(Condition.STRAY, started, detail="its supervisor is gone; root has not yet ended its processes")

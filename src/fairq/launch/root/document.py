@@ -1,0 +1,134 @@
+"""The document in which the helper describes decided runs: every field is checked, since root acts on it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import resource
+import signal
+from collections.abc import Callable
+from typing import Any
+
+LARGEST = 64 << 20
+"""Bytes of the largest document."""
+
+RUN = re.compile(r"[0-9]{1,10}\.[0-9]{1,10}-[0-9a-f]{10}")
+"""The name of a run: job and random number."""
+
+_MOST = 100_000
+_LONGEST = 1 << 21
+"""Characters of all words of a command line, or of all variables: about what the system takes."""
+_LIMITS = {name for name in dir(resource) if name.startswith("RLIMIT_")}
+_LARGEST_NUMBER = 2**63 - 1
+
+
+class WrongError(Exception):
+    """The document, or one of its parts, is not as it must be."""
+
+
+def parse(content: bytes) -> dict[str, Any]:
+    """Return the document; raises WrongError.
+
+    ``runs`` and ``logs`` are lists of objects, ``lost`` and ``forget`` lists of names of runs.
+    """
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        raise WrongError("the document is not JSON") from None
+    _need(
+        isinstance(found, dict) and found.keys() == {"runs", "logs", "lost", "forget"}, "the document is not complete"
+    )
+    for name, of in (("runs", dict), ("logs", dict), ("lost", str), ("forget", str)):
+        _need(_is_list(found[name], of), f"{name} is not a list of what it should be")
+    for name in (*found["lost"], *found["forget"]):
+        _need(RUN.fullmatch(name), f"{name!r} is not a run")
+    for run in found["runs"]:
+        _need(isinstance(run.get("run"), str) and RUN.fullmatch(run["run"]), "a run has no valid name")
+        _need(isinstance(run.get("owner"), str), f"run {run['run']} has no owner")
+    return dict(found)
+
+
+def check_run(run: dict[str, Any]) -> None:
+    """Raise WrongError unless *run* has exactly the fields of an assignment, with owner and kept output."""
+    _need(run.keys() == {*_FIELDS, "run", "owner"}, "its fields are not those of an assignment")
+    for name, is_valid in _FIELDS.items():
+        _need(is_valid(run[name]), f"{name} is not valid")
+
+
+def check_log(log: dict[str, Any]) -> None:
+    """Raise WrongError unless *log* is an owner, an absolute path, and entries with the numbers of their events."""
+    _need(log.keys() == {"owner", "path", "entries"}, "a log has other members")
+    _need(_is_text(log["owner"]) and _is_path(log["path"]), "the owner or path of a log is not valid")
+    _need(_is_list(log["entries"], str), "the entries of a log are not texts")
+
+
+def _need(is_so: object, problem: str) -> None:
+    if not is_so:
+        raise WrongError(problem)
+
+
+def _is_list(value: Any, of: type) -> bool:
+    return isinstance(value, list) and len(value) <= _MOST and all(isinstance(one, of) for one in value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST and "\0" not in value
+
+
+def _is_path(value: Any) -> bool:
+    return _is_text(value) and value.startswith("/")
+
+
+def _is_words(value: Any) -> bool:
+    return _is_list(value, str) and all(map(_is_text, value)) and sum(map(len, value)) <= _LONGEST
+
+
+def _is_variables(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and _is_words([*value, *value.values()])
+        and all(name and "=" not in name for name in value)
+    )
+
+
+def _is_seconds(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value) and 0 <= value < 1e12
+
+
+def _whole(least: int, most: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and least <= value <= most
+
+
+def _or_none(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or is_valid(value)
+
+
+def _is_limits(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() <= _LIMITS and all(map(_whole(0, _LARGEST_NUMBER), value.values()))
+
+
+def _is_cores(value: Any) -> bool:
+    return _is_list(value, int) and all(map(_whole(0, 1 << 16), value))
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "program": lambda value: bool(value) and _is_words(value),
+    "directory": _is_path,
+    "environment": _is_variables,
+    "input": _or_none(_is_path),
+    "output": _or_none(_is_path),
+    "error": _or_none(_is_path),
+    "append": _is_words,
+    "log": _or_none(_is_path),
+    "cpus": _whole(1, 1 << 20),
+    "memory": _or_none(_whole(1, 1 << 40)),
+    "execute_seconds": _or_none(_is_seconds),
+    "job_seconds": _or_none(_is_seconds),
+    "kill_signal": lambda value: type(value) is int and value in set(signal.valid_signals()),
+    "grace": _is_seconds,
+    "umask": _whole(0, 0o777),
+    "limits": _is_limits,
+    "cores": _is_cores,
+    "keep_output": _whole(0, 1 << 50),
+}

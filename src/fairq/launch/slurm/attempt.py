@@ -1,0 +1,71 @@
+"""What was tried to hand a run to Slurm, on disk before it is tried: after a crash, the job is found by its name."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from fairq.files import write
+from fairq.launch.supervisor import record
+
+_FILE = "attempt"
+_LONGEST_CALL = 90.0
+"""Seconds after which a call of sbatch, or what is left of one whose caller was killed, has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A call of sbatch at *time*: the job's *name* in Slurm, the *index* in an array, and the *engine_id* if known."""
+
+    name: str
+    index: int | None
+    time: float
+    engine_id: str | None = None
+
+    @property
+    def may_be_under_way(self) -> bool:
+        """Whether the call may still make the job."""
+        return self.engine_id is None and 0 <= time.time() - self.time < _LONGEST_CALL
+
+
+def read(place: Path) -> Attempt | None:
+    """Return the attempt for the run in the directory *place*; None if there was none."""
+    try:
+        return Attempt(**json.loads((place / _FILE).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def note(place: Path, attempt: Attempt) -> None:
+    """Record an attempt; raises OSError."""
+    write(place / _FILE, json.dumps(asdict(attempt)).encode())
+
+
+def note_id(place: Path, attempt: Attempt, engine_id: str) -> None:
+    """Record the id that Slurm gave; a failure does no harm, for the job is found by its name."""
+    with suppress(OSError):
+        note(place, replace(attempt, engine_id=engine_id))
+
+
+def drop(place: Path) -> None:
+    """Record that Slurm refused the attempt."""
+    with suppress(OSError):
+        (place / _FILE).unlink()
+
+
+def cancel(place: Path, word: str) -> None:
+    """Order the run to end for the reason *word*; if it has not begun, it never will. Raises OSError."""
+    place.mkdir(0o700, parents=True, exist_ok=True)
+    directory = record.open_directory(str(place))
+    try:
+        record.write_order(directory, word)
+        lock = record.lock(directory)
+        if lock is not None:
+            record.begin(directory, {"cancelled": True})
+            os.close(lock)
+    finally:
+        os.close(directory)

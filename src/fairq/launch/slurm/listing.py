@@ -1,0 +1,111 @@
+"""The jobs that Slurm knows, by the text of ``squeue``: its JSON differs between versions and ignores filters in some.
+
+Source: squeue(1); the states of ``slurm.h``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairq.launch.slurm.commands import RefusedError, call
+
+_FORMAT = "%F|%K|%T|%S|%e|%N|%r|%j"
+"""Array or job id, index in the array, state, start, end, node, reason, name: the free text comes last."""
+
+_WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
+_ENDED = {
+    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
+    "PREEMPTED", "REVOKED", "TIMEOUT",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A job of Slurm: its id, *name*, *index* in an array (None: it is none), *state*, and the *reason* of that.
+
+    *start* and *end* are when Slurm held its resources, in seconds since 1970; None if that is to come.
+    """
+
+    id: str
+    name: str
+    index: int | None
+    state: str
+    start: int | None
+    end: int | None
+    node: str
+    reason: str
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits in Slurm's queue."""
+        return self.state in _WAITING
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended, and its resources are free or about to be."""
+        return self.state in _ENDED
+
+
+class Jobs:
+    """Jobs of Slurm, found by their id or by the name and index with which they were submitted."""
+
+    def __init__(self, records: Sequence[Record] = ()) -> None:
+        self._by_id = {job.id: job for job in records}
+        # A later job of the same name is the live one: a refused call may leave a failed one behind.
+        self._by_name = {(job.name, job.index): job for job in sorted(records, key=lambda job: not job.has_ended)}
+
+    def find(self, engine_id: str | None, name: str | None, index: int | None) -> Record | None:
+        """Return the job with this id, or else with this name and index; None if there is none."""
+        found = self._by_id.get(engine_id) if engine_id is not None else None
+        return found if found is not None or name is None else self._by_name.get((name, index))
+
+
+def listing() -> list[Record]:
+    """Return the jobs of this user, also those that ended a short while ago; raises NoAnswerError, RefusedError."""
+    words = ("squeue", "--noheader", "--array", "--states=all", f"--user={os.getuid()}", f"--format={_FORMAT}")
+    return parsed(call(*words))
+
+
+def parsed(text: str) -> list[Record]:
+    """Return the jobs in the output of squeue."""
+    return [_record(line) for line in text.splitlines() if line.count("|") >= _FORMAT.count("|")]
+
+
+def _record(line: str) -> Record:
+    whole, index, state, start, end, node, reason, name = line.split("|", 7)
+    is_element = index.isdecimal()
+    waits = state in _WAITING
+    return Record(
+        f"{whole}_{index}" if is_element else whole,
+        name,
+        int(index) if is_element else None,
+        state,
+        None if waits else _time(start),
+        None if waits else _time(end),
+        node,
+        reason,
+    )
+
+
+def _time(text: str) -> int | None:
+    return int(text) if text.isdecimal() and int(text) > 0 else None
+
+
+def exit_status(engine_id: str) -> tuple[int, int] | None:
+    """Return exit code and signal of an ended job; None if Slurm does not tell. Raises NoAnswerError."""
+    try:
+        return parsed_exit(call("scontrol", "--oneliner", "show", "job", engine_id))
+    except RefusedError:
+        return None
+
+
+def parsed_exit(text: str) -> tuple[int, int] | None:
+    """Return exit code and signal in the output of scontrol."""
+    for word in text.split():
+        name, _, value = word.partition("=")
+        code, _, signal = value.partition(":")
+        if name == "ExitCode" and code.isdecimal() and signal.isdecimal():
+            return int(code), int(signal)
+    return None

@@ -1,0 +1,51 @@
+"""The program of the batch job on a node: it supervises the run in the directory that its argument names.
+
+It needs Python 3.9 and nothing of fairq but the modules that `fairq.launch.slurm.archive` packs with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+from fairq.launch.supervisor import record
+from fairq.launch.supervisor.watch import Supervisor
+
+_OF_SLURM = ("SLURM_", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+"""The beginnings of the names of variables that only Slurm can set."""
+
+_NO_RUN = 125
+
+
+def main() -> None:
+    """Supervise the run, and end as its job ended, for whoever reads Slurm's record."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGCHLD))
+    child = os.fork()
+    if child == 0:
+        # A supervisor makes a session of its own, which the first process of a batch job cannot.
+        os._exit(_supervise(sys.argv[1]))
+    while True:
+        if signal.sigwait((signal.SIGTERM, signal.SIGCHLD)) == signal.SIGTERM:
+            os.kill(child, signal.SIGTERM)
+            continue
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid == child:
+            os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else _NO_RUN)
+
+
+def _supervise(place: str) -> int:
+    with open(f"{place}/spec", encoding="utf-8") as file:  # noqa: PTH123
+        spec = json.load(file)
+    own = {name: value for name, value in os.environ.items() if name.startswith(_OF_SLURM)}
+    spec["environment"] = {**spec["environment"], **own}
+    Supervisor(spec, os.open(os.devnull, os.O_WRONLY)).run()
+    end = record.read_end(record.open_directory(place))
+    if end is None:
+        return _NO_RUN
+    return 128 + end["signal"] if end["signal"] is not None else end["exit_code"] or int(end["reason"] != "exit")
+
+
+if __name__ == "__main__":
+    main()

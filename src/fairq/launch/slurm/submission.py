@@ -1,0 +1,107 @@
+"""The calls of ``sbatch``: one for all runs that need the same on the same node.
+
+Source: sbatch(1). The supervisor opens the files of a job and makes its environment, so none of this is left to Slurm.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fairq.launch.interface import Assignment
+
+_LARGEST_ARRAY = 1000
+"""Most runs in one array; Slurm's default MaxArraySize allows indices up to 1000."""
+
+_PATH = b"PATH=/usr/local/bin:/usr/bin:/bin\0"
+_SPARE_MINUTES = 2
+"""Minutes of Slurm's time limit beyond the job's own limit, at which its supervisor ends it."""
+
+
+class Need(NamedTuple):
+    """What a batch job asks for; runs with the same need can share an array."""
+
+    node: str
+    partition: str
+    cpus: int
+    memory: int | None
+    gpus: int
+    minutes: int | None
+
+
+def grouped(assignments: Sequence[Assignment], settings: Mapping[str, Any]) -> Iterator[tuple[Need, list[Assignment]]]:
+    """Yield the runs that one call can submit, with their common need."""
+    groups: dict[Need, list[Assignment]] = {}
+    for assignment in assignments:
+        groups.setdefault(_need(assignment, settings), []).append(assignment)
+    for need, members in groups.items():
+        for first in range(0, len(members), _LARGEST_ARRAY):
+            yield need, members[first : first + _LARGEST_ARRAY]
+
+
+def _need(assignment: Assignment, settings: Mapping[str, Any]) -> Need:
+    limits = [seconds for seconds in (assignment.execute_seconds, assignment.job_seconds) if seconds is not None]
+    seconds = min(limits) + assignment.grace if limits else None
+    minutes = None if seconds is None else math.ceil(seconds / 60) + _SPARE_MINUTES
+    if minutes is None and settings["time_limit"]:
+        minutes = math.ceil(settings["time_limit"] / 60)
+    partition = assignment.place.get("EnginePartition") or settings["partition"] or ""
+    node = assignment.place.get("EngineNode", "")
+    return Need(node, partition, assignment.cpus, assignment.held_memory, assignment.gpus, minutes)
+
+
+def command(name: str, need: Need, count: int, settings: Mapping[str, Any], environment: Path) -> list[str]:
+    """Return the call of sbatch for *count* runs; its input is the script."""
+    words = {
+        "--job-name": name,
+        "--partition": need.partition,
+        "--nodelist": need.node,
+        "--nodes": "1",
+        "--ntasks": "1",
+        "--cpus-per-task": str(need.cpus),
+        "--mem": f"{need.memory}M" if need.memory else "",
+        "--gres": f"gpu:{need.gpus}" if need.gpus else "",
+        "--time": str(need.minutes) if need.minutes else "",
+        "--account": settings["account"] or "",
+        "--qos": settings["qos"] or "",
+        "--array": f"0-{count - 1}" if count > 1 else "",
+        "--comment": f"fairq:{name.removeprefix('fairq-')}",
+        "--chdir": "/",
+        "--output": "/dev/null",
+        "--export-file": str(environment),
+    }
+    given = [f"{option}={value}" for option, value in words.items() if value]
+    return ["sbatch", "--parsable", "--no-requeue", *given, *settings["options"]]
+
+
+def script(directory: Path, archive: Path, python: str, runs: Sequence[str]) -> str:
+    """Return the batch script for *runs*, whose directories are in *directory*."""
+    place = f'{shlex.quote(str(directory))}/"$1"'
+    return (
+        "#!/bin/sh\n"
+        f"set -- {' '.join(map(shlex.quote, runs))}\n"
+        'shift "${SLURM_ARRAY_TASK_ID:-0}"\n'
+        f"exec {shlex.quote(python)} -I -S {shlex.quote(str(archive))} {place} 2>>{place}/batch\n"
+    )
+
+
+def put_environment(directory: Path) -> Path:
+    """Write the environment of batch scripts into *directory* unless it is there; raises OSError.
+
+    Without one, Slurm would pass on that of this command, or load that of a login.
+    """
+    from fairq.files import write
+
+    place = directory / ".environment"
+    if not place.exists():
+        write(place, _PATH)
+    return place
+
+
+def id_of(answer: str, index: int, count: int) -> str:
+    """Return the id of a run by the *answer* of sbatch, ``ID`` or ``ID;CLUSTER``."""
+    whole = answer.strip().partition(";")[0]
+    return f"{whole}_{index}" if count > 1 else whole

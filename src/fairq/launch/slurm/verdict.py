@@ -1,0 +1,144 @@
+"""The condition of a run: what its supervisor wrote, with Slurm's record of the job as the check."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairq.launch.interface import Condition, JsonObject, Look, Queued
+from fairq.launch.slurm.attempt import Attempt
+from fairq.launch.slurm.listing import Record
+from fairq.launch.supervisor import record
+
+_PATIENCE = 15.0
+"""Seconds after Slurm's end of a job in which the end that its supervisor wrote may become visible here."""
+
+_TIME_LIMIT, _MEMORY = 47, 34
+_LIMITS = {
+    "TIMEOUT": ("it reached the time limit of its batch job", _TIME_LIMIT),
+    "DEADLINE": ("it reached its deadline in Slurm", _TIME_LIMIT),
+    "OUT_OF_MEMORY": ("Slurm killed it, because it used more memory than its batch job has", _MEMORY),
+}
+"""The states of Slurm that hold a job, with HTCondor's code of the hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What the directory of a run holds: its begin, perhaps that of a run that was *cancelled* before, and its end."""
+
+    begun: dict[str, Any] | None
+    end: JsonObject | None
+
+    @classmethod
+    def of(cls, place: Path) -> Files:
+        """Read the files in *place*."""
+        try:
+            directory = record.open_directory(str(place))
+        except OSError:
+            return cls(None, None)
+        try:
+            return cls(record.read(directory, "begun"), record.read_end(directory))
+        finally:
+            os.close(directory)
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the run was cancelled before it began."""
+        return bool(self.begun and self.begun.get("cancelled"))
+
+
+def of_job(job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], place: Path) -> Look:
+    """Return the condition of a run that Slurm has a record of; *exit_status* asks Slurm for that of a job."""
+    known = Queued(job.id)
+    if job.is_waiting:
+        if files.begun and not files.is_cancelled:
+            return Look(Condition.STRAY, known, detail=f"Slurm requeued {job.id}; it is being cancelled")
+        return Look(Condition.QUEUED, known, detail=job.reason)
+    if not job.has_ended:
+        return Look(Condition.RUNNING, known, since=job.start)
+    return _of_ended(job, files, exit_status, place)
+
+
+def _of_ended(job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], place: Path) -> Look:
+    known = Queued(job.id)
+    if job.end is None or job.start is None or _never_began(job, files):
+        return Look(Condition.LOST, known, detail=f"Slurm ended {job.id} before it began ({job.state})")
+    if files.end is None and 0 <= time.time() - job.end < _PATIENCE and not files.is_cancelled:
+        return Look(Condition.RUNNING, known, since=job.start)
+    since, until = _held(job, files.end)
+    facts = _facts(job, files, exit_status, place)
+    if facts is None:
+        return Look(Condition.LOST, known, detail=_lost(job), since=since, until=until)
+    return Look(Condition.ENDED, known, facts, since=since, until=until)
+
+
+def without_job(known: Queued | None, tried: Attempt | None, files: Files) -> Look:
+    """Return the condition of a run that Slurm has no record of, or no longer."""
+    if files.end is not None:
+        return Look(Condition.ENDED, known, files.end, since=files.end["started"], until=files.end["ended"])
+    if tried is not None and tried.may_be_under_way:
+        return Look(Condition.UNKNOWN, known, detail="a call of sbatch was cut short; Slurm is asked again")
+    if files.begun and not files.is_cancelled:
+        return Look(Condition.LOST, known, detail="Slurm has no record of it any more, and it wrote no end")
+    if known is not None or files.is_cancelled:
+        return Look(Condition.LOST, known, detail="it ended in Slurm before it began")
+    return Look(Condition.WAITING)
+
+
+def _never_began(job: Record, files: Files) -> bool:
+    return job.state == "CANCELLED" and job.start == job.end and (files.begun is None or files.is_cancelled)
+
+
+def _facts(
+    job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], place: Path
+) -> JsonObject | None:
+    """Return the facts of an ended run; None if nothing says how the job ended."""
+    if files.end is not None:
+        return _explained(files.end, job.state)
+    if job.state in _LIMITS:
+        return _limit(job.state, {})
+    if files.begun is None and job.state == "FAILED":
+        return _not_begun(job, exit_status(job.id), place)
+    return None
+
+
+def _held(job: Record, end: JsonObject | None) -> tuple[float | None, float | None]:
+    """Return from when to when Slurm held resources; its record of a requeued job tells only the last time."""
+    if end is not None and job.start is not None and job.start > end["ended"]:
+        return end["started"], end["ended"]
+    return job.start, job.end
+
+
+def _explained(end: JsonObject, state: str) -> JsonObject:
+    """Return the facts of an end; if nobody here ordered it, with Slurm's reason."""
+    if end["reason"] != "terminated":
+        return end
+    if state in _LIMITS:
+        return _limit(state, end)
+    return {**end, "detail": f"Slurm ended it ({state})"}
+
+
+def _limit(state: str, end: JsonObject) -> JsonObject:
+    detail, code = _LIMITS[state]
+    return {**end, "reason": "engine", "detail": detail, "code": code}
+
+
+def _not_begun(job: Record, status: tuple[int, int] | None, place: Path) -> JsonObject:
+    """Return the facts of a batch job that ended before its supervisor began."""
+    try:
+        said = (place / "batch").read_text(errors="replace").strip().splitlines()[-1:]
+    except OSError:
+        said = []
+    hint = said[0] if said else f"is {place.parent} the same directory there, and is launch.slurm.python there?"
+    code = "" if status is None else f" with exit code {status[0]}"
+    detail = f"its batch job {job.id} ended on {job.node}{code}: {hint}"
+    return {"reason": "start", "step": "Slurm", "errno": 0, "detail": detail, "exit_code": None, "signal": None}
+
+
+def _lost(job: Record) -> str:
+    reason = "" if job.reason in ("None", "") else f", {job.reason}"
+    return f"Slurm ended {job.id} on {job.node or 'no node'} ({job.state}{reason})"

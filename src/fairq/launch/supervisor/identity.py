@@ -1,0 +1,33 @@
+"""Become another user for good, proven. Only root can."""
+
+from __future__ import annotations
+
+import os
+from typing import TypedDict
+
+
+class Account(TypedDict):
+    """A user whose rights a process can take: *name*, user number, and number of the primary group."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+def become(account: Account) -> None:
+    """Take the user, the primary group and the supplementary groups of *account*, and prove that root is lost.
+
+    The groups come first: without root's rights they could not be changed, and root's groups would stay.
+    Raises OSError if the system refuses, PermissionError if root's rights could be regained.
+    """
+    uid, gid = account["uid"], account["gid"]
+    os.initgroups(account["name"], gid)
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+    if uid == 0:
+        return
+    try:
+        os.setuid(0)
+    except PermissionError:
+        return
+    raise PermissionError(f"root's rights were not lost in becoming {account['name']}")

@@ -1,0 +1,146 @@
+"""The supervisor of a run whose job has another user's rights: it keeps root's, and reads nothing of the user's.
+
+The run's directory is root's. Its group, that of the pool's account, reads the files; everybody may pass through to
+the scratch directory. Orders lie in a directory of the account, which wakes the supervisor through the named pipe
+``wake``: the account may not signal a process of root. What is read from the pipe means nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import signal
+import stat
+import time
+from typing import Any
+
+from fairq.launch import processes
+from fairq.launch.supervisor import record
+from fairq.launch.supervisor.identity import become
+from fairq.launch.supervisor.watch import Supervisor
+
+WAKE = "wake"
+"""The named pipe in the run's directory."""
+
+_KEPT = ("out", "err")
+_PATIENCE = 30.0
+"""Seconds until the removal of a scratch directory is given up; the part that runs as root tries again later."""
+_SLICE = 1.0
+_LONGEST_ORDER = 200
+
+
+class OwnedSupervisor(Supervisor):
+    """Supervises a run of the user ``spec["owner"]``; ``spec["orders"]`` is the directory of the run's orders.
+
+    With ``spec["refusal"]`` (step, errno, text), the job does not start, and the run ends for this reason.
+    """
+
+    heard = (signal.SIGCHLD, signal.SIGTERM, signal.SIGIO)
+    umask = 0o027
+
+    def _prepare(self) -> list[Any] | None:
+        if self.spec["refusal"] is not None:
+            return list(self.spec["refusal"])
+        owner = self.spec["owner"]
+        try:
+            self._wake = os.open(WAKE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.directory)
+            # The kernel turns a write to the pipe into a signal, which waits until it is taken.
+            fcntl.fcntl(self._wake, fcntl.F_SETOWN, os.getpid())
+            flags = fcntl.fcntl(self._wake, fcntl.F_GETFL)
+            fcntl.fcntl(self._wake, fcntl.F_SETFL, flags | os.O_ASYNC)
+            os.mkdir(record.SCRATCH, 0o700, dir_fd=self.directory)
+            os.chown(record.SCRATCH, owner["uid"], owner["gid"], dir_fd=self.directory, follow_symlinks=False)
+            for name in self._kept_names():
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                descriptor = os.open(name, flags, 0o640, dir_fd=self.directory)
+                os.fchown(descriptor, owner["uid"], -1)
+                os.close(descriptor)
+        except OSError as error:
+            return ["scratch", error.errno or 0, error.strerror or str(error)]
+        return None
+
+    def _kept_names(self) -> list[str]:
+        wanted = (self.spec["output"], self.spec["error"])
+        return [name for name in _KEPT if f"{self.path}/{name}" in wanted]
+
+    def _kept(self) -> list[str]:
+        return [f"{self.path}/{name}" for name in self._kept_names()]
+
+    def _order(self) -> str | None:
+        """Return the word of the order; the account can put anything in its place, so anything else is no order."""
+        try:
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(f"{self.spec['orders']}/order", flags)
+        except OSError:
+            return None
+        try:
+            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            word = json.loads(os.read(descriptor, _LONGEST_ORDER))["order"] if is_file else None
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+        finally:
+            os.close(descriptor)
+        return word if isinstance(word, str) and word.isalpha() and len(word) <= 20 else None
+
+    def _obey(self, number: int) -> None:
+        if number == signal.SIGIO:
+            self._drain()
+        super()._obey(number)
+
+    def _drain(self) -> None:
+        with contextlib.suppress(OSError):
+            while os.read(self._wake, 4096):
+                pass
+
+    def _hear(self, descriptor: int) -> bytes:
+        """Return the failure of the job's process; a file system of the owner may keep it waiting, but not for ever.
+
+        An order and the time limits count while it waits.
+        """
+        text = b""
+        poll = select.poll()
+        for one in (descriptor, self._wake):
+            poll.register(one, select.POLLIN)
+        while True:
+            ready = {one for one, _ in poll.poll(int(1000 * _SLICE))}
+            if descriptor in ready:
+                part = os.read(descriptor, 4096)
+                if not part:
+                    return text
+                text += part
+            self._drain()
+            now = time.clock_gettime(time.CLOCK_BOOTTIME)
+            over = [reason for date, reason in self._limits() if date <= now]
+            ended = ["terminated"] if signal.SIGTERM in signal.sigpending() else []
+            order = self._order()
+            reasons = [*([order] if order else []), *ended, *over]
+            if reasons and self.reason == "exit":
+                self.reason = reasons[0]
+                os.kill(self.job, signal.SIGKILL)
+
+    def _remove_scratch(self) -> None:
+        """Remove the scratch directory: its content with the owner's rights, which may take long or hang."""
+        path = f"{self.path}/{record.SCRATCH}"
+        try:
+            os.rmdir(path)  # noqa: PTH106 - a supervisor imports no pathlib
+        except FileNotFoundError:
+            return
+        except OSError:
+            self._empty(path)
+            with contextlib.suppress(OSError):
+                os.rmdir(path)  # noqa: PTH106
+
+    def _empty(self, path: str) -> None:
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(BaseException):
+                os.setsid()
+                os.closerange(3, 1 << 20)
+                signal.pthread_sigmask(signal.SIG_SETMASK, ())
+                become(self.spec["owner"])
+                record.remove_tree(path)
+            os._exit(0)
+        processes.wait_for_child(child, _PATIENCE)

@@ -1,0 +1,35 @@
+"""States that this process may not open itself: it reads a copy of them and changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairq.errors.base import FairqError
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """How to read a state: *copy* returns a copy as recent as the state; *refusal* is the error for a change."""
+
+    copy: Callable[[], Path]
+    refusal: Callable[[], FairqError]
+
+
+_STATES: dict[str, Elsewhere] = {}
+
+
+def read_elsewhere(path: Path, elsewhere: Elsewhere | None) -> None:
+    """Read the state at *path* from now on *elsewhere*; None: open the file itself again."""
+    name = os.path.realpath(path)
+    if elsewhere is None:
+        _STATES.pop(name, None)
+    else:
+        _STATES[name] = elsewhere
+
+
+def elsewhere_of(path: Path) -> Elsewhere | None:
+    """Return where the state at *path* is read, None if the file itself is opened."""
+    return _STATES.get(os.path.realpath(path)) if _STATES else None

@@ -1,0 +1,12 @@
+"""The form of the documents that ask a host's pool for something, for both sides."""
+
+from __future__ import annotations
+
+LARGEST = 16 << 20
+"""Bytes of the largest document."""
+
+VERSION = 1
+"""The version of the documents and answers."""
+
+READ = "read"
+"""The verb that changes nothing and sends, or names, a copy of the state."""

@@ -1,0 +1,130 @@
+"""What is decided for the root part of a host's pool, read from the state with the rights of the pool's account.
+
+`fairq.launch.root` runs `main` as that account. It gets one document of JSON and sends one answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairq.launch.interface import Condition, Started
+from fairq.records import JobEvent
+from fairq.state import ended_jobs, job_events, jobs, launches
+from fairq.state.connection import State, reading, writing
+from fairq.state.ended_jobs import Wanted
+from fairq.steps.launch.clock import Clock
+from fairq.steps.launch.events import by_log
+from fairq.steps.launch.launchers import Launchers
+from fairq.steps.launch.start import plan, startable
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_LAUNCHER = "local"
+_MB = 1024**2
+_MOST_ENTRIES = 50_000
+"""Entries of event logs for one call, and of one event; the rest follows at the next call."""
+
+
+def main(words: list[str]) -> None:
+    """Describe what is decided in the pool with the settings of a site file and this state file; then hear the answer.
+
+    The answer names the logs that were written.
+    """
+    from fairq.settings import load
+
+    site, path = map(Path, words)
+    settings = load(site, None, {})
+    logs = Logs()
+    print(json.dumps(describe(path, settings, logs)), flush=True)  # noqa: T201
+    answer = json.loads(sys.stdin.readline() or "{}")
+    if whole := logs.written(answer.get("written", ())):
+        with writing(path) as state:
+            job_events.mark_written(state, whole)
+
+
+def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
+    """Return the runs to start, the event logs to write, and the lost runs and those that the state has forgotten."""
+    launchers = Launchers(path, settings, starting=False)
+    clock = Clock.at(int(time.time()))
+    with reading(path) as state:
+        live = [launch for launch in launches.live(state) if launch.launcher == _LAUNCHER]
+        looks = launchers[_LAUNCHER].look({launch.name: None for launch in live})
+        # Another call may have begun a run that the state does not show as started yet.
+        taken = {core for one in looks.values() if isinstance(one.begun, Started) for core in one.begun.cores}
+        waiting = [
+            launch
+            for launch in startable(state)
+            if launch.name in looks and looks[launch.name].condition is Condition.WAITING
+        ]
+        plans = plan(state, settings, launchers, waiting, clock, taken)
+        known = launches.names(state)
+        entries = logs.take(state)
+    keep = settings["launch.keep_output"] * _MB
+    return {
+        "runs": [{**asdict(one.assignment), "owner": one.owner, "keep_output": keep} for one in plans],
+        "logs": entries,
+        "lost": sorted(run for run, one in looks.items() if one.condition in (Condition.STRAY, Condition.LOST)),
+        "forget": sorted(_runs(Path(settings["launch.run_directory"])) - known),
+    }
+
+
+def _runs(directory: Path) -> set[str]:
+    try:
+        return {entry.name for entry in os.scandir(directory) if not entry.name.startswith(".")}
+    except OSError:
+        return set()
+
+
+class Logs:
+    """The pending events, as entries of the logs of each owner."""
+
+    def __init__(self) -> None:
+        self._events: list[list[JobEvent]] = []
+        self._hopeless: set[int] = set()
+
+    def take(self, state: State) -> list[dict[str, Any]]:
+        """Return the logs to write: owner, path and entries. An event whose owner nobody knows is given up."""
+        owners: dict[tuple[str, int], str | None] = {}
+        taken: dict[str, list[JobEvent]] = {}
+        left = _MOST_ENTRIES
+        for event in job_events.unwritten(state):
+            key = (event.schedd, event.cluster)
+            if key not in owners:
+                owners[key] = _owner(state, *key)
+            owner = owners[key]
+            if owner is None or len(event) > _MOST_ENTRIES:
+                self._hopeless.add(event.id)
+                continue
+            left -= len(event)
+            if left < 0:
+                break
+            taken.setdefault(owner, []).append(event)
+        logs = []
+        for owner, events in taken.items():
+            for path, entries in by_log(events).items():
+                logs.append({"owner": owner, "path": path, "entries": [text.decode("utf-8", "surrogateescape")
+                                                                       for _, text in entries]})  # fmt: skip
+                self._events.append([event for event, _ in entries])
+        return logs
+
+    def written(self, numbers: Any) -> set[int]:
+        """Return the events that need no more writing, given the *numbers* of the written logs."""
+        done = Counter(event.id for number in numbers for event in self._events[number])
+        sizes = {event.id: len(event) for events in self._events for event in events}
+        return self._hopeless | {event for event, count in done.items() if count == sizes[event]}
+
+
+def _owner(state: State, schedd: str, cluster: int) -> str | None:
+    for job in jobs.select(state, cluster=cluster, schedd=schedd):
+        return job.owner
+    for _, ended in ended_jobs.page(state, Wanted(jobs=((cluster, None, None, schedd),)), 1):
+        return ended.owner
+    return None
