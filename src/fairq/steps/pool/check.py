@@ -223,7 +223,8 @@ def _launcher(launchers: Launchers) -> Finding:
             if launchers[name].is_engine:
                 launchers[name].nodes()
         except EngineError as error:
-            return Finding("launcher", FAULT, str(error), error.fields["cure"])
+            detail = f"{error.fields['engine']} does not answer: {error.fields['reason']}"
+            return Finding("launcher", FAULT, detail, error.fields["cure"])
         except FairqError as error:
             return Finding("launcher", FAULT, str(error), "install the package of the launcher, or set launch.kind")
     return Finding("launcher", GOOD, f"{', '.join(names) or 'that of the slots'} can be used")
