@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import mean, median
 
@@ -264,8 +264,8 @@ class TrueForecaster(forecast.Forecaster):
         return lambda job, _jobs, _age: self._jobs[job].run
 
 
-def measure(replay: Replay, times: Iterable[int], ways: Iterable[Way]) -> dict[Way, list[Made]]:
-    """Forecast at each of *times* in each of the *ways*, then simulate to the end."""
+def measure(replay: Replay, times: Sequence[int], after: int, ways: Iterable[Way]) -> dict[Way, list[Made]]:
+    """Forecast at each of *times* in each of the *ways*; end the simulation *after* seconds after the last time."""
     found: dict[Way, list[Made]] = defaultdict(list)
     for now in times:
         replay.simulation.advance(now)
@@ -285,7 +285,7 @@ def measure(replay: Replay, times: Iterable[int], ways: Iterable[Way]) -> dict[W
                 f" {time.process_time() - began:.1f} s",
                 flush=True,
             )
-    replay.simulation.advance(1 << 60)
+    replay.simulation.advance(max(times) + after)
     return found
 
 
@@ -294,7 +294,7 @@ def score(replay: Replay, forecasts: Iterable[Made]) -> Score:
     result = Score()
     for now, made in forecasts:
         for job, start in made.starts.items():
-            truth = replay.starts[job]
+            truth = replay.starts.get(job, replay.simulation.now)
             early = start.earliest is not None and truth < start.earliest
             late = start.latest is not None and truth > start.latest
             inside = not early and not late
@@ -317,12 +317,13 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=1000)
     parser.add_argument("--every", type=int, default=300)
     parser.add_argument("--days", default="2.5,3.75,5,6.25,7.5,8.75", help="when to forecast, in days after the start")
+    parser.add_argument("--after", type=float, default=5, help="when to end, in days after the last forecast")
     parser.add_argument("--ways", type=int, nargs="*", help="numbers of the ways, from 0")
     words = parser.parse_args()
     replay = Replay(read_trace(words.trace), words.slots, words.every)
     times = [replay.trace.start + round(float(day) * DAY / words.every) * words.every for day in words.days.split(",")]
     ways = [WAYS[number] for number in words.ways] if words.ways else WAYS
-    found = measure(replay, times, ways)
+    found = measure(replay, times, round(words.after * DAY), ways)
     print(f"{words.slots} slots, {len(times)} times")
     print(" | ".join(HEADINGS))
     for way, forecasts in found.items():

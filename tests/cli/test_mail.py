@@ -155,7 +155,7 @@ FAULTS: dict[str, tuple[str, Callable[[Path], Callable[[], None]], int, str]] = 
     "a slot that fails jobs": ("slots", _break_slot, 60, "jobs did not start on node"),
     "a launcher that is away": ("launcher", _spoil('[launch]\nkind = "moon"\n'), 60, "there is no launcher 'moon'"),
     "an engine that does not answer": (
-        "launcher", _spoil('[launch]\nkind = "slurm"\n'), 60, "Slurm does not answer: scontrol is not installed on this machine",
+        "launcher", _spoil('[launch]\nkind = "slurm"\n'), 60, "Slurm does not answer: scontrol is not installed",
     ),
     "no control group": (
         "cgroup", _spoil('[launch]\nkind = "local"\ncgroup = "/nonexistent"\n'), 60, "no control group can be made",

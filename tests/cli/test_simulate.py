@@ -70,6 +70,17 @@ def test_a_window_of_submissions(run, trace: Path):
     assert simulated(run, trace, "--from", "10", "--until", "30")["jobs"] == 1
 
 
+def test_limits_are_not_enforced_and_preceding_jobs_not_awaited_which_is_said(run, tmp_path: Path):
+    file = tmp_path / "log.swf"
+    rest = "60 -1 1 1 1 -1 -1 -1"
+    file.write_text(f"1 0 -1 10000000 1 -1 -1 -1 {rest} 2 5\n2 0 -1 10 1 -1 -1 -1 {rest} 1 5\n")
+    ended = run("simulate", file, "--slots", "2", "--json")
+    assert ended.code == 0
+    assert json.loads(ended.out)["policies"][0]["work"] == 10_000_010
+    assert "limits are not enforced; 1 of the jobs ran longer than declared" in ended.err
+    assert "2 of the jobs name a preceding job; all arrive at their recorded times" in ended.err
+
+
 def test_csv_with_names_cores_and_memory(run, tmp_path: Path):
     file = tmp_path / "jobs.csv"
     file.write_text("submit,run,user,cpus,memory\n0,600,ann,4,2G\n0,600,bob,9,1G\n5,60,ann,,\n")
@@ -85,6 +96,16 @@ def test_csv_with_names_cores_and_memory(run, tmp_path: Path):
         ("submit,run\nsoon,1\n", [], 47, "ISO 8601"),
         ("1 2 3\n", [], 47, "unknown column"),
         ("; x\n1 2 3\n", [], 47, "18 numbers"),
+        ("submit,run,memory\n0,1,much\n", [], 47, "give a size"),
+        ("submit,run,priority\n0,1,high\n", [], 47, "priority is 'high'"),
+        ("submit,run\n0,1e14\n", [], 47, "between 0 and 1000000000"),
+        ("submit,run\n0,-5\n", [], 47, "run is '-5'"),
+        ("submit,run\ninf,5\n", [], 47, "ISO 8601"),
+        ("; x\n1 0 -1 inf 1" + " -1" * 13, [], 47, "'inf' is out of range"),
+        ("; x\n1 0 -1 1e10 1" + " -1" * 13, [], 47, "at most 1000000000 s"),
+        ("; x\n", [], 108, "no jobs that ran"),
+        ("submit,run\n0,1\n", ["--slots", "1", "--window", "0"], 110, "at least 1s"),
+        ("submit,run\n0,100000000\n", ["--slots", "1", "--window", "1"], 110, "at least 41s"),
         ("submit,run\n0,1\n", [], 108, "--slots"),
         ("submit,run\n0,1\n", ["--slots", "0"], 110, "is not a size"),
         ("submit,run\n0,1\n", ["--slots", "1", "--from", "9d"], 108, "no jobs"),

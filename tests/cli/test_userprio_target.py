@@ -66,7 +66,7 @@ def test_below_half_a_slot_the_square_root_rule_does_not_hold(run, pool: Path):
         (["--target", "x.alice=98%"], 109, "at most 91.34 %"),
         (["--target", "x.alice=100%"], 109, "nothing would be left for 3 other submitters"),
         (["--target", "x.alice=60%", "--target", "x.bob=60%"], 109, "more than 100 %"),
-        (["--target", "x.alice=0"], 110, "this is no share"),
+        (["--target", "x.alice=0"], 110, "not a share"),
         (["--target", "eve=10%"], 26, "give a submitter with jobs"),
         (["--apply"], 2, "need --target"),
     ],
@@ -82,3 +82,15 @@ def test_scale_all_raises_everybodys_factor_instead(run, pool: Path):
     assert found["alice"]["factor_after"] == pytest.approx(1)
     assert found["carol"]["factor_after"] > 1000
     assert found["alice"]["share_after"] == pytest.approx(0.93, rel=0.01)
+
+
+def test_without_others_the_targets_divide_everything_in_their_ratio(run, state: Path):
+    assert run("--state", state, "slots", "add", "node", "--count", "20", "--now", NOW).code == 0
+    for user in ("alice", "bob"):
+        words = ["--count", 30, "--accounting-group", "x", "--accounting-group-user", user, "--now", NOW]
+        assert run("--state", state, "submit", *words, "--", "/bin/true").code == 0
+    said = "nobody else has jobs or recent usage: the targets divide everything in this ratio"
+    ended = run("--state", state, "userprio", "--target", "x.alice=50%", "--target", "x.bob=25%", "--now", NOW)
+    assert said in ended.err
+    ended = run("--state", state, "userprio", "--target", "x.alice=75%", "--target", "x.bob=25%", "--now", NOW)
+    assert said not in ended.err

@@ -83,6 +83,13 @@ def test_what_cannot_be_tried_is_refused(run, pool: Path, words: list[str], code
     assert ended.code == code
 
 
+def test_quotas_tell_who_gains_in_the_next_cycle_and_in_the_long_run(run, pool: Path):
+    Path(f"{pool}.toml").write_text("[groups.x]\nquota = 8\n")
+    ended = run("--state", pool, "quotas", "--set", "groups.x.quota=12", "--now", NOW)
+    assert "The next cycle: more for x.alice@" in ended.err
+    assert "In the long run: more for x.alice@" in ended.err
+
+
 def test_quotas_of_another_pool_without_groups_shows_the_submitters(run, pool: Path):
     ended = run("--state", pool, "quotas", "--slots", "30", "--now", NOW, "--json")
     assert [(round(one["long_run_now"], 6), one["long_run_then"]) for one in json.loads(ended.out)] == [

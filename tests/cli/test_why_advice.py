@@ -73,3 +73,50 @@ def test_a_sole_submitter_in_a_full_pool_is_told_that_it_is_full(run, state: Pat
     submit(run, state, "alice", 5, "100MB")
     run("--state", state, "negotiate", "--now", NOW)
     assert "the pool is full" in why(run, state, "1.4")
+
+
+def test_the_changes_that_start_most_jobs_come_first(run, pool: Path):
+    submit(run, pool, "alice", 2, "2GB")
+    run("--state", pool, "negotiate", "--now", NOW)
+    submit(run, pool, "bob", 5, "1GB")
+    submit(run, pool, "carol", 9, "500GB")
+    found = json.loads(why(run, pool, "--json"))
+    starts = [one["starts"] for one in found["help"]]
+    assert starts == sorted(starts, reverse=True)
+    assert all(starts)
+    best = found["help"][0]
+    assert (best["who"], best["starts"], best["change"]) == ("administrator", 5, "add 5 slots like slot1_1@node")
+    assert "What would help most: add 5 slots like slot1_1@node (5 more jobs start)." in found["summary"]
+
+
+def test_a_smaller_request_is_tried_for_all_jobs_of_the_kind(run, state: Path):
+    assert run("--state", state, "slots", "add", "node", "--count", "4", "--memory", "8GB", "--now", NOW).code == 0
+    submit(run, state, "alice", 3, "20GB")
+    found = json.loads(why(run, state, "--json"))
+    best = found["help"][0]
+    assert (best["who"], best["starts"], best["change"]) == ("owner", 3, "set request_memory = 8192")
+    assert found["reasons"][0]["would_start"] == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "limits", "change"),
+    [
+        ("[groups.x]\nquota = 1\n", "", "raise the quota of x to 5"),
+        ("[limits]\ndb = 1\n", "concurrency_limits = db", "raise the concurrency limit db to 5"),
+    ],
+)
+def test_limits_are_raised_for_all_jobs_that_wait_for_them(run, state: Path, settings: str, limits: str, change: str):
+    Path(f"{state}.toml").write_text(settings)
+    assert run("--state", state, "slots", "add", "node", "--count", "8", "--now", NOW).code == 0
+    file = state.with_name("job.sub")
+    file.write_text(f"""
+        executable = /bin/true
+        accounting_group = x
+        accounting_group_user = alice
+        {limits}
+        queue 5
+    """)
+    assert run("--state", state, "submit", file, "--now", NOW).code == 0
+    assert run("--state", state, "negotiate", "--now", NOW).code == 0
+    best = json.loads(why(run, state, "--json"))["help"][0]
+    assert (best["starts"], best["change"]) == (4, change)

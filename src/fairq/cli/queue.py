@@ -73,20 +73,24 @@ def queue(
 
     --start shows the idle jobs with their place in line and their start. It is estimated by running cycles ahead on a
     copy of the state. Run times come from the last jobs of the same cluster that have ended, else of the submitter, the
-    group, or the pool, and are at most the declared limit. EARLIEST and LATEST are of short and long run times; FROM is
-    the first job of a line, TO the last one. The estimate assumes that nobody submits more jobs. An empty field
-    is a start that is not in sight. In JSON, EstimatedStart, EarliestStart, LatestStart and PlaceInLine are those of
-    each job.
+    group, or the pool, and are at most the declared limit. FROM is the first job of a line, TO the last one. Both
+    assume that nobody submits more jobs. EARLIEST assumes short run times. LATEST assumes long run times, and that the
+    jobs of the last 24 hours are submitted again each day. An empty field is a start that is not in sight. In JSON,
+    EstimatedStart, EarliestStart, LatestStart and PlaceInLine are those of each job.
 
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
     -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.
     """
     from fairq.steps.jobs.selection import Selection, parse_targets
-    from fairq.steps.jobs.view import look
+    from fairq.steps.jobs.view import look, look_first
 
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)
-    found = look(invocation.existing_state, selection, invocation.now(now), statuses or None)
+    state, time = invocation.existing_state, invocation.now(now)
+    if limit is None or jobs or output.constraint or mine or user is not None or sort is not None or start:
+        found = look(state, selection, time, statuses or None)
+    else:
+        found = look_first(state, limit, time, statuses or None)
     if mine or user is not None:
         found.keep({*([operating_system_user()] if mine else []), *([user] if user is not None else [])})
     for note in found.notes:

@@ -176,17 +176,18 @@ def _compare(invocation: Invocation, output: Output, size: float | None, alterat
     then = alteration.settings(settings, invocation.settings_files)
     path = invocation.state_path
     comparison = compare(path, settings, then, time, size, lambda pool: alteration.of_pool(pool, time))
-    found = what_if(path, settings, invocation.settings_files, alteration, time, size=size, cycle=False)
+    found = what_if(path, settings, invocation.settings_files, alteration, time, size=size, cycle=size is None)
     if not comparison.size_then and size is None:
         invocation.note("the pool has no slots; --slots N gives it a size")
     _note_overruns(invocation, comparison.overruns)
     now_words = f"a pool of {comparison.size_now:g}"
     then_words = ", ".join(filter(None, [f"a pool of {comparison.size_then:g}", alteration.words]))
     groups = views.comparison_view(comparison, output.constraint, now_words, then_words)
-    users = whatif.submitters_table(found, title="Long-run use if all keep as many jobs as now", key=None)
+    title = "Long-run use if all keep as many jobs as now"
+    users = whatif.submitters_table(found, title=title if size else f"The next cycle; {title.lower()}", key=None)
+    for line in whatif.summary(found) if found.submitters else ():
+        invocation.note(line)
     if not comparison.groups:
-        for line in whatif.summary(found):
-            invocation.note(line)
         emit(View(tables=[users]), output)
         return
     tables = [*groups.tables, users] if found.submitters else groups.tables

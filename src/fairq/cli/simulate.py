@@ -79,7 +79,8 @@ def simulate(
 
     TRACE is a log in the Standard Workload Format, or CSV with the columns submit and run (seconds, or ISO times for
     submit) and optionally user, group, cpus, memory, limit, priority and status. The jobs arrive as in the trace. Each
-    --every seconds, the simulation runs the cycle of fairq negotiate. Nothing is stored.
+    --every seconds, the simulation runs the cycle of fairq negotiate. Jobs run as long as in the trace: declared limits
+    are not enforced, and preceding jobs are not waited for. Nothing is stored.
 
     With --history, the jobs are those of the state that have ended, each as long as its last run. The slots are those
     of the state, unless --slots is given.
@@ -109,7 +110,7 @@ def simulate(
     from fairq.steps.simulate.figures import document
     from fairq.steps.simulate.replay import replay
 
-    options = Options(slots, every, first, until, shake, seed, factor or ())
+    options = Options(slots, every, window, first, until, shake, seed, factor or ())
     if (trace is None) is not history:
         raise UsageError(message="what to simulate is not clear; name a trace, or give --history")
     past = invocation.existing_state if trace is None else None

@@ -112,11 +112,15 @@ def _cell(metric: _Metric, value: float | None, base: float | None) -> str:
     return f"{text} ({change:+d} %)" if change else text
 
 
+_DAY = 86400
+
+
 def _title(document: Mapping[str, Any]) -> str:
     jobs = counted(document["jobs"], "job")
-    days = (document["last_submit_time"] - document["start_time"]) / 86400
+    seconds = document["last_submit_time"] - document["start_time"]
+    span = f"{seconds / _DAY:.1f} days" if seconds >= _DAY else shown_duration(seconds)
     load = document["offered_load"]
-    words = f"{jobs} of {counted(document['users'], 'user')} in {days:.1f} days on {counted(document['slots'], 'slot')}"
+    words = f"{jobs} of {counted(document['users'], 'user')} in {span} on {counted(document['slots'], 'slot')}"
     if load is None:
         return words
     overloaded = ", overloaded: waits grow with the length of the trace" if load > 1 else ""

@@ -24,6 +24,10 @@ def run_target(
     targets, now = read_targets(texts), invocation.now(given)
     actor = invocation.actor(now)
     door = invocation.by_program(actor, given) if apply else None
+    if door is not None:
+        from fairq.steps.rights import require_administrator
+
+        require_administrator(actor, "set priority factors")
     here = apply and door is None
     plan = plan_targets(invocation.state_path, invocation.settings, targets, actor, apply=here, all_=scale_all)
     if door is not None:
@@ -67,6 +71,10 @@ def _view(plan: Plan) -> View:
     return View(tables=[Table(columns, records, title=title, key="submitters")], document=document)
 
 
+_NEAR = 0.01
+"""Accepted difference of a simulated share, relative to the share."""
+
+
 def _notes(plan: Plan) -> list[str]:
     notes = []
     for entry in plan.entries:
@@ -77,6 +85,10 @@ def _notes(plan: Plan) -> list[str]:
             notes.append(f"the ceiling of {entry.name} is {entry.ceiling}, below its share of {entitled:.4g} slots")
         if entry.is_target and entry.leased:
             notes.append(f"the factor of {entry.name} is a lease" + (", which has ended" if plan.applied else ""))
+        if entry.is_target and abs(entry.share_simulated - entry.share_after) > _NEAR * entry.share_after:
+            notes.append(f"the simulation gives {entry.name} {percent(entry.share_simulated)}, not its new share")
+    if all(entry.is_target for entry in plan.entries) and len(plan.entries) > 1 and not plan.complete:
+        notes.append("nobody else has jobs or recent usage: the targets divide everything in this ratio")
     of = "the pool" if plan.group == "<none>" else f"group {plan.group}"
     notes.append(f"shares are of {of}, {plan.pie:g} slots, if all in the table have enough jobs")
     half = shown_duration(round(plan.half_life / 2))

@@ -47,8 +47,9 @@ def why(
 ) -> None:
     """Explain why a job waits, or what a submitter or a group is entitled to and gets.
 
-    Without SUBJECT, the command shows the reasons of all idle jobs, with the number of jobs, and what would help the
-    largest kind of job under each reason.
+    Without SUBJECT, the command shows the reasons of all idle jobs, with the number of jobs. It then lists the changes
+    that would start most of them, each tried in a cycle: Starts is the number of jobs that the next cycle starts more.
+    A change of the job is made to all jobs like the example.
 
     The command runs a negotiation cycle on the current state and stores nothing. It also works on an imported pool.
 
@@ -58,8 +59,9 @@ def why(
 
     For a job that waits for other jobs to end, the command also shows its place in line and estimates its start. To do
     so, it runs future cycles on a copy of the state. It takes run times from the last ended jobs of the cluster,
-    otherwise of the submitter, the group, or the pool; a declared limit bounds them. The range of the estimate comes
-    from short and long run times. The estimate assumes that no more jobs are submitted.
+    otherwise of the submitter, the group, or the pool; a declared limit bounds them. The estimate assumes that no more
+    jobs are submitted. The earliest start assumes short run times. The latest start assumes long run times, and that
+    the jobs of the last 24 hours are submitted again each day.
 
     The first table has a line for each clause of the job's Requirements: the number of slots that meet the clause, the
     number left after it, and the nearest available value if none is left. Further tables show the clauses by which
@@ -104,13 +106,16 @@ def _details(document: dict[str, Any]) -> list[str]:
         lines.append(f"It was skipped: the identical job {document['skipped_for']} was rejected before it.")
     if "queue" in document:
         queue = document["queue"]
-        verb = "is" if queue["ahead"] == 1 else "are"
-        ahead = f"{counted(queue['ahead'], 'other job')} of its submitter {verb} ahead"
-        next_cycle = f"the next cycle starts {queue['matched']} of the {queue['idle']} idle jobs"
+        few = queue["ahead"] <= 1
+        ahead = counted(queue["ahead"], "other job") if queue["ahead"] else "No other job"
+        ahead += f" of its submitter {'is' if few else 'are'} ahead"
+        next_cycle = f"the next cycle starts {queue['matched'] or 'none'} of the {queue['idle']} idle jobs"
+        if queue["idle"] == 1:
+            next_cycle = "the next cycle does not start it"
         lines.append(
             f"{ahead} of it; {next_cycle}."
             if queue["offered"]
-            else f"No cycle considers it in the current state; {ahead} of it."
+            else f"No cycle considers it in the current state; {ahead[:1].lower()}{ahead[1:]} of it."
         )
     if document.get("unknown_group"):
         lines.append(f"Its {document['unknown_group']}.")
@@ -119,7 +124,7 @@ def _details(document: dict[str, Any]) -> list[str]:
     if document.get("start") is not None:
         lines.append(start_sentence(document["start"]))
     elif "alternatives" in document and "start" not in document:
-        lines.append(f"The pool is large: 'fairq queue --start {document['subject']}' estimates the start, slowly.")
+        lines.append(f"The pool is large: 'fairq queue --start {document['subject']}' estimates its place and start.")
     lines += map(overrun_sentence, document.get("overruns", ()))
     if "compare" in document:
         lines.append(comparison_sentence(document["compare"]))
@@ -142,7 +147,10 @@ def _job(document: dict[str, Any]) -> list[Table]:
 
 
 def _pool(document: dict[str, Any]) -> list[Table]:
-    return [_table(document, "reasons", "Reasons, most jobs first", _REASONS)]
+    return [
+        _table(document, "reasons", "Reasons, most jobs first", _REASONS),
+        _table(document, "help", "What would help most, each change alone", _HELP),
+    ]
 
 
 def _pair(document: dict[str, Any]) -> list[Table]:
@@ -227,7 +235,13 @@ _REASONS = [
     Column("Reason", "reason"),
     Column("Submitters", "submitters", lambda found: ", ".join(f"{name} ({n})" for name, n in [*found.items()][:3])),
     Column("Example", "example", None, "left"),
-    Column("Would Help", "would_help", lambda value: value or ""),
+]
+_HELP = [
+    Column("Starts", "starts"),
+    Column("Who", "who"),
+    Column("Change", "change"),
+    Column("Reason", "reason"),
+    Column("Example", "example", None, "left"),
 ]
 _CLAUSES = [
     Column("Side", "side"),

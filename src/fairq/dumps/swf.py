@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairq.dumps.trace import Trace, TraceJob
+from fairq.dumps.trace import LONGEST, Trace, TraceJob
 from fairq.errors.pool import InvalidDumpError
 
 FIELDS = 18
@@ -16,6 +16,11 @@ _PARTIAL = {2, 3, 4}
 """Status of one part of a checkpointed job; the job's line with status 0 or 1 covers all parts."""
 
 _CANCELLED = 5
+_PRECEDING = 16
+"""The place of the field that names the preceding job."""
+
+_LARGEST = 1e10
+"""The largest number that is accepted in a field."""
 
 
 def looks_like_swf(line: str) -> bool:
@@ -67,12 +72,18 @@ def _job(trace: Trace, fields: list[str], name: str, line: int) -> TraceJob | No
         raise InvalidDumpError(
             source=name, where=f"line {line}", problem=f"{bad!r} is not a number", cure="correct or remove the line"
         ) from None
+    for field, value in zip(fields, values, strict=False):
+        if not -_LARGEST <= value <= _LARGEST:
+            raise _out_of_range(name, line, field)
+    if values[3] > LONGEST:
+        raise _out_of_range(name, line, fields[3], f"a run time is at most {LONGEST} s; ")
     _, submit, _, run, allocated, _, _, requested, limit, memory, status, user, group, *_ = values
     cpus = int(requested if requested > 0 else allocated)
     reason = _why_not(status, run, cpus)
     if reason is not None:
         trace.skipped[reason] += 1
         return None
+    trace.dependent += values[_PRECEDING] > 0
     return TraceJob(
         submit=trace.start + int(submit),
         run=int(run + 0.5),
@@ -81,6 +92,15 @@ def _job(trace: Trace, fields: list[str], name: str, line: int) -> TraceJob | No
         cpus=cpus,
         memory=-(-int(memory * cpus) // 1024) if memory > 0 else None,
         limit=int(limit) if limit > 0 else None,
+    )
+
+
+def _out_of_range(name: str, line: int, field: str, rule: str = "") -> InvalidDumpError:
+    return InvalidDumpError(
+        source=name,
+        where=f"line {line}",
+        problem=f"{field!r} is out of range",
+        cure=f"{rule}correct or remove the line",
     )
 
 

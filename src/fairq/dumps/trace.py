@@ -6,6 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+LONGEST = 1_000_000_000
+"""The largest run time that is accepted, in seconds: 31 years."""
+
 
 class TraceJob(NamedTuple):
     """One job of a trace.
@@ -29,17 +32,20 @@ class Trace:
     """The jobs of a trace in the order of submission.
 
     *start* is the beginning of the log, in seconds since 1970. *skipped* counts the jobs left out, by reason. *slots*
-    is the size of the machine according to the log, None if the log does not state it.
+    is the size of the machine according to the log, None if the log does not state it. *dependent* counts the jobs that
+    name a preceding job; their recorded submission time is used.
     """
 
     jobs: list[TraceJob] = field(default_factory=list)
     start: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     slots: int | None = None
+    dependent: int = 0
 
     def between(self, first: int | None, last: int | None) -> Trace:
         """Return the jobs submitted at or after *first* and before *last*."""
         jobs = [
             job for job in self.jobs if (first is None or job.submit >= first) and (last is None or job.submit < last)
         ]
-        return Trace(jobs, self.start if first is None else max(first, self.start), self.skipped, self.slots)
+        start = self.start if first is None else max(first, self.start)
+        return Trace(jobs, start, self.skipped, self.slots, self.dependent)

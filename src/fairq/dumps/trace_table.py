@@ -8,7 +8,7 @@ from datetime import datetime
 
 from fairq.dumps.source import opened
 from fairq.dumps.swf import looks_like_swf, read_swf
-from fairq.dumps.trace import Trace, TraceJob
+from fairq.dumps.trace import LONGEST, Trace, TraceJob
 from fairq.errors.pool import InvalidDumpError
 from fairq.quantities import size
 
@@ -16,6 +16,12 @@ COLUMNS = ("submit", "run", "user", "group", "cpus", "memory", "limit", "priorit
 _EPOCH = 946_684_800
 _LARGEST = 1 << 31
 """Most characters in a trace."""
+
+_HIGHEST = (1 << 31) - 1
+"""The highest job priority."""
+
+_LATEST = 1 << 33
+"""The latest time of submission, in seconds since 1970."""
 
 _ABSOLUTE = 100_000_000
 """A submit time from this number up is in seconds since 1970; a smaller one, since the beginning of the trace."""
@@ -67,7 +73,11 @@ def _check_heading(name: str, heading: list[str]) -> None:
 
 
 def _job(trace: Trace, name: str, line: int, cells: dict[str, str]) -> TraceJob | None:
-    def number(column: str, default: int | None, least: int = 0) -> int | None:
+    def wrong(column: str, cure: str) -> InvalidDumpError:
+        problem = f"{column} is {cells.get(column, '')!r}"
+        return InvalidDumpError(source=name, where=f"line {line}", problem=problem, cure=cure)
+
+    def number(column: str, default: int | None, least: int = 0, most: int = 10**15) -> int | None:
         text = cells.get(column, "")
         if not text:
             return default
@@ -75,14 +85,9 @@ def _job(trace: Trace, name: str, line: int, cells: dict[str, str]) -> TraceJob 
             value = float(text)
         except ValueError:
             value = float("nan")
-        if not least <= value < 1e15:
-            raise InvalidDumpError(
-                source=name,
-                where=f"line {line}",
-                problem=f"{column} is {text!r}",
-                cure=f"give a number of at least {least}",
-            )
-        return int(value + 0.5)
+        if not least <= value <= most:
+            raise wrong(column, f"give a number between {least} and {most}")
+        return round(value)
 
     if cells.get("status") in ("2", "3", "4"):
         trace.skipped["a part of a job that another line sums up"] += 1
@@ -90,33 +95,31 @@ def _job(trace: Trace, name: str, line: int, cells: dict[str, str]) -> TraceJob 
     if cells.get("run", "") in ("", "-1"):
         trace.skipped["never started"] += 1
         return None
-    submit, run = _time(cells.get("submit", "")), number("run", None)
+    submit, run = _time(cells.get("submit", "")), number("run", None, 0, LONGEST)
     if submit is None or run is None:
-        raise InvalidDumpError(
-            source=name,
-            where=f"line {line}",
-            problem=f"submit is {cells.get('submit', '')!r}",
-            cure="give seconds, or a time in ISO 8601",
-        )
-    memory = cells.get("memory", "")
+        raise wrong("submit", "give seconds, or a time in ISO 8601")
+    memory = size(cells["memory"], 1 << 20) if cells.get("memory") else None
+    if cells.get("memory") and (memory is None or memory < 0):
+        raise wrong("memory", "give a size, such as 2G")
     return TraceJob(
         submit=submit,
         run=run,
         user=cells.get("user") or "unknown",
         group=cells.get("group", ""),
         cpus=number("cpus", 1, 1) or 1,
-        memory=size(memory, 1 << 20) if memory else None,
-        limit=number("limit", None),
-        priority=int(float(cells.get("priority") or 0)),
+        memory=memory,
+        limit=number("limit", None) or None,
+        priority=number("priority", 0, -_HIGHEST, _HIGHEST) or 0,
     )
 
 
 def _time(text: str) -> int | None:
+    """Seconds since 1970 or since the beginning of the trace; None if *text* is no time."""
     try:
-        return int(float(text))
+        seconds = float(text)
     except ValueError:
-        pass
-    try:
-        return int(datetime.fromisoformat(text).timestamp())
-    except ValueError:
-        return None
+        try:
+            seconds = datetime.fromisoformat(text).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    return int(seconds) if 0 <= seconds <= _LATEST else None

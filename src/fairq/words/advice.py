@@ -8,7 +8,7 @@ from typing import Any
 from fairq.engine.explain.alternatives import Alternatives
 from fairq.engine.explain.machines import TooLarge
 from fairq.engine.explain.remedies import Remedy
-from fairq.words.changes import change_words
+from fairq.words.changes import change_order
 
 _UNITS: dict[str, tuple[str, float]] = {
     "Cpus": ("cores", 1), "Memory": ("GB of memory", 1024), "Disk": ("GB of disk", 1024 * 1024), "GPUs": ("GPUs", 1),
@@ -56,5 +56,5 @@ def advice_document(found: Alternatives) -> list[dict[str, Any]]:
 
 
 def _together(remedy: Remedy) -> str:
-    words = [change_words(change) for change in remedy]
-    return words[0] if len(words) == 1 else f"all of: {'; '.join(words)}"
+    words = [change_order(change) for change in remedy]
+    return f"{words[0][:1].upper()}{words[0][1:]}." if len(words) == 1 else f"All of: {'; '.join(words)}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairq.engine.explain.changes import REQUESTS, Change, ChangeKind
+from fairq.engine.explain.changes import OWNERS, REQUESTS, Change, ChangeKind
 
 
 def change_words(change: Change) -> str:  # noqa: PLR0911 - one per kind
@@ -21,7 +21,8 @@ def change_words(change: Change) -> str:  # noqa: PLR0911 - one per kind
         case ChangeKind.UNDRAIN:
             return f"with {change.of} not draining"
         case ChangeKind.ADD_SLOT:
-            return f"with one more slot like {change.of}"
+            more = "one more slot" if change.to == 1 or isinstance(change.to, str) else f"{change.to} more slots"
+            return f"with {more} like {change.of}"
         case ChangeKind.SETTING:
             return f"without {change.of}"
         case ChangeKind.TIME_BUDGET:
@@ -33,12 +34,42 @@ def change_words(change: Change) -> str:  # noqa: PLR0911 - one per kind
             return f"with a {change.kind} of {_shown(change.to)}{whose}"
 
 
+def change_order(change: Change) -> str:
+    """Return *change* as an imperative."""
+    to = _shown(change.to)
+    if change.kind is ChangeKind.JOB_ATTRIBUTE:
+        return f"set {REQUESTS.get((change.attribute or '').lower(), change.attribute)} = {to}"
+    if change.kind is ChangeKind.REQUIREMENTS_CLAUSE:
+        return f"remove {change.clause}" if change.to is None else f"replace {change.clause} by {to}"
+    if change.kind is ChangeKind.SLOT_CLAUSE:
+        return f"{'remove' if change.to is None else 'replace'} {change.clause} of {change.of}" + (
+            "" if change.to is None else f" by {to}"
+        )
+    if change.kind is ChangeKind.ADD_SLOT:
+        several = isinstance(change.to, int) and change.to > 1
+        return f"add {change.to if several else 'one'} slot{'s' if several else ''} like {change.of}"
+    return _ORDERS[change.kind].format(of=change.of, to=to)
+
+
+_ORDERS = {
+    ChangeKind.JOB_PRIORITY: "set the priority of the job to {to}",
+    ChangeKind.FACTOR: "set the factor of {of} to {to}",
+    ChangeKind.PRIORITY: "set the real priority of {of} to {to}",
+    ChangeKind.FLOOR: "set the floor of {of} to {to}",
+    ChangeKind.CEILING: "raise the ceiling of {of} to {to}",
+    ChangeKind.QUOTA: "raise the quota of {of} to {to}",
+    ChangeKind.ACCEPT_SURPLUS: "set accept_surplus for {of}",
+    ChangeKind.CONCURRENCY_LIMIT: "raise the concurrency limit {of} to {to}",
+    ChangeKind.SETTING: "unset {of}",
+    ChangeKind.TIME_BUDGET: "set {of} = {to}",
+    ChangeKind.FREE_SLOT: "free {of}",
+    ChangeKind.UNDRAIN: "undrain {of}",
+}
+
+
 def is_owners(change: Change) -> bool:
     """Say whether the job's owner can make *change*; other changes need an administrator."""
-    return change.kind in _OWNERS
-
-
-_OWNERS = frozenset({ChangeKind.JOB_ATTRIBUTE, ChangeKind.REQUIREMENTS_CLAUSE, ChangeKind.JOB_PRIORITY})
+    return change.kind in OWNERS
 
 
 def _shown(value: Any) -> str:

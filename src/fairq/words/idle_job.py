@@ -196,7 +196,8 @@ def _unmet(requirements: Sequence[dict[str, Any]], slots: int) -> str:
     found = _no_value(row, slots) if "nearest" not in row else f"; {_nearest(row)}"
     if hopeless:
         more = f" (nor {', '.join(other['clause'] for other in hopeless[1:])})" if hopeless[1:] else ""
-        return f"none of the {slots} slots meets its requirement {row['clause']}{more}{found}"
+        none = "the only slot does not meet" if slots == 1 else f"none of the {slots} slots meets"
+        return f"{none} its requirement {row['clause']}{more}{found}"
     return f"no slot meets all its Requirements at once: {row['clause']} leaves none of those left{found}"
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from fairq.dumps.trace import Trace, TraceJob
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.classad import AdColumns
 from fairq.engine.simulation.fairness import jain_index
 from fairq.engine.simulation.longrun import factors_for, long_run_use
+from fairq.engine.simulation.pool import SimulatedPool
+from fairq.engine.simulation.queues import Queues
+from fairq.engine.simulation.simulation import Simulation
+from fairq.records import AccountingRecord, JobRange, JobStatus
 from fairq.settings import load
+from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.simulate.replay import Policy, Replay, replay
 from fairq.steps.simulate.shapes import read_machines, slot_ads
 
@@ -40,6 +50,59 @@ def test_two_users_with_endless_jobs_at_factors_1_to_4_settle_at_2_to_1():
     assert alice / bob == pytest.approx(2.0, rel=0.03)
     first = of.journal.first_start == START
     assert (first[: len(first) // 2].sum(), first.sum()) == (24, 30)  # the first cycle alone shows 4:1
+
+
+class Watcher:
+    """Sums the slots in use and the real priorities of each submitter from the time *after* on."""
+
+    def __init__(self, after: int) -> None:
+        self.use: Counter[str] = Counter()
+        self.priority: Counter[str] = Counter()
+        self.moments = 0
+        self._after = after
+
+    def started(self, *_: object) -> None: ...
+
+    def ended(self, *_: object) -> None: ...
+
+    def preempted(self, *_: object) -> None: ...
+
+    def held(self, *_: object) -> None: ...
+
+    def moment(self, simulation: Simulation, now: int) -> None:
+        if now < self._after:
+            return
+        self.moments += 1
+        for name, _idle, used in simulation.queues.counts():
+            self.use[name] += used
+            self.priority[name] += simulation.accountant.record(name).priority
+
+
+def test_in_steady_state_each_real_priority_is_the_use():
+    """Factors 1, 4 and 9 on 110 slots, endless jobs: 60, 30 and 20 slots, and the same real priorities."""
+    half_life, every = 3600, 300
+    rules = load(None, None, {"FAIRQ_ACCOUNTING_PRIORITY_HALFLIFE": str(half_life)})
+    factors = {"a@d": 1.0, "b@d": 4.0, "c@d": 9.0}
+    records = [AccountingRecord(name, priority_factor=factor) for name, factor in factors.items()]
+    ads = slot_ads(read_machines("110"), START)
+    watcher = Watcher(START + 7 * half_life)
+    simulation = Simulation(
+        SimulatedPool([str(ad["Name"]) for ad in ads], AdColumns(ads, START)),
+        Queues(JobRange(n, 0, 1 << 40, 1, name, name, JobStatus.IDLE, 0, 0) for n, name in enumerate(factors, 1)),
+        {1: {"Requirements": True}},
+        Accountant(records, accounting_policy(rules), START - 1),
+        negotiation_policy(rules),
+        lambda _job, _jobs: every,
+        (),
+        START,
+        every,
+        watcher,
+    )
+    simulation.advance(START + 9 * half_life)
+    for name, slots in zip(factors, (60, 30, 20), strict=True):
+        use, priority = watcher.use[name] / watcher.moments, watcher.priority[name] / watcher.moments
+        assert use == pytest.approx(slots, rel=0.01)
+        assert priority == pytest.approx(use, rel=0.01)
 
 
 def test_equal_users_get_equal_parts_and_jains_index_is_one():

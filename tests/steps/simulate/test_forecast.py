@@ -108,11 +108,13 @@ def test_the_latest_start_allows_for_submissions_like_those_of_the_last_day(run,
         assert run("--state", state, "submit", file, "--now", NOW).code == 0
     with reading(state) as opened:
         forecast = Forecaster.of_state(opened, load(None, state, {}), NOW).forecast()
-    assert "come again each day" in forecast.assumptions()[0]
+    assert "come again each day" in forecast.assumptions()[-1]
     starts = sorted(forecast.starts.values(), key=lambda start: start.place)
     assert [round((start.likely - NOW) / 43200, 2) for start in starts] == [0, 1, 2, 3]
     late = [start.latest is None or start.latest > start.likely for start in starts]
     assert late == [False, False, False, True]
+    told = ["come again" in " ".join(forecast.document(start)["assumptions"]) for start in starts]
+    assert told == late
     assert all(start.earliest == start.likely for start in starts)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairq.engine.explain.changes import Change, ChangeKind
+from fairq.engine.explain.changes import OWNERS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis
 from fairq.engine.explain.remedies import Remedy, remedies
 from fairq.engine.explain.search import World
 
 _OF_EACH = 2
-_OWNERS = frozenset({ChangeKind.JOB_ATTRIBUTE, ChangeKind.REQUIREMENTS_CLAUSE, ChangeKind.JOB_PRIORITY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ def alternatives(world: World, diagnosis: Diagnosis, cycles: int) -> Alternative
         kinds = {change.kind for change in remedy}
         if ChangeKind.FREE_SLOT in kinds or any(map(asks_for_nothing, remedy)):
             continue
-        found = owners if kinds <= _OWNERS else administrators
+        found = owners if kinds <= OWNERS else administrators
         if len(found) >= _OF_EACH:
             continue
         if cycles <= 0:

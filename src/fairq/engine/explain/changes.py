@@ -28,6 +28,9 @@ class ChangeKind(StrEnum):
     ADD_SLOT = "add slot"
 
 
+OWNERS = frozenset({ChangeKind.JOB_ATTRIBUTE, ChangeKind.REQUIREMENTS_CLAUSE, ChangeKind.JOB_PRIORITY})
+"""Changes that the owner of a job can make; others need an administrator."""
+
 REQUESTS = {
     "requestcpus": "request_cpus",
     "requestmemory": "request_memory",
@@ -53,7 +56,7 @@ class Change:
     Args:
         kind: the kind of change.
         of: the job, slot, submitter, group, limit or setting (a setting without a value is left out). For an added
-            slot, the slot that it resembles (*to* is then its name).
+            slot, the slot that it resembles (*to* is then its name, or the number of added slots).
         to: the new value; None for a removed clause.
         attribute: of a job or slot: the attribute, in lower case for a clause.
         clause: the clause that is removed or replaced.

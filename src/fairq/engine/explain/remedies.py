@@ -90,7 +90,7 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911, PLR0912 - 
     if of.submitter.ceiling >= 0:
         yield _ceiling(of, _left_idle_ahead(of) + 1)
     yield from _each(of, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
-    yield from _more(of)
+    yield from more(of)
 
 
 def fits(of: Diagnosis) -> Iterator[Remedy]:
@@ -145,7 +145,7 @@ def _free_of_group(of: Diagnosis) -> Iterator[Remedy]:
         yield (Change(ChangeKind.FREE_SLOT, of.outcome.labels[row]),)
 
 
-def _more(of: Diagnosis) -> Iterator[Remedy]:
+def more(of: Diagnosis) -> Iterator[Remedy]:
     """One more slot, like the best matching one; preferably like a whole slot."""
     names, place = of.outcome.labels, of.outcome.cycle.candidates.place(of.context)
     suitable = np.flatnonzero(of.outcome.cycle.candidates.tests(of.context).suitable)
@@ -163,7 +163,7 @@ def _ahead_of_own(of: Diagnosis) -> Iterator[Remedy]:
         yield (Change(ChangeKind.JOB_PRIORITY, job_name(of.job), highest + 1, now=of.job.priority),)
 
 
-def _weight(of: Diagnosis) -> float:
+def weight(of: Diagnosis) -> float:
     """The smallest weight of a reachable slot, otherwise of any matching slot."""
     cost = np.array(of.outcome.cycle.cost)
     for tests in ((LostTo.LIMIT, LostTo.TAKEN), _HELD):
@@ -175,18 +175,18 @@ def _weight(of: Diagnosis) -> float:
 
 def levers(of: Diagnosis) -> Iterator[Change]:
     """All changes in favour of the job: one more slot, the first place, and room under every limit."""
-    for remedy in (*_more(of), *(_free_of_group(of) if of.outcome.decision.quotas else ())):
+    for remedy in (*more(of), *(_free_of_group(of) if of.outcome.decision.quotas else ())):
         yield from remedy
     name, record = of.job.submitter, of.outcome.given.accountant.records[of.job.submitter]
     yield from _settings(of)
     used = of.outcome.cycle.weighted_used(name)
-    room = math.ceil(used + _weight(of) * (_left_idle_ahead(of) + 1))
+    room = math.ceil(used + weight(of) * (_left_idle_ahead(of) + 1))
     yield Change(ChangeKind.JOB_PRIORITY, job_name(of.job), _highest_priority(of) + 1, now=of.job.priority)
     if of.submitter.ceiling >= 0:
         yield Change(ChangeKind.CEILING, name, room, now=of.submitter.ceiling)
     group: str | None = of.submitter.group
     while (figures := _figures(of, group)) is not None and figures.parent is not None:
-        to = math.ceil(figures.subtree_used + 2 * _weight(of))
+        to = math.ceil(figures.subtree_used + 2 * weight(of))
         if to > figures.quota:
             yield Change(ChangeKind.QUOTA, figures.group, to, now=figures.quota)
         group = figures.parent
@@ -260,7 +260,7 @@ def _left_idle_ahead(of: Diagnosis) -> int:
 def _ceiling(of: Diagnosis, jobs: int) -> Remedy:
     """A ceiling with room for so many jobs more."""
     used = of.outcome.cycle.weighted_used(of.job.submitter)
-    to = math.floor(used) + max(1, math.ceil(jobs * _weight(of)))
+    to = math.floor(used) + max(1, math.ceil(jobs * weight(of)))
     return (Change(ChangeKind.CEILING, of.job.submitter, to, now=of.submitter.ceiling),)
 
 
@@ -269,7 +269,7 @@ def _quota(of: Diagnosis) -> Iterator[Remedy]:
     figures = _figures(of, group)
     if figures is None or figures.parent is None:
         return
-    to = math.ceil(max(figures.subtree_used, figures.used_after) + _weight(of))
+    to = math.ceil(max(figures.subtree_used, figures.used_after) + weight(of))
     yield (Change(ChangeKind.QUOTA, group, to, now=figures.quota),)
     if not figures.accept_surplus:
         yield (Change(ChangeKind.ACCEPT_SURPLUS, group, True, now=False),)
@@ -287,7 +287,7 @@ def _share(of: Diagnosis) -> Iterator[Remedy]:
     if now > BEST_FACTOR:
         yield (Change(ChangeKind.FACTOR, name, BEST_FACTOR, now=now),)
     used = of.outcome.cycle.weighted_used(name)
-    floor = math.ceil(used + _weight(of))
+    floor = math.ceil(used + weight(of))
     if floor > of.submitter.floor:
         yield (Change(ChangeKind.FLOOR, name, floor, now=of.submitter.floor),)
     if record.priority > BEST_PRIORITY:
@@ -308,7 +308,7 @@ def _wanted_priorities(of: Diagnosis) -> Iterator[float]:
         return
     yield 0.99 * min(rivals.values())
     pie = of.submitter.limit / of.submitter.share if of.submitter.share else of.outcome.decision.pie
-    share = (of.outcome.cycle.weighted_used(of.job.submitter) + _weight(of)) / pie if pie else 1.0
+    share = (of.outcome.cycle.weighted_used(of.job.submitter) + weight(of)) / pie if pie else 1.0
     if 0 < share < 1:
         yield (1 - share) / (share * sum(1 / priority for priority in rivals.values()))
 

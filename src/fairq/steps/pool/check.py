@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +16,16 @@ from fairq.quantities import shown_duration, shown_time
 from fairq.state import cycle_errors, cycles, history, launches, slots
 from fairq.state.connection import reading
 from fairq.state.cycle_lock import cycle_lock, lock_file
+from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import exists, resolve
 from fairq.steps.cycle.accounts import last_update
 from fairq.steps.launch.collect import look
 from fairq.steps.launch.launchers import Launchers, is_launching, opened
+from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.waiting import holders
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
-
-GOOD, FAULT, NOT_NEEDED = "good", "fault", "not needed"
 
 _SLACK = 60
 """Tolerated difference between clocks, in seconds."""
@@ -40,16 +39,6 @@ _CRON_PLACES = ("/etc/crontab", "/etc/cron.d", "/var/spool/cron", "/var/spool/cr
 _UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check: *name*, *status* (good, fault or not needed), detail, and the cure of a fault."""
-
-    name: str
-    status: str
-    detail: str
-    cure: str | None = None
-
-
 def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int) -> list[Finding]:
     """Return the findings at *now*; a last cycle older than *longest* seconds is a fault. *load* reads the settings."""
     settings: Settings | None = None
@@ -58,11 +47,18 @@ def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int)
         found = [Finding("settings", GOOD, "they can be read and are valid")]
     except FairqError as error:
         found = [Finding("settings", FAULT, str(error), "correct the file, then run 'fairq config check'")]
+    if settings is not None and settings["pool.state"] and resolve(path) == resolve(Path(settings["pool.state"])):
+        from fairq.steps.setup.check import check_host
+
+        found += check_host(settings)
     found.append(_state(path))
     if found[-1].status == FAULT or not exists(resolve(path)):
         return [*found, _disk(path)]
     found += [*_times(path, now, longest), _lock(path, now, longest), _disk(path), _slots(path)]
-    if settings is not None:
+    if elsewhere_of(path):
+        detail = "only the account of the pool and root can see it"
+        found += [Finding(name, NOT_NEEDED, detail) for name in ("launcher", "cgroup", "supervisor")]
+    elif settings is not None:
         found += _launching(path, settings)
     return found
 
@@ -77,6 +73,8 @@ def _state(path: Path) -> Finding:
     except FairqError as error:
         cure = "run 'fairq state check'; 'fairq state restore' goes back to a copy"
         return Finding("state", FAULT, str(error), cure)
+    if elsewhere_of(path):
+        return Finding("state", GOOD, f"a copy of {place} can be read")
     if not os.access(place, os.W_OK):
         return Finding("state", FAULT, f"{place} cannot be written", "run fairq as its owner, or change its mode")
     return Finding("state", GOOD, f"{place} can be read and written")
@@ -138,6 +136,10 @@ def _crontab() -> Iterator[str]:
 
 def _lock(path: Path, now: int, longest: int) -> Finding:
     """Return whether a cycle can begin: a cycle that has hung since the last one keeps all others from it."""
+    if elsewhere_of(path):
+        return Finding("lock", NOT_NEEDED, "only the account of the pool and root can take it")
+    if elsewhere_of(path):
+        return Finding("lock", NOT_NEEDED, "only the account of the pool and root take it")
     try:
         with cycle_lock(path):
             return Finding("lock", GOOD, "no other cycle is running")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fairq import files
 from fairq.state.location import resolve
 from fairq.steps.mail import Mailer
-from fairq.steps.pool.check import FAULT, Finding
+from fairq.steps.pool.finding import FAULT, Finding
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -23,7 +23,7 @@ def read_factors(texts: Iterable[str]) -> dict[str, float]:
             raise InvalidChangeError(
                 option="--factor",
                 value=text,
-                problem="this is no factor of anybody",
+                problem="not a factor",
                 cure=f"give NAME=VALUE, with a value of at least {MINIMUM_FACTOR:g}",
             )
         if name in factors:

@@ -24,16 +24,20 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 FIFO, CURRENT = "fifo", "current"
+_FIGURES = 5_000_000
+"""Maximum number of windows times users."""
+
 _SWINGS = 10
 """Shares oscillate from cycle to cycle if the cycle interval exceeds the half-life divided by this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a simulation as typed; *every* is in seconds."""
+    """The options of a simulation as typed; *every* and *window* are in seconds."""
 
     slots: str | None
     every: int
+    window: int
     first: str | None = None
     until: str | None = None
     shake: int | None = None
@@ -72,6 +76,8 @@ def prepare(
     last = _time("--until", options.until, trace.start)
     if first is not None or last is not None:
         trace = trace.between(first, last)
+    if not trace.jobs and first is None and last is None:
+        raise NothingToSimulateError(reason="the trace has no jobs that ran", cure="give another trace")
     if not trace.jobs:
         raise NothingToSimulateError(reason="the trace has no jobs in this time", cure="give another --from or --until")
     if options.shake:
@@ -82,12 +88,17 @@ def prepare(
         raise InvalidChangeError(
             option="--factor", value=min(unknown), problem="the trace has no jobs of this user", cure="correct the name"
         )
+    _check_window(options.window, trace, sum(one.count * one.cpus for one in machines))
     largest = max(one.cpus for one in machines)
     memory = max((one.memory or 1 << 62) for one in machines)
     misfits = sum(job.cpus > largest or (job.memory or 0) > memory for job in trace.jobs)
     warnings = []
     if misfits:
         warnings.append(f"{misfits} jobs ask for more cores or memory than any machine has, and never start")
+    if longer := sum(job.limit is not None and job.run > job.limit for job in trace.jobs):
+        warnings.append(f"limits are not enforced; {longer} of the jobs ran longer than declared")
+    if trace.dependent:
+        warnings.append(f"{trace.dependent} of the jobs name a preceding job; all arrive at their recorded times")
     for policy in chosen:
         half_life = policy.settings["accounting.priority_halflife"]
         if options.every * _SWINGS > half_life:
@@ -123,6 +134,18 @@ def shaken(trace: Trace, most: int, seed: int) -> Trace:
     return replace(trace, jobs=sorted(jobs, key=lambda job: job.submit))
 
 
+def _check_window(window: int, trace: Trace, cores: int) -> None:
+    """Refuse windows that are too short to be kept for the expected length of the simulation."""
+    first, last = trace.jobs[0].submit, trace.jobs[-1].submit
+    work = sum(job.run * job.cpus for job in trace.jobs)
+    span = last - first + max(job.run for job in trace.jobs) + work // cores
+    shortest = 1 + span * len({job.user for job in trace.jobs}) // _FIGURES
+    if window < shortest:
+        raise InvalidChangeError(
+            option="--window", value=f"{window}s", problem="windows are too short", cure=f"give at least {shortest}s"
+        )
+
+
 def _machines(text: str | None, trace: Trace) -> list[Machines]:
     if text is not None:
         return read_machines(text)
@@ -146,6 +169,6 @@ def _time(option: str, text: str | None, start: int) -> int | None:
         found = None
     if found is None:
         raise InvalidChangeError(
-            option=option, value=text, problem="this is no time", cure="give a time, or a duration since the start"
+            option=option, value=text, problem="not a time", cure="give a time, or a duration since the start"
         )
     return found

@@ -102,21 +102,25 @@ class Forecast:
             "horizon_time": self.until,
             "every": self.every,
             "sources": self.sources,
-            "assumptions": self.assumptions(),
+            "assumptions": self.assumptions(start),
         }
 
-    def assumptions(self) -> list[str]:
-        """Return the assumptions of the forecast as sentences."""
-        again = " (the latest start: the jobs of the last 24 h come again each day)" if self.again else ""
-        found = [f"nobody submits more jobs{again}", f"a cycle each {self.every} s"]
+    def assumptions(self, start: Start | None = None) -> list[str]:
+        """Return the assumptions of the forecast, or of one *start*, as sentences."""
+        found = ["nobody submits more jobs", f"a cycle each {self.every} s"]
         total = sum(self.sources.values()) or 1
         parts = [f"{_SOURCES[name]} {100 * count / total:.0f} %" for name, count in self.sources.items()]
         if parts:
             found.append(f"run times: {', '.join(parts)}")
+        if self.again and (start is None or start.earliest != start.latest):
+            found.append("for the latest start, the jobs of the last 24 h come again each day")
         if self.foreign:
             found.append(f"{self.foreign} slots stay in use by jobs that are not in the queue")
         return found
 
+
+_CERTAIN = frozenset({"limit", "unknown"})
+"""Sources of run times that are the same in all passes."""
 
 _SOURCES = {
     "cluster": "same cluster",
@@ -168,8 +172,16 @@ class Forecaster:
     def forecast(self, wanted: Collection[JobKey] | None = None) -> Forecast:
         """Return the starts of *wanted*, or of all idle jobs."""
         waiting = sum(map(len, self._world.idle))
-        passes = [self._run(assumed, wanted) for assumed in self._passes]
-        likely = passes[1]
+        early, usual, late = self._passes
+        likely = self._run(usual, wanted)
+        sources = dict(sorted(self._sources.items()))
+        certain = sources.keys() <= _CERTAIN and not usual.again
+        last = max(likely.starts.values(), default=0) if likely.is_complete else None
+        passes = [
+            likely if certain else self._run(early, wanted),
+            likely,
+            likely if certain and not (late.again and self._comes_again(last)) else self._run(late, wanted),
+        ]
         order = {job: place for place, job in enumerate(likely.starts, 1)}
         jobs = dict.fromkeys(job for one in passes for job in one.starts) if wanted is None else dict.fromkeys(wanted)
         starts = {}
@@ -187,7 +199,7 @@ class Forecaster:
         # Keep a likely start inside its range after rounding to whole cycles.
         until = min(one.until for one in passes)
         again = bool(self._recent) and any(assumed.again for assumed in self._passes)
-        return Forecast(starts, dict(sorted(self._sources.items())), self._every, until, self._world.foreign, again)
+        return Forecast(starts, sources, self._every, until, self._world.foreign, again)
 
     def _run(self, assumed: Assumed, wanted: Collection[JobKey] | None) -> _Pass:
         self._sources.clear()
@@ -201,6 +213,10 @@ class Forecaster:
         simulation.advance(self._now + HORIZON, seen.stop)
         seen.until = self._now + HORIZON if simulation.cycles < most else simulation.now
         return seen
+
+    def _comes_again(self, last: int | None) -> bool:
+        """Whether jobs are submitted again by the time *last* (None: unknown)."""
+        return bool(self._recent) and (last is None or self._recent[0].queue_date + PERIOD <= last)
 
     @cached_property
     def _beyond(self) -> int:
@@ -250,6 +266,11 @@ class _Pass:
         self._beyond = beyond
         self._left = count if wanted is None else len(wanted)
         self._wanted = None if wanted is None else frozenset(wanted)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all wanted jobs have started."""
+        return self._left <= 0
 
     def stop(self) -> bool:
         """Whether all wanted jobs have started, or the pass has examined enough."""

@@ -68,7 +68,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The factors for the wanted shares. *pie* is the slot weight of the pool, or of *group*."""
+    """The factors for the wanted shares. *pie* is the slot weight of the pool, or of *group*.
+
+    *complete*: the wanted shares add up to 100 %.
+    """
 
     entries: Sequence[Entry]
     group: str
@@ -76,6 +79,7 @@ class Plan:
     half_life: float
     scaled: bool
     applied: bool
+    complete: bool = False
 
 
 def read_targets(texts: Sequence[str]) -> dict[str, float]:
@@ -91,7 +95,7 @@ def read_targets(texts: Sequence[str]) -> dict[str, float]:
                 share = math.nan
         if not name or not 0 < share <= 1:
             raise InvalidChangeError(
-                option="--target", value=text, problem="this is no share", cure="give NAME=SHARE, such as alice=50%"
+                option="--target", value=text, problem="not a share", cure="give NAME=SHARE, such as alice=50%"
             )
         if name in targets:
             raise InvalidChangeError(
@@ -155,7 +159,8 @@ def plan_targets(
         )
         for name in after
     ]
-    return Plan(entries, group, pie, accountant.policy.priority_halflife, scaled, apply)
+    complete = abs(sum(wanted.values()) - 1) <= _TOLERANCE
+    return Plan(entries, group, pie, accountant.policy.priority_halflife, scaled, apply, complete)
 
 
 def _full_name(name: str, pool: LoadedPool) -> str:

@@ -25,7 +25,7 @@ from fairq.steps.cycle.document import overrun_document, turn_document
 from fairq.steps.cycle.load import load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.groups import unknown_group
-from fairq.steps.jobs.overlay import Overlay
+from fairq.steps.jobs.overlay import Overlay, was_withdrawn
 from fairq.steps.jobs.selection import Target, jobs_of, parse_targets
 from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why.compare import compared
@@ -235,10 +235,11 @@ class _Study:
             "status": "idle",
             "submitter": job.submitter,
         }
+        past = f" Its last run was {job.reason}." if was_withdrawn(job) else ""
         match = outcome.match_of(job)
         if match is not None:
             slot = outcome.labels[match.slot]
-            summary = matched_sentence(base["subject"], slot, match.preempted)
+            summary = f"{matched_sentence(base['subject'], slot, match.preempted)}{past}"
             return {**base, "reason": str(Reason.MATCHED), "summary": summary, "slot": slot}
         diagnosis = Diagnosis(outcome, job)
         checks = diagnosis.checks
@@ -248,8 +249,10 @@ class _Study:
         found = search.run(world.about(job), diagnosis)
         rejection = diagnosis.rejection
         more: Document = {}
+        whole = too_large(diagnosis.context.job, pool.ads)
+        # What is left of a machine is no advice to a job that not even a whole machine can run.
+        cure = "" if whole else f" {idle_job.remedy(diagnosis, found)}"
         if self._ahead:
-            whole = too_large(diagnosis.context.job, pool.ads)
             others = alternatives(world.about(job), diagnosis, 0 if whole else affordable_cycles(outcome.given, _TRIED))
             more = (
                 {} if outcome.given.size > _LOOKED_AHEAD else {"start": None if whole else self._start(diagnosis, job)}
@@ -262,7 +265,7 @@ class _Study:
         return {
             **base,
             "reason": str(diagnosis.reason),
-            "summary": f"{idle_job.summary(diagnosis, requirements, refusals)}. {idle_job.remedy(diagnosis, found)}",
+            "summary": f"{idle_job.summary(diagnosis, requirements, refusals)}.{cure}{past}",
             "changes": [change.document() for change in found.changes],
             "verified": found.verified,
             "requirements": requirements,

@@ -1,72 +1,115 @@
-"""Why jobs wait, over all idle jobs of the pool: the reasons, with the number of jobs that each keeps waiting."""
+"""Why jobs wait, over all idle jobs of the pool: the reasons, and the changes that would start most."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
-from fairq.engine.explain.alternatives import asks_for_nothing
+from fairq.engine.explain.changes import OWNERS
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.machines import too_large
-from fairq.engine.explain.search import Search
+from fairq.engine.explain.most import wider
+from fairq.engine.explain.remedies import Remedy
 from fairq.records import JobRange
 from fairq.steps.why.world import ImaginedPool, affordable_cycles
 from fairq.words.advice import too_large_sentence
-from fairq.words.changes import change_words
+from fairq.words.changes import change_order
 
 _KINDS = 100
 """Maximum number of kinds of jobs examined, those with most jobs first."""
 
-_WITH_ADVICE = 5
-_CYCLES = 12
+_CYCLES, _FEWEST_CYCLES = 20, 3
+_TRIED = 4
+"""Maximum number of changes tried for each reason."""
+
+_RANGES = 50
+"""Maximum number of ranges of jobs to which a change of the job is made."""
+
+_Kind = tuple[list[JobRange], int]
+"""The ranges of identical jobs, the first one from its first idle job; and the number of jobs left idle."""
 
 
 @dataclass(slots=True)
 class _Entry:
+    """The jobs that wait for one reason; *example* is the first one of the largest kind, in the ranges *alike*."""
+
     jobs: int = 0
     submitters: Counter[str] = field(default_factory=Counter)
     largest: int = 0
     example: Diagnosis | None = None
+    alike: list[JobRange] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Help:
+    """A change and the number of jobs that the next cycle starts more with it."""
+
+    remedy: Remedy
+    starts: int
+
+    @property
+    def who(self) -> str:
+        """The person who can make the change."""
+        return "owner" if all(change.kind in OWNERS for change in self.remedy) else "administrator"
+
+    @property
+    def words(self) -> str:
+        """The change in words."""
+        return ", ".join(dict.fromkeys(map(change_order, self.remedy)))
 
 
 def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
-    """Return the reasons why idle jobs stay idle in the next cycle, most jobs first."""
-    kinds = sorted(_kinds(outcome), key=lambda kind: (-kind[1], kind[0].cluster, kind[0].first_proc))
+    """Return the reasons why idle jobs stay idle in the next cycle, and the changes that would start most of them."""
+    kinds = sorted(_kinds(outcome), key=lambda kind: (-kind[1], kind[0][0].cluster, kind[0][0].first_proc))
     entries: dict[str, _Entry] = {}
-    for job, count in kinds[:_KINDS]:
+    for alike, count in kinds[:_KINDS]:
+        job = replace(alike[0], last_proc=alike[0].first_proc)
         diagnosis = Diagnosis(outcome, job)
         entry = entries.setdefault(str(diagnosis.reason), _Entry())
         entry.jobs += count
         entry.submitters[job.submitter] += count
         if count > entry.largest:
-            entry.largest, entry.example = count, diagnosis
+            entry.largest, entry.example, entry.alike = count, diagnosis, alike
     ordered = sorted(entries.items(), key=lambda one: (-one[1].jobs, one[0]))
-    cycles = affordable_cycles(outcome.given, _CYCLES)
-    reasons = [
-        _reason(world, reason, entry, cycles if place < _WITH_ADVICE else 0)
-        for place, (reason, entry) in enumerate(ordered)
-    ]
+    left = max(_FEWEST_CYCLES, affordable_cycles(outcome.given, _CYCLES))
+    help_of: dict[str, list[_Help]] = {}
+    for reason, entry in ordered:
+        help_of[reason] = _tried(world, entry, min(left, _TRIED))
+        left -= _TRIED
     idle = sum(len(jobs) for queue in outcome.given.jobs.queues for jobs in queue.idle)
+    most = sorted(((reason, one) for reason, found in help_of.items() for one in found), key=lambda one: -one[1].starts)
     return {
         "kind": "pool",
         "subject": "all idle jobs",
         "idle": idle,
         "matched": len(outcome.decision.matches),
         "looked_at": sum(count for _, count in kinds[:_KINDS]),
-        "summary": _summary(idle, len(outcome.decision.matches), ordered),
-        "reasons": reasons,
+        "summary": _summary(idle, len(outcome.decision.matches), ordered, [one for _, one in most]),
+        "reasons": [_reason(reason, entry, help_of[reason]) for reason, entry in ordered],
+        "help": [
+            {
+                "starts": one.starts,
+                "who": one.who,
+                "change": one.words,
+                "reason": reason,
+                "example": _name(entries[reason]),
+                "changes": [change.document() for change in one.remedy],
+            }
+            for reason, one in most
+        ],
     }
 
 
-def _kinds(outcome: Outcome) -> Iterator[tuple[JobRange, int]]:
-    """Return each kind of job that the cycle leaves idle: its first job, and the number of jobs."""
+def _kinds(outcome: Outcome) -> Iterator[_Kind]:
+    """Yield each kind of job that the cycle leaves idle."""
     matched = Counter((m.schedd, m.cluster, m.proc) for m in outcome.decision.matches)
     per_cluster = Counter((schedd, cluster) for schedd, cluster, _ in matched)
     for queue in outcome.given.jobs.queues:
         counts: Counter[tuple[int, str]] = Counter()
-        firsts: dict[tuple[int, str], JobRange] = {}
+        alike: dict[tuple[int, str], list[JobRange]] = {}
         for jobs in queue.idle:
             left, first = len(jobs), jobs.first_proc
             if per_cluster[jobs.schedd, jobs.cluster]:
@@ -76,36 +119,54 @@ def _kinds(outcome: Outcome) -> Iterator[tuple[JobRange, int]]:
             if left:
                 kind = (jobs.ad_id, repr(jobs.own))
                 counts[kind] += left
-                firsts.setdefault(kind, replace(jobs, first_proc=first, last_proc=first))
-        yield from ((job, counts[kind]) for kind, job in firsts.items())
+                alike.setdefault(kind, []).append(replace(jobs, first_proc=first))
+        yield from ((ranges, counts[kind]) for kind, ranges in alike.items())
 
 
-def _reason(world: ImaginedPool, reason: str, entry: _Entry, cycles: int) -> dict[str, Any]:
+def _tried(world: ImaginedPool, entry: _Entry, cycles: int) -> list[_Help]:
+    """Try changes in a cycle each; return the best one of the owners and of administrators, if any starts a job."""
     of = entry.example
     assert of is not None
-    help_, whole = None, too_large(of.context.job, of.outcome.given.pool.ads)
-    changes: list[dict[str, Any]] = []
-    if whole:
-        help_ = too_large_sentence(whole)
-    elif cycles:
-        found = Search(cycles).run(world.about(of.job), of)
-        if found.changes and not any(map(asks_for_nothing, found.changes)):
-            help_ = ", ".join(dict.fromkeys(map(change_words, found.changes)))
-            changes = [change.document() for change in found.changes]
+    before = len(of.outcome.decision.matches)
+    best: dict[str, _Help] = {}
+    for remedy in islice(wider(of, entry.jobs), max(0, cycles)):
+        after = world.changed_for_all(entry.alike[:_RANGES], remedy).hold()
+        found = _Help(remedy, len(after.decision.matches) - before)
+        if found.starts > best.get(found.who, _NOTHING).starts:
+            best[found.who] = found
+    return sorted(best.values(), key=lambda one: (-one.starts, one.who != "owner"))
+
+
+_NOTHING = _Help((), 0)
+
+
+def _name(entry: _Entry) -> str:
+    assert entry.example is not None
+    return f"{entry.example.job.cluster}.{entry.example.job.first_proc}"
+
+
+def _reason(reason: str, entry: _Entry, found: list[_Help]) -> dict[str, Any]:
+    of = entry.example
+    assert of is not None
+    whole = too_large(of.context.job, of.outcome.given.pool.ads)
+    best = found[0] if found else _NOTHING
     return {
         "reason": reason,
         "jobs": entry.jobs,
         "submitters": dict(entry.submitters.most_common()),
-        "example": f"{of.job.cluster}.{of.job.first_proc}",
-        "would_help": help_,
-        "changes": changes,
+        "example": _name(entry),
+        "would_help": too_large_sentence(whole) if whole else best.words or None,
+        "would_start": best.starts,
+        "changes": [change.document() for change in best.remedy],
     }
 
 
-def _summary(idle: int, matched: int, ordered: list[tuple[str, _Entry]]) -> str:
+def _summary(idle: int, matched: int, ordered: list[tuple[str, _Entry]], most: list[_Help]) -> str:
     if not idle:
         return "No jobs are idle."
     text = f"{idle} jobs are idle; the next cycle starts {matched} of them."
     if ordered:
         text += f" Most of the others wait because of: {ordered[0][0]} ({ordered[0][1].jobs} jobs)."
+    if most:
+        text += f" What would help most: {most[0].words} ({most[0].starts} more jobs start)."
     return text

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairq.ad_table import EditedAds
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad.library import expression_text
-from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
+from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
 from fairq.engine.explain.pieces import given_back, pieces_of, rows_called
@@ -63,6 +63,14 @@ class ImaginedPool:
     def about(self, job: JobRange) -> Self:
         """Return the same pool with the first job of a range as the job in question."""
         return replace(self, target=replace(job, last_proc=job.first_proc))
+
+    def changed_for_all(self, jobs: Sequence[JobRange], changes: Sequence[Change]) -> Self:
+        """Return the pool after *changes*, with those of the job made to all of *jobs*."""
+        own = [change for change in changes if change.kind in OWNERS]
+        world = self.changed([change for change in changes if change.kind not in OWNERS])
+        for each in jobs if own else ():
+            world = replace(world, target=each).changed(own)
+        return world
 
     def job(self) -> JobRange:
         """The job in question, as it is in this pool."""
@@ -188,12 +196,15 @@ class ImaginedPool:
         return self._with_slots(left, {parent - (parent > row): given_back(self.ads[parent], self.ads[row])})
 
     def _with_new_slot(self, change: Change) -> Self:
-        like = self._row(change.of)
-        name, size = str(change.to), len(self.ads)
-        ad = {**without_claim(self.ads[like], self.now), "Name": name}
-        world = self._with_slots(np.array([*range(size), like]), {size: ad})
-        names, keys = [*self.slots.names, name], [*self.slots.keys, max(self.slots.keys, default=0) + 1]
-        return replace(world, slots=replace(world.slots, names=names, keys=keys))
+        """Add a slot, or several if the change tells their number and not a name."""
+        like, size = self._row(change.of), len(self.ads)
+        new = [f"new{number}_{change.of}" for number in range(change.to)] if isinstance(change.to, int) else [change.to]
+        ad = without_claim(self.ads[like], self.now)
+        rows = np.array([*range(size), *[like] * len(new)])
+        world = self._with_slots(rows, {size + number: {**ad, "Name": name} for number, name in enumerate(new)})
+        highest = max(self.slots.keys, default=0)
+        keys = [*self.slots.keys, *range(highest + 1, highest + 1 + len(new))]
+        return replace(world, slots=replace(world.slots, names=[*self.slots.names, *new], keys=keys))
 
     def _with_group(self, change: Change) -> Self:
         assert self.policy.quotas is not None
@@ -240,11 +251,11 @@ def with_clauses(ad: Ad, changes: Sequence[Change]) -> Ad:
 
 
 def _with_part(jobs: JobRange, part: JobRange) -> list[JobRange]:
-    """Return the range with one of its jobs replaced, cut around it."""
+    """Return the range with a part of its jobs replaced, cut around it."""
     proc = part.first_proc
     if jobs.cluster != part.cluster or not jobs.first_proc <= proc <= jobs.last_proc:
         return [jobs]
-    pieces = [replace(jobs, last_proc=proc - 1), part, replace(jobs, first_proc=proc + 1)]
+    pieces = [replace(jobs, last_proc=proc - 1), part, replace(jobs, first_proc=part.last_proc + 1)]
     return [piece for piece in pieces if len(piece) > 0]
 
 
