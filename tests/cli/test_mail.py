@@ -158,7 +158,7 @@ FAULTS: dict[str, tuple[str, Callable[[Path], Callable[[], None]], int, str]] = 
         "launcher", _spoil('[launch]\nkind = "slurm"\n'), 60, "Slurm does not answer: scontrol is not installed",
     ),
     "no control group": (
-        "cgroup", _spoil('[launch]\nkind = "local"\ncgroup = "/nonexistent"\n'), 60, "no control group can be made",
+        "cgroup", _spoil('[launch]\nkind = "local"\ncgroup = "/proc/nowhere"\n'), 60, "no control group can be made",
     ),
     "a supervisor that is gone": ("supervisor", _lose_supervisor, 60, "1 of 1 runs have no supervisor: 1.0"),
 }  # fmt: skip
