@@ -75,6 +75,8 @@ def _state(path: Path) -> Finding:
         return Finding("state", FAULT, str(error), cure)
     if elsewhere_of(path):
         return Finding("state", GOOD, f"a copy of {place} can be read")
+    if os.statvfs(place).f_flag & os.ST_RDONLY:
+        return Finding("state", FAULT, f"the file system of {place} is read-only", "mount it for writing")
     if not os.access(place, os.W_OK):
         return Finding("state", FAULT, f"{place} cannot be written", "run fairq as its owner, or change its mode")
     return Finding("state", GOOD, f"{place} can be read and written")
