@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from fairq.errors.base import UsageError
 from fairq.errors.people import MissingStateError
 from fairq.files import user_name
-from fairq.records import Actor
 
 if TYPE_CHECKING:
+    from fairq.records import Actor
     from fairq.settings import Settings
     from fairq.steps.config import SettingsFiles
     from fairq.waiting import Holder
@@ -148,6 +148,7 @@ class Invocation:
         Under sudo, this is the person who called sudo.
         """
         from fairq.people import behind
+        from fairq.records import Actor
         from fairq.steps.rights import is_administrator
 
         person = behind(self.environment)
