@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from fairq.errors.base import FairqError, UsageError
 from fairq.errors.people import MissingStateError, NotAllowedError
 from fairq.files import user_name
-from fairq.records import Actor
 
 if TYPE_CHECKING:
     from fairq.cli.pool_in_use import HostPool, PoolInUse
+    from fairq.records import Actor
     from fairq.settings import Settings
     from fairq.steps.config import SettingsFiles
     from fairq.steps.host.ask import Door
@@ -209,6 +209,7 @@ class Invocation:
         Under sudo, this is the person who called sudo.
         """
         from fairq.people import behind
+        from fairq.records import Actor
         from fairq.steps.rights import is_administrator, names
 
         person = behind(self.environment)
