@@ -94,7 +94,6 @@ def negotiate(
     was carved from a partitionable slot. docs/json.md in fairq's source describes all members.
     """
     from fairq.steps.cycle.document import match_document
-    from fairq.steps.cycle.failures import failures_counted
     from fairq.steps.cycle.negotiate import negotiate as decide
     from fairq.steps.launch.turn import Turn, turn
     from fairq.words.groups import problem_words
@@ -117,11 +116,9 @@ def negotiate(
         held = Turn(dry)
     else:
         launch = not (no_launch or collect_only)
-        with failures_counted(invocation.state_path, actor.time):
-            settings = invocation.settings
         held = turn(
             invocation.state_path,
-            settings,
+            invocation.settings_of_cycle(actor.time),
             actor,
             match=not collect_only,
             launch=launch,
