@@ -92,8 +92,8 @@ CollectMode=inactive-or-failed
 [Service]
 User={ACCOUNT}
 UMask=0077
-# The kernel names who has connected; a refused request is no failure of the unit.
-ExecStart=-{PROGRAM} {BY_SOCKET}
+# The kernel names who has connected.
+ExecStart={PROGRAM} {BY_SOCKET}
 StandardInput=socket
 StandardOutput=socket
 StandardError=journal
@@ -104,9 +104,6 @@ ProtectSystem=strict
 ReadWritePaths={HOME}
 ProtectHome=yes
 PrivateTmp=yes
-PrivateDevices=yes
-ProtectKernelTunables=yes
-ProtectControlGroups=yes
 RestrictSUIDSGID=yes
 """
     return {"fairq-apply.socket": socket, "fairq-apply@.service": service}
