@@ -76,6 +76,7 @@ Documentation=man:fairq-pool(1)
 [Socket]
 ListenStream={SOCKET}
 SocketMode=0666
+RemoveOnStop=yes
 Accept=yes
 MaxConnections=64
 MaxConnectionsPerSource=16
