@@ -88,9 +88,10 @@ def _refuse(error: FairqError) -> int:
 
 def _write(descriptor: int, answer: dict[str, object], attached: bytes = b"") -> None:
     """Write the answer, with what is *attached* to it; a caller that does not read it loses it."""
-    content = memoryview((json.dumps(answer) + "\n").encode() + attached)
     try:
-        while content:
-            content = content[os.write(descriptor, content) :]
+        for content in (memoryview((json.dumps(answer) + "\n").encode()), memoryview(attached)):
+            rest = content
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
     except OSError:
         pass
