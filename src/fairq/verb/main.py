@@ -37,7 +37,8 @@ def main(state: Path, site: Path, *, by_socket: bool = False) -> int:
         person = asker(os.environ, by_socket=by_socket)
     except FairqError as error:
         return _refuse(error)
-    return apart(lambda: _serve(state, site, person))
+    # Nobody reads the exit code of a connection; another one than 0 tells systemd that there was no answer.
+    return apart(lambda: _serve(state, site, person) * (not by_socket))
 
 
 def _serve(state: Path, site: Path, person: Person) -> int:

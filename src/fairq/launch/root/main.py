@@ -157,6 +157,8 @@ def _make_directory(policy: Policy, directory: int, run: str) -> None:
             return
         os.fchown(place, 0, policy.account["gid"])
         os.fchmod(place, 0o2751)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink("wake.draft", dir_fd=place)  # of a call that was killed here
         os.mkfifo("wake.draft", 0o600, dir_fd=place)
         os.chown("wake.draft", 0, policy.account["gid"], dir_fd=place, follow_symlinks=False)
         os.chmod("wake.draft", 0o620, dir_fd=place)
