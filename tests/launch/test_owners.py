@@ -356,6 +356,18 @@ def test_the_directories_of_forgotten_runs_are_removed_by_root(host: Host):
     assert not kept.exists()
 
 
+def test_a_program_of_root_that_others_can_change_is_not_called(host: Host):
+    start = host.place / "start"
+    start.chmod(0o777)
+    try:
+        job = host.submit(EVE, "true")
+        assert "not root's program" in host.turn()
+        assert host.launch(job).phase == "intended"
+    finally:
+        start.chmod(0o755)
+    assert host.ended(job).ended["exit_code"] == 0
+
+
 def test_the_program_of_root_relies_on_nothing_that_others_can_change(host: Host):
     words = ["sudo", "-n", str(host.place / "start")]
 

@@ -18,7 +18,7 @@ from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import exists, resolve
 from fairq.steps.cycle.accounts import last_update
 from fairq.steps.launch.collect import look
-from fairq.steps.launch.launchers import Launchers, is_launching, opened
+from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.waiting import holders
 
@@ -222,6 +222,8 @@ def _launcher(launchers: Launchers) -> Finding:
 def _cgroup(settings: Settings) -> Finding:
     from fairq.launch.supervisor.cgroup import base
 
+    if runs_as_owner(settings):
+        return Finding("cgroup", NOT_NEEDED, "root makes the groups of jobs that run as their owners")
     setting = settings["launch.cgroup"]
     if setting == "none":
         return Finding("cgroup", NOT_NEEDED, "launch.cgroup is none")
