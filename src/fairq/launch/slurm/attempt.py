@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from fairq.files import write
 from fairq.launch.supervisor import record
 
 _FILE, _ID = "attempt", "slurm_id"
@@ -46,8 +45,14 @@ def read(place: Path) -> Attempt | None:
 
 
 def note(place: Path, attempt: Attempt) -> None:
-    """Record an attempt, so that even a power failure does not lose it; raises OSError."""
-    write(place / _FILE, json.dumps(asdict(attempt)).encode())
+    """Record an attempt; raises OSError.
+
+    It is not forced to the disk, which would take longer than the submission. If a power failure loses it, the run may
+    be submitted twice; still only one of its batch jobs can begin it.
+    """
+    draft = place / f"{_FILE}.draft"
+    draft.write_text(json.dumps(asdict(attempt)), encoding="utf-8")
+    draft.replace(place / _FILE)
 
 
 def note_id(place: Path, attempt: Attempt, engine_id: str) -> None:

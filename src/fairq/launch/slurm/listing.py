@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fairq.launch.slurm.commands import RefusedError, call
+from fairq.launch.slurm.commands import NoAnswerError, RefusedError, call
 
 _FORMAT = "%F|%K|%T|%S|%e|%N|%r|%j"
 """Array or job id, index in the array, state, start, end, node, reason, name: the free text comes last."""
@@ -81,14 +81,11 @@ def listing() -> list[Record]:
 
 
 def accounted(engine_ids: Iterable[str]) -> list[Record]:
-    """Return those of these jobs that Slurm's accounting remembers; none where there is no accounting.
-
-    Raises NoAnswerError.
-    """
+    """Return those of these jobs that Slurm's accounting remembers; none where there is none, or it does not answer."""
     words = ("sacct", "--noheader", "--allocations", "--parsable2", f"--format={_ACCOUNTED}")
     try:
         return parsed_accounting(call(*words, f"--jobs={','.join(engine_ids)}"))
-    except RefusedError:
+    except (NoAnswerError, RefusedError):
         return []
 
 
