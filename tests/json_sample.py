@@ -6,12 +6,14 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.cli.broker_sample import NOW, POOL, TASK, fill
 from tests.cli.test_taskqueues_history import DUMP, HOUR
+from tests.launch.slurm.recorded import NODES
 
 Run = Callable[..., Any]
 
@@ -95,6 +97,18 @@ def collect(run: Run, folder: Path) -> dict[str, list[Any]]:
     return dict(sample.found)
 
 
+@contextmanager
+def _programs(program: Path) -> Iterator[None]:
+    """Find *program* before others of its name."""
+    program.chmod(0o755)
+    former = os.environ["PATH"]
+    os.environ["PATH"] = f"{program.parent}:{former}"
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = former
+
+
 def _submit(sample: Sample, owner: str, *words: object, now: int = NOW) -> None:
     sample.show("submit", "submit", "--accounting-group-user", owner, *words, "--now", now, "--", "/bin/true")
 
@@ -151,6 +165,8 @@ def _pool(sample: Sample) -> None:
     for words in (["add", "spare"], ["drain", "spare"], ["remove", "spare"]):
         sample.show("slots add, remove, drain", "slots", *words, "--now", NOW + 60)
     sample.show("undo", "undo", "--now", NOW + 70)
+    with _programs(sample.file("scontrol", f"#!/bin/sh\ncat <<'EOF'\n{NODES}EOF\n")):
+        sample.show("slots sync", "slots", "sync", "slurm", "--dry-run", "--now", NOW + 75)
     sample.show("status", "status", "--now", NOW + 60)
     for what in ("usage", "shares"):
         sample.show(f"plot {what}", "plot", what, "--since", "-1d", "--now", NOW + 86400)

@@ -187,6 +187,9 @@ class Claim:
 SLOT_ELSEWHERE = "its slot is not in the pool"
 """The reason recorded for an imported running job whose slot is not in this state."""
 
+WITHDRAWN = "withdrawn from"
+"""The first words of the reason why a job is idle again that an engine has not started."""
+
 
 @dataclass(slots=True)
 class JobRange:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +14,12 @@ from typing import Any
 
 import pytest
 
-from fairq.records import JobStatus, Launch, LaunchPhase
+from fairq import files
+from fairq.records import Actor, Change, JobStatus, Launch, LaunchPhase
 from fairq.settings import load
+from fairq.state import history, launches, slots
+from fairq.state.connection import writing
+from fairq.state.cycle_lock import lock_file
 from fairq.steps.launch.notify import notify
 from fairq.steps.launch.outcome import Outcome
 from fairq.steps.pool import check
@@ -66,6 +74,164 @@ def test_trouble_is_told_once_and_once_more_when_it_is_over(run: Run, state: Pat
     assert "last cycle: over" in mails(mailbox)[1][2]
 
 
+HOLD = """
+import fcntl, sys
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+def _hang(state: Path) -> Callable[[], None]:
+    words = [sys.executable, "-c", HOLD, str(lock_file(state))]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout
+    process.stdout.readline()
+
+    def mend() -> None:
+        process.communicate()
+
+    return mend
+
+
+def _damage(state: Path) -> Callable[[], None]:
+    content = state.read_bytes()
+    state.write_bytes(b"no state" + content[8:])
+
+    def mend() -> None:
+        state.write_bytes(content)
+
+    return mend
+
+
+def _spoil(addition: str) -> Callable[[Path], Callable[[], None]]:
+    def spoil(state: Path) -> Callable[[], None]:
+        settings = Path(f"{state}.toml")
+        right = settings.read_text()
+        settings.write_text(right + addition)
+
+        def mend() -> None:
+            settings.write_text(right)
+
+        return mend
+
+    return spoil
+
+
+def _break_slot(state: Path) -> Callable[[], None]:
+    """What a collection does when jobs of three clusters in a row did not start on a slot."""
+    actor = Actor("root", "fairq negotiate", NOW, administrator=True)
+    with writing(state) as open_state:
+        slots.set_draining(open_state, ["node"], True)
+        after = {"Draining": True, "Reason": "jobs of 3 clusters in a row did not start on it"}
+        history.record(open_state, actor, [Change("slot node", {"Draining": False}, after)])
+
+    def mend() -> None:
+        with writing(state) as open_state:
+            slots.set_draining(open_state, ["node"], False)
+
+    return mend
+
+
+def _lose_supervisor(state: Path) -> Callable[[], None]:
+    with writing(state) as open_state:
+        launches.add(open_state, [Launch(0, "1.0-x", "local", "", 1, 0, "node", LaunchPhase.STARTED, NOW, "boot", 0.0,
+                                         pid=2**22 - 1, pid_start=1)])  # fmt: skip
+
+    def mend() -> None:
+        with writing(state) as open_state:
+            open_state.connection.execute("DELETE FROM launch")
+
+    return mend
+
+
+FAULTS: dict[str, tuple[str, Callable[[Path], Callable[[], None]], int, str]] = {
+    "settings that cannot be read": ("settings", _spoil("[negotiator"), 60, "not valid TOML"),
+    "a damaged state": ("state", _damage, 60, "not a fairq state file"),
+    "a cron that stopped": ("last cycle", lambda _: lambda: None, 3600, "cycle 1 was held 1h ago"),
+    "a clock that went back": ("clock", lambda _: lambda: None, -7200, "usage is charged up to"),
+    "a cycle that hangs": ("lock", _hang, 3600, "a cycle has not ended for 1h: process"),
+    "a slot that fails jobs": ("slots", _break_slot, 60, "jobs did not start on node"),
+    "a launcher that is away": ("launcher", _spoil('[launch]\nkind = "moon"\n'), 60, "there is no launcher 'moon'"),
+    "no control group": (
+        "cgroup", _spoil('[launch]\nkind = "local"\ncgroup = "/nonexistent"\n'), 60, "no control group can be made",
+    ),
+    "a supervisor that is gone": ("supervisor", _lose_supervisor, 60, "1 of 1 runs have no supervisor: 1.0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_told_once_and_once_more_when_it_is_over(
+    run: Run, state: Path, mailbox: Path, fault: str
+) -> None:
+    name, breaks, later, words = FAULTS[fault]
+    for command in (["slots", "add", "node"], ["negotiate"]):
+        assert run("--state", state, *command, "--now", NOW).code == 0
+    assert pool(run, state, 30) == (0, "")
+    mend = breaks(state)
+    assert pool(run, state, later) == (114, "")
+    assert pool(run, state, later + 60) == (114, "")
+    ((_, _, text),) = mails(mailbox)
+    told = re.search(rf"^{name}: (.*)\n  cure: (.+)$", text, re.MULTILINE)
+    assert told is not None
+    assert words in told[1]
+    mend()
+    assert pool(run, state, 120) == (0, "")
+    assert pool(run, state, 180) == (0, "")
+    over = mails(mailbox)[1:]
+    assert len(over) == 1
+    assert re.search(rf"^{name}: over; ", over[0][2], re.MULTILINE)
+
+
+def test_a_full_disk_is_told_once(run: Run, state: Path, mailbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file can be made any more; one that exists can be overwritten."""
+    for command in (["slots", "add", "node"], ["negotiate"]):
+        assert run("--state", state, *command, "--now", NOW).code == 0
+    assert pool(run, state, 30) == (0, "")
+    with monkeypatch.context() as full:
+        full.setattr(check, "_LEAST_SPACE", 1 << 62)
+        full.setattr(files, "create", _no_space)
+        assert pool(run, state, 60) == (114, "")
+        assert pool(run, state, 120) == (114, "")
+    assert pool(run, state, 180) == (0, "")
+    assert [subject.rpartition(" ")[2] for _, subject, _ in mails(mailbox)] == ["new", "over"]
+    assert "MB free in" in mails(mailbox)[0][2]
+
+
+def _no_space(*_: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_cycle_that_failed_is_told_with_its_reason(run: Run, state: Path, mailbox: Path) -> None:
+    for command in (["slots", "add", "node"], ["negotiate"]):
+        assert run("--state", state, *command, "--now", NOW).code == 0
+    mend = _spoil('[launch]\nkind = "moon"\n')(state)
+    assert run("--state", state, "negotiate", "--now", NOW + 60).code != 0
+    mend()
+    assert pool(run, state, 90) == (114, "")
+    assert "last cycle: the cycle of 2026-" in mails(mailbox)[0][2]
+    assert "failed: there is no launcher 'moon'" in mails(mailbox)[0][2]
+    assert run("--state", state, "negotiate", "--now", NOW + 120).code == 0
+    assert pool(run, state, 150) == (0, "")
+
+
+def test_a_command_that_another_user_could_have_planted_is_not_run(run: Run, state: Path, mailbox: Path) -> None:
+    """Without readable settings, the command of the last check is used; not if others may write the file."""
+    assert run("--state", state, "slots", "add", "node", "--now", NOW).code == 0
+    Path(f"{state}.toml").write_text("[negotiator")
+    planted = Path(f"{state}.troubles")
+    document = {"told": {}, "command": f"{sys.executable} -c 1", "administrator": "x"}
+    planted.write_text(json.dumps(document))
+    planted.chmod(0o666)
+    code, said = pool(run, state, 60)
+    assert code == 114
+    assert "settings" in said
+    for garbage in ("", "[]", "{", '{"told": 7}'):
+        planted.write_text(garbage)
+        assert pool(run, state, 60)[0] == 114
+
+
 def test_a_mail_that_was_not_sent_is_sent_later(run: Run, state: Path, mailbox: Path) -> None:
     settings = Path(f"{state}.toml")
     right = settings.read_text()
@@ -90,6 +256,7 @@ ENDS = {
     "badly": (Outcome(JobStatus.COMPLETED, "finished"), {"exit_code": 3, "signal": None}),
     "killed": (Outcome(JobStatus.COMPLETED, "finished"), {"exit_code": None, "signal": 9}),
     "held": (Outcome(JobStatus.HELD, "held", "too much memory", 34, 102), {"exit_code": None, "signal": None}),
+    "held by its own policy": (Outcome(JobStatus.HELD, "held", "too long", 3, 0), {"exit_code": None, "signal": None}),
     "held by its user": (Outcome(JobStatus.HELD, "held", "held by u", 1, 0), {"exit_code": None, "signal": None}),
 }
 
@@ -101,6 +268,7 @@ ENDS = {
         ("complete", {"well", "badly", "killed"}),
         ("error", {"badly", "killed", "held"}),
         ("always", set(ENDS)),
+        ("start", set()),
     ],
 )
 def test_a_user_is_told_what_the_submit_description_asks_for(
@@ -125,11 +293,39 @@ def test_a_user_is_told_what_the_submit_description_asks_for(
     assert all(to == "ann@example.org" for to, _, _ in mails(mailbox))
 
 
-def test_what_is_no_address_gets_no_mail(state: Path, mailbox: Path) -> None:
-    from fairq.steps.mail import send
-
+def test_a_start_is_told_once_and_an_exit_code_may_mean_success(
+    run: Run, state: Path, mailbox: Path, tmp_path: Path
+) -> None:
+    """Job 1.0 asks for its start, 2.0 for errors; its exit code 3 is none."""
+    for words in ("notification = start", "notification = error\nsuccess_exit_code = 3"):
+        (tmp_path / "job.sub").write_text(f"executable = /bin/true\n{words}\nnotify_user = ann\nqueue\n")
+        assert run("--state", state, "submit", tmp_path / "job.sub", "--now", NOW).code == 0
+    assert run("--state", state, "slots", "add", "n", "--count", 2, "--now", NOW).code == 0
+    assert run("--state", state, "negotiate", "--now", NOW + 5).code == 0
     settings = load(None, state, {})
+
+    def launch(job: int, **facts: Any) -> Launch:
+        return Launch(0, f"{job}.0-x", "local", "", job, 0, "n", LaunchPhase.ENDED, NOW + 5, "b", 0.0, ended=facts,
+                      end_time=NOW + 60)  # fmt: skip
+
+    assert notify(state, settings, [], [launch(1), launch(2)]) == []
+    ((to, subject, text),) = mails(mailbox)
+    assert (to, subject) == ("ann", "fairq job 1.0 started on n")
+    assert "Ended" not in text
+    for job, codes in ((1, 1), (2, 3)):
+        assert run("--state", state, "finish", f"{job}.0", "--exit-code", codes, "--now", NOW + 60).code == 0
+    done = Outcome(JobStatus.COMPLETED, "finished")
+    assert notify(state, settings, [(launch(1, exit_code=1), done), (launch(2, exit_code=3), done)]) == []
+    assert len(mails(mailbox)) == 1
+    assert notify(state, settings, [(launch(2, exit_code=0), done)]) == []
+    assert mails(mailbox)[1][1] == "fairq job 2.0 ended with exit code 0"
+
+
+def test_what_is_no_address_gets_no_mail(state: Path, mailbox: Path) -> None:
+    from fairq.steps.mail import Mailer
+
+    mailer = Mailer.of(load(None, state, {}))
     for address in ("-oQ/tmp", "a b", "a\nb", "", "$(x)"):
-        assert "it is no address" in str(send(settings, address, "s", "t"))
-    assert send(settings, "ann", "two\nlines; $(x)", "t") is None
+        assert "it is no address" in str(mailer.send(address, "s", "t"))
+    assert mailer.send("ann", "two\nlines; $(x)", "t") is None
     assert mails(mailbox) == [["ann", "two lines; $(x)", "t"]]

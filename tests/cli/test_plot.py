@@ -139,7 +139,7 @@ def test_a_step_of_days_begins_at_midnight_also_after_a_clock_change(
     for words in (["slots", "add", "n"], ["submit", "--", "/bin/true"], ["negotiate"]):
         assert run("--state", state, *words, "--now", begin).code == 0
     assert run("--state", state, "negotiate", "--now", end).code == 0
-    words = ("--since", begin - 100 * 86400, "--until", end, "--now", end, "--json")
+    words = ("--since", begin - 60 * 86400, "--until", end, "--now", end, "--json")
     found = json.loads(run("--state", state, "plot", "usage", *words).out)
     values = {local(one["time"]).isoformat(): one["value"] for one in found["values"] if one["time"] >= begin}
     assert values == {f"2026-03-{day}T00:00:00": 1.0 for day in (28, 29, 30)}

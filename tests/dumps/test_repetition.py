@@ -52,9 +52,7 @@ changes = st.fixed_dictionaries(
 @given(st.lists(st.one_of(st.just({}), changes), max_size=12), st.booleans())
 def test_what_is_read_does_not_depend_on_repetition(found: list[dict[str, Any]], numbered: bool) -> None:
     """The dump, and the message about what is wrong with it, are those of ads that all differ in text."""
-    ads = [
-        {**JOB, "ProcId": place if numbered else JOB["ProcId"], **change} for place, change in enumerate(found)
-    ]
+    ads = [{**JOB, "ProcId": place if numbered else JOB["ProcId"], **change} for place, change in enumerate(found)]
 
     repeated, single = _read("[\n" + ",\n".join(map(json.dumps, ads)) + "\n]\n"), _read(_one_by_one(ads))
 

@@ -101,7 +101,10 @@ def test_one_command_makes_a_fresh_machine_ready(pool):
 
 def test_a_launcher_that_there_is_not_is_named_with_the_others(pool):
     ended = pool("slots", "detect", "--add", "--launch", "pbs")
-    assert (ended.code, "there is no launcher 'pbs'; give one of none, htcondor, local, slurm" in ended.err) == (88, True)
+    assert (ended.code, "there is no launcher 'pbs'; give one of none, htcondor, local, slurm" in ended.err) == (
+        88,
+        True,
+    )
 
 
 @pytest.mark.parametrize(

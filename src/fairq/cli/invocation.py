@@ -91,7 +91,7 @@ class Invocation:
         """Return the way to the program of the *host*'s pool; *reason* is that of a change."""
         from fairq.steps.host.ask import Door
 
-        return Door(host.program, host.account, self.command_line, reason)
+        return Door(host.program, host.account, host.socket, self.command_line, reason)
 
     def by_program(self, actor: Actor, now: int | None = None) -> Door | None:
         """Return the way to the program that makes the changes of *actor*; None: this process makes them.
@@ -233,6 +233,11 @@ class Invocation:
             f"process {one.process}" + f" ({one.command[:_LONGEST_COMMAND]})" * bool(one.command) for one in holders
         ]
         self.note(escape(f"waiting for {place}, which is locked by {', '.join(known) or 'another process'}"))
+        if (host := self.pool.host) is not None:
+            from fairq.steps.host.stuck import end_stuck
+
+            for process in end_stuck(host.program, place, holders):
+                self.note(f"killed process {process}, which held the lock for too long")
 
     def detail(self, text: str) -> None:
         """Print a detail on stderr, only with ``--verbose``."""

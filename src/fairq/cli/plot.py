@@ -35,7 +35,7 @@ _OF_SIMULATION = {
     "shares": ("Shares while there was demand", "share"),
     "wait": ("Mean wait", "wait"),
 }
-_COLUMNS_OF_FILE = 180
+_COLUMNS_OF_FILE = 100
 
 
 @app.command(

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairq import files
+from fairq.cli.plot_views import short_names
 from fairq.errors.base import UsageError
 from fairq.errors.report import PlotPackageError, ReportFileError
 from fairq.quantities import local, shown_duration
+from fairq.steps.reports.series import OTHERS
 
 if TYPE_CHECKING:
     from fairq.steps.reports.series import Series, Share
@@ -23,6 +25,7 @@ _STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)))
 _COLOURS = ("#006BA4", "#FF800E", "#595959", "#5F9ED1", "#C85200", "#898989", "#A2C8EC")
 """Matplotlib's palette for colour-blind people."""
 
+_GREY = "#ABABAB"
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\\\")
 _KINDS = (".svg", ".png")
 _ROW = 0.16
@@ -46,12 +49,13 @@ def write_series(name: str, found: Series, title: str, unit: str) -> None:
     """Draw lines over time as steps: a value holds for its whole step."""
     figure, axes = _figure(title)
     times = list(map(local, found.edges))
-    for place, line in enumerate(found.lines):
+    names = short_names([line.name for line in found.lines])
+    for place, (line, name_of_line) in enumerate(zip(found.lines, names, strict=True)):
+        style = _style(place, is_rest=line.name == OTHERS)
         values = [float("nan") if value is None else value for value in line.values]
         axes.step(
-            times, [*values, values[-1] if values else 0.0], where="post", label=line.name, linewidth=1.4,
-            color=_COLOURS[place % len(_COLOURS)], linestyle=_STYLES[place % len(_STYLES)],
-        )  # fmt: skip
+            times, [*values, values[-1] if values else 0.0], where="post", label=name_of_line, linewidth=1.4, **style
+        )
     axes.set_ylabel(unit)
     axes.set_xlabel("local time")
     axes.set_ylim(bottom=0)
@@ -61,6 +65,13 @@ def write_series(name: str, found: Series, title: str, unit: str) -> None:
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
     _finish(name, figure, axes)
+
+
+def _style(place: int, *, is_rest: bool) -> dict[str, Any]:
+    """Return colour and line style of the line number *place*; the sum of the others is grey."""
+    if is_rest:
+        return {"color": _GREY, "linestyle": "-"}
+    return {"color": _COLOURS[place % len(_COLOURS)], "linestyle": _STYLES[place % len(_STYLES)]}
 
 
 def write_shares(name: str, found: Sequence[Share], title: str) -> None:
@@ -103,7 +114,7 @@ def _bars(names: Sequence[str], bars: Mapping[str, Sequence[float]], title: str)
             linewidth=0.5,
         )  # fmt: skip
     middle = height * (len(bars) - 1) / 2
-    axes.set_yticks([place + middle for place in range(len(names))], names)
+    axes.set_yticks([place + middle for place in range(len(names))], short_names(names))
     axes.invert_yaxis()
     axes.grid(False, axis="y")
     return figure, axes
@@ -115,7 +126,8 @@ def _figure(title: str, rows: int = 0) -> tuple[Any, Any]:
     size = _SIZE[0], max(_SIZE[1], 0.8 + _ROW * rows)
     figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
     axes = figure.add_subplot()
-    axes.set_title(title, fontsize=9)
+    # Above all of the figure: beside the legend, a long title would run into it.
+    figure.suptitle(title, fontsize=9)
     axes.grid(True, color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8)
@@ -127,7 +139,7 @@ def _finish(name: str, figure: Any, axes: Any) -> None:
     for axis in (axes.xaxis, axes.yaxis):
         axis.label.set_size(9)
         axis.offsetText.set_size(8)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize=7, frameon=False)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize=7, frameon=False)
     matplotlib = importlib.import_module("matplotlib")
     kind = Path(name).suffix.lower().removeprefix(".")
     metadata = {"Date": None} if kind == "svg" else {"Software": None}

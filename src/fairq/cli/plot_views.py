@@ -98,12 +98,16 @@ def _view(rows: list[str], numbers: Table, document: dict[str, Any], output: Out
     return View(tables=[numbers], document=document)
 
 
-def _labels(names: list[str], plain: bool) -> list[str]:
-    """Return the names in equal width, without the domain if all have the same one."""
-    domains = {name.rpartition("@")[2] for name in names if "@" in name}
-    if len(domains) == 1:
-        names = [name.rpartition("@")[0] if "@" in name else name for name in names]
-    return [blocks.label(name, _label() - 1, plain=plain) for name in names]
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return the names without the domain if all have the same one."""
+    if len({name.rpartition("@")[2] for name in names if "@" in name}) != 1:
+        return list(names)
+    return [name.rpartition("@")[0] if "@" in name else name for name in names]
+
+
+def _labels(names: Sequence[str], plain: bool) -> list[str]:
+    """Return the short names in equal width."""
+    return [blocks.label(name, _label() - 1, plain=plain) for name in short_names(names)]
 
 
 def _axis(found: Series, length: int) -> str:

@@ -10,22 +10,29 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now, duration_of
 from fairq.cli.output import Column, Report, Table, View, emit
+from fairq.cli.output.messages import tell
 from fairq.errors.report import MailSettingError, PoolFaultError
 from fairq.quantities import shown_duration
 
 if TYPE_CHECKING:
-    from fairq.steps.pool.check import Finding
+    from fairq.steps.pool.finding import Finding
 
 _LONGEST = 900
 
 
-def _mail(invocation: Invocation, found: list[Finding]) -> None:
+def _mail(invocation: Invocation, found: list[Finding]) -> bool:
+    """Mail what is new; return whether a way to mail is known. An error of the settings is one of the faults."""
+    from fairq.steps.pool.finding import FAULT
     from fairq.steps.pool.trouble import tell_trouble
 
-    if not invocation.settings["mail.command"]:
+    unreadable = any(one.name == "settings" and one.status == FAULT for one in found)
+    if not unreadable and not invocation.settings["mail.command"]:
         raise MailSettingError
-    for problem in tell_trouble(invocation.state_path, invocation.settings, found):
-        invocation.note(problem)
+    problems = tell_trouble(invocation.state_path, None if unreadable else invocation.settings, found)
+    for problem in problems or ():
+        # Also with -q: cron mails what is printed.
+        tell(problem)
+    return problems is not None
 
 
 def add_check(app: App) -> None:
@@ -60,17 +67,20 @@ def add_check(app: App) -> None:
     ) -> None:
         """Check that the pool works: settings, state, clock, last cycle, cron, lock, disk, launcher.
 
+        For the pool of this host, also its account, its programs and their owners, the rule of sudo, and its timer.
+
         The exit code is 0 if all is good, 114 if a check failed. With -q, only the failed checks are shown.
 
         With --mail, nothing is printed. Each fault is mailed once, and once more when it is over, by mail.command. If
-        the settings cannot be read, the faults are printed.
+        the settings cannot be read, the command and the address of the last check with --mail are used; without one,
+        the faults are printed.
         """
-        from fairq.steps.pool.check import FAULT, check_pool
+        from fairq.steps.pool.check import check_pool
+        from fairq.steps.pool.finding import FAULT
 
         found = check_pool(invocation.state_path, lambda: invocation.settings, invocation.now(now), max_age or _LONGEST)
         failed = sum(one.status == FAULT for one in found)
-        if mail and not any(one.name == "settings" and one.status == FAULT for one in found):
-            _mail(invocation, found)
+        if mail and _mail(invocation, found):
             raise typer.Exit(PoolFaultError.exit_code if failed else 0)
         records: list[dict[str, Any]] = [
             {"check": one.name, "status": one.status, "detail": one.detail, "cure": one.cure}

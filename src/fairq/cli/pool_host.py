@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import fairq.cli.output
 from fairq.cli.command import App
 from fairq.cli.confirm import Yes, asks, confirm
 from fairq.cli.invocation import Invocation
@@ -43,8 +46,15 @@ def add_host(app: App) -> None:
             typer.Option("--launch", metavar="LAUNCHER", help="Set launch.kind, such as local [default: unchanged]."),
         ] = None,
         every: Annotated[
-            int, typer.Option("--every", metavar="MINUTES", min=1, max=60, help="Minutes between two cycles.")
-        ] = 1,
+            int | None,
+            typer.Option(
+                "--every",
+                metavar="MINUTES",
+                min=1,
+                max=60,
+                help="Minutes between two cycles [default: unchanged, first 1].",
+            ),
+        ] = None,
         yes: Yes = False,
         dry_run: DryRun = False,
     ) -> None:
@@ -111,12 +121,20 @@ def _go(
             confirm(invocation, f"{verb.capitalize()} the pool of this host?")
         elif not yes and not sys.stdin.isatty():
             raise UsageError(message=f"nobody can be asked; add --yes to {verb} the pool, or --dry-run to see the plan")
+        _load_output()
         do(steps)
     document: dict[str, Any] = {
         "steps": [{"step": step.what, "needed": not step.is_done} for step in steps],
         "stored": bool(left) and not dry_run,
     }
     emit(View(text=_said(steps, verb, dry_run), document=document), output)
+
+
+def _load_output() -> None:
+    """Import what shows the outcome: the steps may remove the copy of fairq that runs."""
+    for module in iter_modules(fairq.cli.output.__path__):
+        if not module.name.startswith("rich"):
+            import_module(f"{fairq.cli.output.__name__}.{module.name}")
 
 
 def _said(steps: list[Step], verb: str, dry_run: bool) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class HostPool:
     """The pool that the *site* file names: its *state* file, the *account* that owns it, and the *program* for changes.
 
+    The program may also be behind a *socket*.
+
     *used* says whether commands use it if nothing names another state; *used_by* names what decides that. *settings*
     are those of the pool.
     """
@@ -26,6 +28,7 @@ class HostPool:
     state: Path
     account: str
     program: Path
+    socket: Path | None
     used: bool
     used_by: str
     settings: Settings
@@ -84,6 +87,7 @@ def _host(environ: Mapping[str, str]) -> HostPool | None:
         Path(settings["pool.state"]),
         settings["pool.account"],
         Path(settings["pool.program"]),
+        Path(settings["pool.socket"]) if settings["pool.socket"] else None,
         settings["pool.use"] == "host",
         str(settings.origin("pool.use")),
         settings,

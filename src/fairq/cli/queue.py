@@ -82,11 +82,15 @@ def queue(
     -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.
     """
     from fairq.steps.jobs.selection import Selection, parse_targets
-    from fairq.steps.jobs.view import look
+    from fairq.steps.jobs.view import look, look_first
 
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)
-    found = look(invocation.existing_state, selection, invocation.now(now), statuses or None)
+    state, time = invocation.existing_state, invocation.now(now)
+    if limit is None or jobs or output.constraint or mine or user is not None or sort is not None or start:
+        found = look(state, selection, time, statuses or None)
+    else:
+        found = look_first(state, limit, time, statuses or None)
     if mine or user is not None:
         found.keep({*([operating_system_user()] if mine else []), *([user] if user is not None else [])})
     for note in found.notes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 app = App()
 
 _MOST_DIMENSIONS = 2
+_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
 @app.command(
@@ -112,6 +114,8 @@ def _window(since: str | None, until: str | None, month: str | None, now: int) -
     if month is not None:
         if since is not None or until is not None:
             raise UsageError(message="--month excludes --since and --until; give only one of them")
+        if not _MONTH.fullmatch(month):
+            raise UsageError(message=f"--month: {month!r} is not a month; give one such as 2026-10")
         begin = parse_time(f"{month}-01", "--month", now)
         return begin, next_month(begin)
     begin = month_start(now) if since is None else parse_time(since, "--since", now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,9 +16,9 @@ from fairq.cli.slots_sync import EXAMPLES, sync
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from fairq.records import Actor, SlotRecord
+    from fairq.records import Actor, Ad, SlotRecord
 
 app = App(help="Manage the slots of the pool: add, detect, list, remove and drain them.", default="list")
 app.command("sync", examples=EXAMPLES)(sync)
@@ -194,6 +194,7 @@ def detect(
     examples="""
         fairq slots                                      # as condor_status
         fairq slots list node2                           # the slots of one machine
+        fairq slots list --limit 20                      # the first 20, and how many there are of all
         fairq slots list --constraint 'State == "Unclaimed"' --af Name Cpus
     """,
 )
@@ -201,18 +202,29 @@ def list_(
     invocation: Invocation,
     output: Output,
     names: Annotated[list[str] | None, typer.Argument(metavar="SLOT...", help="Only these slots or machines.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Show at most N slots.")] = None,
     now: Now = None,
 ) -> None:
     """Show the slots of the pool and who uses them.
 
     A partitionable slot shows its free resources; the dynamic slots carved out of it have lines of their own. Below
-    the table, slots are counted by platform and state. JSON, CSV, TSV and --af have the advertised ads, with the
-    attributes of the claim that fairq made: State, Activity, RemoteUser, AccountingGroup and JobId.
+    the table, slots are counted by platform and state, whatever --limit is. JSON, CSV, TSV and --af have the
+    advertised ads, with the attributes of the claim that fairq made: State, Activity, RemoteUser, AccountingGroup and
+    JobId.
     """
-    from fairq.steps.pool.slots import look
+    state, time = invocation.existing_state, invocation.now(now)
+    if limit is not None and not names and output.constraint is None:
+        from fairq.steps.pool.first_slots import look_first
 
-    ads = look(invocation.existing_state, names or [], invocation.now(now))
-    emit(_view(ads, output), output)
+        emit(_view(*look_first(state, limit, time), output), output)
+        return
+    from fairq.cli.output.constraint import matching
+    from fairq.steps.pool.slots import look, totals
+
+    ads: list[Ad] = look(state, names or [], time)
+    if output.constraint is not None:
+        ads = [dict(ad) for ad in matching(ads, output.constraint)]
+    emit(_view(ads[:limit], totals(ads), output), output)
 
 
 @app.command(
@@ -314,12 +326,7 @@ def _cancel(
         invocation.note("no changes: none of them is draining")
 
 
-def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
-    from fairq.cli.output.constraint import matching
-    from fairq.steps.pool.slots import totals
-
-    if output.constraint is not None:
-        ads = list(matching(ads, output.constraint))  # type: ignore[arg-type]  # what comes out are the ads
+def _view(ads: Sequence[Ad], counts: Iterable[Ad], output: Output) -> View:
     empty = "no slots; add some with fairq slots add" if output.constraint is None else "no slot matches the constraint"
     columns = [
         Column("Name", "Name"),
@@ -338,7 +345,7 @@ def _view(ads: Sequence[dict[str, Any]], output: Output) -> View:
         *(Column(name, name, str) for name in ("Total", "Owner", "Claimed", "Unclaimed", "Matched", "Drained")),
     ]
     names = [column.attribute for column in counted[1:]]
-    rows = [{**dict.fromkeys(names, 0), **row} for row in totals(ads)]
+    rows = [{**dict.fromkeys(names, 0), **row} for row in counts]
     tables = [Table(columns=columns, records=ads, constrained=True, empty=empty)]
     if rows:
         tables.append(Table(columns=counted, records=rows, constrained=True))

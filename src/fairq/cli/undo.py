@@ -46,21 +46,13 @@ def undo(
 
     actor = invocation.actor(invocation.now(now), reason)
     door = None if dry_run else invocation.by_program(actor, now)
-    way = try_to_take_back if dry_run or door else take_back
-    entries = way(invocation.state_path, invocation.settings, actor, number).entries
-    first = entries[0]
     if door:
-        door.ask("undo", {"number": first.number})
-    subjects = [entry.subject for entry in entries]
-    document = {
-        "change": first.number,
-        "user": first.user,
-        "time": first.time,
-        "command": first.command,
-        "subjects": subjects,
-        "stored": not dry_run,
-    }
+        undone = door.ask("undo", {"number": number})
+    else:
+        way = try_to_take_back if dry_run else take_back
+        undone = way(invocation.state_path, invocation.settings, actor, number).document()
+    subjects = undone["subjects"]
     what = subjects[0] if len(subjects) == 1 else f"{subjects[0]} and {len(subjects) - 1} more"
     done = "would be undone" if dry_run else "undone"
-    text = f"Change {first.number} of {first.user} {done}: {first.command} ({what})"
-    emit(View(text=text, document=document), output)
+    text = f"Change {undone['change']} of {undone['user']} {done}: {undone['command']} ({what})"
+    emit(View(text=text, document={**undone, "stored": not dry_run}), output)

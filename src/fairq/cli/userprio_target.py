@@ -24,6 +24,10 @@ def run_target(
     targets, now = read_targets(texts), invocation.now(given)
     actor = invocation.actor(now)
     door = invocation.by_program(actor, given) if apply else None
+    if door is not None:
+        from fairq.steps.rights import require_administrator
+
+        require_administrator(actor, "set priority factors")
     here = apply and door is None
     plan = plan_targets(invocation.state_path, invocation.settings, targets, actor, apply=here, all_=scale_all)
     if door is not None:

@@ -51,7 +51,7 @@ class StarterError(FairqError):
     """the root part of the pool has a problem: {problem}"""
 
     exit_code = 94
-    summary = "The program that starts jobs as their owners met a problem, printed on standard error"
+    summary = "The program that starts jobs as their owners met a problem"
 
 
 class EngineError(FairqError):
@@ -59,6 +59,13 @@ class EngineError(FairqError):
 
     exit_code = 119
     summary = "Slurm or HTCondor does not answer"
+
+
+class EngineAccessError(EngineError):
+    """{engine} does not accept jobs of this user: {reason}; {cure}"""
+
+    exit_code = 121
+    summary = "Slurm or HTCondor does not accept jobs of this user"
 
 
 class NoEngineError(FairqError):

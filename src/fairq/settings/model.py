@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,14 @@ _BY_RULES = "rules "
 class Settings:
     """All settings with their values; ``settings["negotiator.rules"]``. A value of None is *unset*."""
 
-    def __init__(self, entries: Mapping[str, Entry], groups: Mapping[str, GroupSettings]) -> None:
+    def __init__(
+        self,
+        entries: Mapping[str, Entry],
+        groups: Mapping[str, GroupSettings],
+        again: Callable[[], Settings] | None = None,
+    ) -> None:
         self._entries = entries
+        self._again = again
         self.groups = groups
         """The configured accounting groups by name, sorted ignoring case: parents come first."""
 
@@ -41,6 +47,22 @@ class Settings:
     def origin(self, name: str) -> Origin:
         """Return where the value of *name* came from."""
         return self._entries[name].origin
+
+    def now(self) -> Settings:
+        """Return these settings as their files say now; these themselves if they say nothing else, or a file is wrong.
+
+        What was changed in memory, as by `under`, came from no file and stays.
+        """
+        if self._again is None:
+            return self
+        try:
+            found = self._again()
+        except FairqError:
+            return self
+        return self if found._values() == self._values() and found.groups == self.groups else found
+
+    def _values(self) -> dict[str, Any]:
+        return {name: entry.value for name, entry in self._entries.items()}
 
     def under(self, rules: str, *, scheme: Scheme = HTCONDOR, only: Iterable[str] | None = None) -> Settings:
         """Return these settings under other *rules* of a *scheme*; values that were set stay.
@@ -116,7 +138,12 @@ def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) ->
         SettingsFileError, SettingsSyntaxError, UnknownSettingError, SettingValueError, SettingsGroupError:
             for the first error.
     """
-    return gather(layers(config, state, environ), environ, raise_first)
+
+    def again() -> Settings:
+        found = gather(layers(config, state, environ), environ, raise_first)
+        return Settings(found._entries, found.groups, again)
+
+    return again()
 
 
 def gather(files: Iterable[Layer], environ: Mapping[str, str], report: Report) -> Settings:

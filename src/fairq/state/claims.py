@@ -38,6 +38,30 @@ def of_procs(state: State, procs: Iterable[Procs]) -> list[Claim]:
     return found
 
 
+def of_slots(state: State, slot_ids: Iterable[int]) -> list[Claim]:
+    """Return the claims on these slots."""
+    find = state.connection.execute
+    found = (find(f"{_SELECT} WHERE slot_id = ?", (number,)).fetchone() for number in slot_ids)
+    return [_claim(row) for row in found if row is not None]
+
+
+def slots_of_jobs(state: State) -> set[int]:
+    """Return the numbers of the slots that jobs of the queue have."""
+    return {number for (number,) in state.connection.execute("SELECT slot_id FROM claim WHERE cluster IS NOT NULL")}
+
+
+def any_advertised(state: State) -> bool:
+    """Tell whether any claim has further attributes of an imported slot's ad."""
+    query = "SELECT EXISTS (SELECT 1 FROM claim WHERE advertised IS NOT NULL)"
+    return bool(state.connection.execute(query).fetchone()[0])
+
+
+def count_matched(state: State) -> int:
+    """Return how many claims of jobs of the queue fairq's cycles made."""
+    query = "SELECT count(*) FROM claim WHERE matched AND cluster IS NOT NULL"
+    return int(state.connection.execute(query).fetchone()[0])
+
+
 def store(state: State, claims: Iterable[Claim]) -> None:
     """Store claims, each in the place of a former one on its slot."""
     # In the order of the table's key: in any other, SQLite takes twice as long.

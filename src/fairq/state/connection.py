@@ -22,12 +22,23 @@ from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
 from fairq.state.first_write import create_unborn, remove_unborn
 from fairq.state.kept import Lease, kept_open, take
-from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve_for_writing
+from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
 from fairq.state.schema import MIGRATIONS
 from fairq.waiting import WAIT, Patience
 
-__all__ = ["State", "backup", "cycle_lock", "in_memory", "kept_open", "migrated", "reading", "watching", "writing"]
+__all__ = [
+    "State",
+    "backup",
+    "cycle_lock",
+    "in_memory",
+    "kept_open",
+    "migrated",
+    "reading",
+    "trying",
+    "watching",
+    "writing",
+]
 
 _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""
@@ -57,7 +68,7 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
     Raises:
         StateError and its kin (exit codes 3 to 10): the file cannot be used; it is untouched.
     """
-    path = readable(path)
+    known_as, path = resolve(path), readable(path)
     patience = Patience(wait, path)
     with mapped(path, wait), ExitStack() as open_files:
         connection = _opened(path, patience, open_files) or open_files.enter_context(closing(_memory()))
@@ -65,7 +76,7 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
         if version < len(MIGRATIONS):
             connection = open_files.enter_context(_upgraded_copy(connection, version))
         connection.execute("PRAGMA query_only = ON")
-        yield State(connection, path)
+        yield State(connection, known_as)
 
 
 @contextmanager
@@ -106,6 +117,15 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
                 connection.rollback()
             if not (version or kept):
                 remove_unborn(connection, path, opened)
+
+
+@contextmanager
+def trying(path: Path) -> Iterator[State]:
+    """Change a copy of the state in memory, to see what would come of it where the state itself may not be changed."""
+    with closing(_memory()) as copy, reading(path) as state:
+        state.connection.backup(copy)
+        copy.execute("BEGIN")
+        yield State(copy, state.path)
 
 
 @contextmanager

@@ -18,6 +18,11 @@ BROKERAGE = "brokerage run"
 _SUFFIXES = {CYCLE: ".cycle", BROKERAGE: ".broker"}
 
 
+def lock_file(state: Path, what: str = CYCLE) -> Path:
+    """Return the file beside the file *state* that `cycle_lock` locks."""
+    return Path(f"{state}{_SUFFIXES[what]}")
+
+
 @contextmanager
 def cycle_lock(path: Path, what: str = CYCLE) -> Iterator[None]:
     """Hold the lock of *what* on a state file; the system lets go of it however the process ends.
@@ -30,7 +35,7 @@ def cycle_lock(path: Path, what: str = CYCLE) -> Iterator[None]:
     """
     state = resolve_for_writing(path)
     like = state.stat() if exists(state) else None
-    sidecar = Path(f"{state}{_SUFFIXES[what]}")
+    sidecar = lock_file(state, what)
     make_directory(state)
     try:
         descriptor = _take(state, sidecar, what, like)

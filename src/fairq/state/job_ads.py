@@ -41,11 +41,14 @@ def _numbers(state: State, digests: list[bytes]) -> dict[bytes, int]:
 
 def ads(state: State, ids: Iterable[int]) -> dict[int, Ad]:
     """Return shared ads by their numbers."""
-    found = [
-        (number, text)
-        for wanted in set(ids)
-        for number, text in state.connection.execute("SELECT id, ad FROM job_ad WHERE id = ?", (wanted,))
-    ]
+    wanted = sorted(set(ids))
+    marks = ", ".join("?" * _AT_ONCE)
+    found: list[tuple[int, str]] = []
+    for start in range(0, len(wanted), _AT_ONCE):
+        some = wanted[start : start + _AT_ONCE]
+        # Always the same statement, which SQLite then has at hand; no ad has the number that fills it up.
+        some += [-1] * (_AT_ONCE - len(some))
+        found += state.connection.execute(f"SELECT id, ad FROM job_ad WHERE id IN ({marks})", some)
     return dict(zip((number for number, _ in found), rows.loads_all(text for _, text in found), strict=True))
 
 

@@ -31,7 +31,9 @@ __all__ = [
     "change",
     "change_many",
     "count",
+    "counts",
     "counts_by_submitter",
+    "first",
     "idle",
     "mark_running",
     "names_starting",
@@ -135,6 +137,28 @@ def select(
         for job in found:
             job.first_proc = job.last_proc = proc
     return found
+
+
+def first(state: State, limit: int, statuses: Collection[int] | None = None) -> list[JobRange]:
+    """Return the first *limit* ranges of jobs (in *statuses* only if given), ordered by schedd, cluster, first proc."""
+    where, values = _in_statuses(statuses)
+    found = state.connection.execute(f"{_SELECT}{where} ORDER BY schedd, cluster, first_proc LIMIT ?", (*values, limit))
+    return _ranges(found.fetchall())
+
+
+def counts(state: State, statuses: Collection[int] | None = None) -> dict[int, int]:
+    """Return how many jobs there are by status, of *statuses* only if given."""
+    where, values = _in_statuses(statuses)
+    found = state.connection.execute(
+        f"SELECT status, sum(last_proc - first_proc + 1) FROM job{where} GROUP BY status", values
+    )
+    return dict(found.fetchall())
+
+
+def _in_statuses(statuses: Collection[int] | None) -> tuple[str, list[int]]:
+    if statuses is None:
+        return "", []
+    return f" WHERE status IN ({', '.join('?' * len(statuses))})", list(statuses)
 
 
 def counts_by_submitter(state: State) -> dict[str, tuple[int, int, int]]:

@@ -6,7 +6,6 @@ when it was copied: a copy with the same time as the state is up to date. A copy
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import time
@@ -15,11 +14,12 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from fairq import files
+from fairq.errors.base import StateLockedError
 from fairq.state import checksums
 from fairq.state.connection import reading
 from fairq.state.failures import mapped
 from fairq.state.hidden import hide
-from fairq.waiting import WAIT
+from fairq.waiting import WAIT, Patience, take
 
 _FOLDER = "public"
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -111,7 +111,8 @@ def _settled_time(state: Path) -> int:
 def _one_at_a_time(lock: Path) -> Iterator[None]:
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if not take(descriptor, Patience(WAIT, lock)):
+            raise StateLockedError(what=lock, wait=WAIT, place=lock)
         yield
     finally:
         os.close(descriptor)

@@ -23,6 +23,11 @@ def load(state: State, name: str) -> list[SlotRecord]:
     return _records(state.connection.execute(f"{_SELECT} WHERE name = ? ORDER BY id", (name,)).fetchall())
 
 
+def load_first(state: State, limit: int) -> list[SlotRecord]:
+    """Return the first *limit* slots, in pool order."""
+    return _records(state.connection.execute(f"{_SELECT} ORDER BY id LIMIT ?", (limit,)).fetchall())
+
+
 def rewrite_ads(state: State, numbers: Iterable[int], change: Callable[[Ad], Ad]) -> None:
     """Store what *change* makes of the ads of the slots of these numbers."""
     wanted = [(number,) for number in numbers]

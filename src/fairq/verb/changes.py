@@ -67,8 +67,7 @@ def _prio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
 
 def _undo(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     number = _exactly(arguments, {"number"})["number"]
-    undone = take_back(pool.state, pool.settings, actor, None if number is None else _whole(number))
-    return {"change": undone.entries[0].number}
+    return take_back(pool.state, pool.settings, actor, None if number is None else _whole(number)).document()
 
 
 def _userprio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:

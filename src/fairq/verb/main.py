@@ -6,17 +6,21 @@ import json
 import os
 import secrets
 import signal
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from fairq.errors.base import FairqError
 from fairq.people import Person
 from fairq.records import Actor
 from fairq.steps.host.form import READ
+from fairq.steps.host.stuck import end_stuck
 from fairq.steps.rights import names
 from fairq.verb.asker import asker
 from fairq.verb.document import parse, read
 from fairq.verb.surroundings import apart, clear
+from fairq.waiting import LISTENER, Holder
 
 _LONGEST = 120
 """Seconds after which the system kills the process, so that no caller can make it stay."""
@@ -40,6 +44,7 @@ def _serve(state: Path, site: Path, person: Person) -> int:
     try:
         signal.alarm(_LONGEST)
         clear()
+        LISTENER.set(_end_stuck)
         request = parse(read(0))
         from fairq.hardware import host_name
         from fairq.settings import load
@@ -69,6 +74,10 @@ def _serve(state: Path, site: Path, person: Person) -> int:
         return _refuse(FairqError(message=f"internal error: {type(error).__name__}"))
     _write(1, {"done": answer})
     return 0
+
+
+def _end_stuck(place: Path, found: Sequence[Holder]) -> None:
+    end_stuck(Path(sys.argv[0]), place, found)
 
 
 def _refuse(error: FairqError) -> int:

@@ -28,6 +28,15 @@ _LEAST = {
 }
 """Minimum resource limits for a change; with lower limits, the caller could make it fail at a chosen moment."""
 
+_NICEST = 10
+"""Highest nice value: a nicer process could hold the lock for long on a busy machine."""
+
+_IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
+"""Numbers of the system call ioprio_set, for which Python has no function, by machine."""
+
+_BEST_EFFORT = 2 << 13 | 4
+"""The usual I/O priority, see ioprio_set(2)."""
+
 _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
 
 
@@ -76,6 +85,7 @@ def clear() -> None:
         raise SurroundingsError(problem="real and effective user differ", cure="run it by sudo")
     if set(os.getgroups()) - {os.getgid()}:
         raise SurroundingsError(problem="it has the caller's groups", cure="run sudo without -P")
+    _run_as_usual()
     for name, (limit, least) in _LEAST.items():
         soft, hard = resource.getrlimit(limit)
         if 0 <= soft < least:
@@ -84,3 +94,25 @@ def clear() -> None:
             soft = resource.getrlimit(limit)[0]
         if 0 <= soft < least:
             raise SurroundingsError(problem=f"the limit of {name} is {soft}", cure=f"raise it to {least} with ulimit")
+
+
+def _run_as_usual() -> None:
+    """Use all cores with the usual scheduling; raises SurroundingsError if the process must run too slowly.
+
+    A process that gets little time would keep others waiting while it holds the lock. `fairq.steps.host.stuck` ends
+    one that holds it for long, as one in a frozen control group does.
+    """
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
+    if (number := _IOPRIO_SET.get(os.uname().machine)) is not None:
+        import ctypes
+
+        ctypes.CDLL(None).syscall(number, 1, 0, _BEST_EFFORT)
+    if os.sched_getscheduler(0) == os.SCHED_IDLE:
+        raise SurroundingsError(problem="it has the scheduling policy idle", cure="run it without chrt or schedtool")
+    if (nice := os.getpriority(os.PRIO_PROCESS, 0)) > _NICEST:
+        raise SurroundingsError(problem=f"its nice value is {nice}", cure=f"run it with at most {_NICEST}")

@@ -115,3 +115,44 @@ def test_a_claim_that_ended_meanwhile_leaves_a_slot_for_this_cycle(pool: Path) -
 
     assert "matching again, since the pool has changed" in told
     assert len(matched(cycle)) == 1
+
+
+def held_while_written(state: Path, settings: str) -> tuple[Cycle, list[str]]:
+    """Hold a cycle; write *settings* into the pool's file once it has begun to decide."""
+    told: list[str] = []
+
+    def doing(what: str) -> None:
+        told.append(what)
+        if what == "matching jobs with slots":
+            Path(f"{state}.toml").write_text(settings)
+
+    return negotiate(state, load(None, state, {}), Actor("root", "fairq negotiate", NOW), doing=doing), told
+
+
+def test_with_other_settings_it_decides_again_by_them(pool: Path) -> None:
+    cycle, told = held_while_written(pool, '[negotiator]\nnegotiator_job_constraint = "false"\n')
+
+    assert told.count("matching again, since the pool has changed") == 1
+    assert matched(cycle) == list(stored(pool)) == []
+
+
+@pytest.mark.parametrize("settings", ["# a comment\n", "[negotiator\n"])
+def test_settings_that_say_nothing_else_or_nothing_at_all_leave_it_as_decided(pool: Path, settings: str) -> None:
+    cycle, told = held_while_written(pool, settings)
+
+    assert "matching again, since the pool has changed" not in told
+    assert len(matched(cycle)) == 3
+
+
+def test_a_dropped_match_is_not_in_the_figures_of_its_group(pool: Path, run: Run) -> None:
+    Path(f"{pool}.toml").write_text("[groups.group_a]\nquota = 3\n")
+    run("--state", pool, "remove", "1", "2", "--now", NOW)
+    job = {"ClusterId": 3, "JobStatus": 1, "User": "cat@x", "AccountingGroup": "group_a.cat", "Requirements": True}
+    ads = [{**job, "ProcId": proc} for proc in range(3)]
+    pool.with_name("more.json").write_text(json.dumps(ads))
+    run("--state", pool, "import", "--jobs", pool.with_name("more.json"), "--now", NOW)
+
+    cycle, _ = held_with(pool, "hold 3.1")
+
+    (group,) = (of for of in cycle.decision.quotas if of.group == "group_a")
+    assert (len(matched(cycle)), group.used_after, group.subtree_used) == (2, 2.0, 2.0)

@@ -11,9 +11,10 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -109,20 +110,39 @@ def write_ndjson(records: Iterable[Record], stream: TextIO) -> None:
     stream.writelines(f"{encoder.text(record)}\n" for record in records)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, escaped: Callable[[str], str]) -> str:
+    kind = type(value)
+    if kind is str:
+        return escaped(value)
     if value is None:
         return ""
+    if kind is int or kind is float:
+        return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple, dict)):
-        return json.dumps(_finite(value), ensure_ascii=False, default=_plain)
-    return str(value)
+        return escaped(json.dumps(_finite(value), ensure_ascii=False, default=_plain))
+    return escaped(str(value))
 
 
-def _rows(records: Iterable[Record], fields: Sequence[str]) -> Iterator[list[str]]:
+_LAYOUTS = 1000
+"""Number of different lists of attributes that are remembered."""
+
+
+def _rows(records: Iterable[Record], fields: Sequence[str], escaped: Callable[[str], str]) -> Iterator[list[str]]:
+    """Yield the cells of each record; the attributes are looked up in any case."""
+    wanted = [field.lower() for field in fields]
+    layouts: dict[tuple[str, ...], list[str | None]] = {}
     for record in records:
-        lowered = {name.lower(): value for name, value in record.items()}
-        yield [_cell(lowered.get(name.lower())) for name in fields]
+        # Records of one kind have few different lists of attributes: each list is searched once.
+        names = tuple(record)
+        layout = layouts.get(names)
+        if layout is None:
+            lowered = {name.lower(): name for name in names}
+            if len(layouts) >= _LAYOUTS:
+                layouts.clear()
+            layout = layouts[names] = [lowered.get(name) for name in wanted]
+        yield [_cell(None if name is None else record[name], escaped) for name in layout]
 
 
 def write_csv(records: Iterable[Record], fields: Sequence[str], header: bool, stream: TextIO) -> None:
@@ -133,15 +153,14 @@ def write_csv(records: Iterable[Record], fields: Sequence[str], header: bool, st
     writer = csv.writer(stream, lineterminator="\n")
     if header:
         writer.writerow([escape(field) for field in fields])
-    writer.writerows([escape(cell, keep="\n\t") for cell in row] for row in _rows(records, fields))
+    writer.writerows(_rows(records, fields, partial(escape, keep="\n\t")))
 
 
 def write_tsv(records: Iterable[Record], fields: Sequence[str], header: bool, stream: TextIO) -> None:
     """Write tab-separated values; a backslash is doubled, and control characters are written as escapes."""
     if header:
         stream.write("\t".join(map(_tsv, fields)) + "\n")
-    for row in _rows(records, fields):
-        stream.write("\t".join(map(_tsv, row)) + "\n")
+    stream.writelines("\t".join(row) + "\n" for row in _rows(records, fields, _tsv))
 
 
 def _tsv(cell: str) -> str:

@@ -17,6 +17,7 @@ from fairq.engine.classad import attributes_read, evaluate_in_ad, evaluate_in_co
 from fairq.engine.negotiation.carved_list import FindRoom
 from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.holders import Holders
+from fairq.engine.negotiation.kept_out import KeptOut
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.matchlist import BucketedMatchList, FreeSlots, MatchList, SlotBucket, SortedList
 from fairq.engine.negotiation.offers import Offers
@@ -90,6 +91,14 @@ class RankedCandidates:
             for state in np.unique(states)
             for weight in np.unique(costs[states == state])
         ]
+        self.any_preferred = any(bucket.state == RANK for bucket in self.buckets)
+        self._untaken = [bucket for bucket in self.buckets if bucket.state == NONE]
+
+    def none_free(self, free: FreeSlots) -> bool:
+        """Whether all slots that nobody holds are taken by now: they stay so."""
+        if self._untaken:
+            self._untaken = [bucket for bucket in self._untaken if bucket.start(free) < len(bucket.order)]
+        return not self._untaken
 
 
 class Candidates:
@@ -125,9 +134,11 @@ class Candidates:
         self._costs = np.array(cost)
         self._holders = holders
         self.preemption = PreemptionPolicy(pool.ads, policy, holders)
+        self._kept_out = KeptOut(self.preemption, free)
         self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
         self._free = free
         self._partitions = partitions
+        self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
         self._partitioned = (
             None
@@ -193,7 +204,7 @@ class Candidates:
         else:
             preemptable = self.preemption.preemptable(context)
             allowed = self.preemption.allowed(context, ranked.ordering.state, preemptable)
-            if not only_rank and preemptable.any():
+            if not only_rank and self.preemption.any_preemptable(context):
                 reasons = (NONE, RANK, PRIO)
             self._listed_last = context, ranked, preemptable
 
@@ -257,9 +268,12 @@ class Candidates:
     def suits_any(self, context: RequestContext) -> bool:
         """Whether the job matches any slot that is not draining, whoever uses it."""
         suitable = self._suitable.get(context)
-        if not self._pool.draining:
-            return bool(suitable.any())
-        return bool(np.delete(suitable, list(self._pool.draining)).any())
+        known = self._suits.get(id(suitable))
+        if known is None:
+            inside = np.delete(suitable, list(self._pool.draining)) if self._pool.draining else suitable
+            # The array is kept with it, so that its id stays its own.
+            known = self._suits[id(suitable)] = bool(inside.any()), suitable
+        return known[0]
 
     def tests(self, context: RequestContext) -> SlotTests:
         """The relation of every slot to the job at this moment, for an explanation."""
@@ -279,6 +293,22 @@ class Candidates:
         """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""
         return self._ranked_for(context).place
 
+    def none_left(self, context: RequestContext) -> bool:
+        """Whether a list for the job would be empty whatever the limits are; no: it need not be."""
+        if self._partitioned is not None or self._static is not None:
+            return False
+        ranked = self._ranked_for(context)
+        if not ranked.none_free(self._free):
+            return False
+        return not self.preemption.any_held or not (ranked.any_preferred or self.preemption.any_preemptable(context))
+
+    def keeps_out(self, context: RequestContext) -> bool:
+        """Whether the preemption policy excludes a slot for the job that it could use otherwise."""
+        if not self.preemption.any_held:
+            return False
+        ranked, preemptable = self._ranked_for(context), self.preemption.preemptable(context)
+        return self._kept_out.any(context.submitter, ranked.suitable, ranked.ordering.state, preemptable, None)
+
     def refused_by_policy(self) -> Callable[[], bool]:
         """The test whether the preemption policy excludes a slot for the job of the last list.
 
@@ -287,13 +317,11 @@ class Candidates:
         """
         if self._listed_last is None:
             return lambda: False
-        (context, ranked, found), held, scanned = self._listed_last, self._holders.held, self._scanned
+        (context, ranked, found), scanned = self._listed_last, self._scanned
 
         def refused() -> bool:
             preemptable = self.preemption.preemptable(context) if found is None else found
-            slots = ranked.suitable & held & (ranked.ordering.state != RANK) & ~preemptable & self._free.mask()
-            slots = slots if scanned is None else slots & scanned
-            return bool((slots & ~self.preemption.own(context.submitter)).any())
+            return self._kept_out.any(context.submitter, ranked.suitable, ranked.ordering.state, preemptable, scanned)
 
         return refused
 

@@ -82,8 +82,7 @@ class Match(NamedTuple):
         return (self.slot,) if self.carving is None else self.carving.victims
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(NamedTuple):
     """One request that was offered in vain; *request* is its first job when the turn began.
 
     *group* is the group whose turn it was. *quota_group* is set where a limit stood in the way that came from

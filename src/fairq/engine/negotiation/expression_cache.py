@@ -86,11 +86,16 @@ class ExpressionCache(Generic[Result]):
         self._known_to_follow: dict[str, bool] = {}
         self._read_by_job: dict[str, frozenset[str]] = {}
         self._keys: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._settled: dict[int, Result] = {}
+        """By autocluster, where nothing that is read changes within the cycle."""
         self._results: dict[Any, Result] = {}
         self._own: dict[tuple[int, Any], Result] = {}
 
     def get(self, context: RequestContext) -> Result:
         """Return the result for *context*, computed at most once for equal values."""
+        settled = self._settled.get(context.autocluster)
+        if settled is not None:
+            return settled
         known = self._keys.get(context.autocluster)
         if known is None:
             known = self._keys[context.autocluster] = self._key(context)
@@ -102,10 +107,15 @@ class ExpressionCache(Generic[Result]):
         result = self._results.get(key)
         if result is None:
             result = self._own.get((context.autocluster, key))
-        return self._new(context, key) if result is None else result
+        if result is None:
+            result = self._new(context, key)
+        if not live and not self._follow[context.autocluster]:
+            self._settled[context.autocluster] = result
+        return result
 
     def forget(self) -> None:
         """Drop all results; they are computed again when needed."""
+        self._settled.clear()
         self._results.clear()
         self._own.clear()
 

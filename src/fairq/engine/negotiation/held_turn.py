@@ -38,6 +38,7 @@ class HeldTurn:
         self._turn: Turn | None = None
         self._regrouped = ledger.regroups(self._group)
         self._payer = Payer(submitter.name)
+        self._asked: tuple[tuple[int, int], RequestContext] | None = None
 
     def run(self, ignore_limit: bool) -> TurnEnd:
         """Run the turn to its end; with *ignore_limit*, slots that prefer a job are matched beyond the limit."""
@@ -139,10 +140,15 @@ class HeldTurn:
         return end
 
     def _context(self, autocluster: int) -> RequestContext:
+        ledger = self._ledger
         offered = None if self._turn is None else self._turn.offered
         self._payer = Payer(self._submitter.name, autocluster, offered)
-        evaluate_for(self._ledger.budget, self._payer)
-        return self._ledger.request_context(self._submitter.decision, autocluster, self._group)
+        evaluate_for(ledger.budget, self._payer)
+        # Only a match changes what is in use.
+        moment = autocluster, len(ledger.decision.matches)
+        if self._asked is None or self._asked[0] != moment:
+            self._asked = moment, ledger.request_context(self._submitter.decision, autocluster, self._group)
+        return self._asked[1]
 
     def _take(self, found: Found) -> None:
         """Charge a match, and note it."""

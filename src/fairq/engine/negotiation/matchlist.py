@@ -43,6 +43,11 @@ class FreeSlots:
         """Whether the slot is no candidate any more."""
         return self._taken[slot] != 0
 
+    def among(self, slots: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which of these slots are still candidates."""
+        free: NDArray[np.bool_] = self._view[slots] == 0
+        return free
+
     def mask(self) -> NDArray[np.bool_]:
         """Which slots are still candidates, one truth value per slot of the pool."""
         free: NDArray[np.bool_] = self._view == 0
@@ -224,6 +229,9 @@ class BucketedMatchList:
         """What all slots left on the list have in common, if nobody uses them; None: they differ."""
         walk = self._open[0] if len(self._open) == 1 else None
         if walk is None or walk.bucket.state != NONE or not walk.permitted:
+            return None
+        walk.at = self._free.next_free(walk.bucket.order, walk.at)
+        if walk.at == len(walk.bucket.order):
             return None
         return Alike(walk.bucket.cost, self._new)
 

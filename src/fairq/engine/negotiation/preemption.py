@@ -106,12 +106,14 @@ class PreemptionPolicy:
         self._holders = holders
         self.any_held = bool(holders.held.any())
         self._codes = {name: code for code, name in enumerate(dict.fromkeys(holders.names))}
-        self._holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
+        self.holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
+        """The holder of every slot, as a number."""
         requirements = policy.preemption_requirements
         self._requirements = ExpressionCache(
             self._evaluate_requirements, slots, [], [requirements] if requirements else [], holders.changing
         )
         self._last_preemptable: tuple[object, object, NDArray[np.bool_]] | None = None
+        self._last_any: tuple[object, bool] | None = None
         self._last_allowed: tuple[object, object, NDArray[np.bool_]] | None = None
 
     @property
@@ -142,6 +144,13 @@ class PreemptionPolicy:
             self._last_preemptable = key, meeting, preemptable
         return self._last_preemptable[2]
 
+    def any_preemptable(self, context: RequestContext) -> bool:
+        """Whether there is any such slot."""
+        preemptable = self.preemptable(context)
+        if self._last_any is None or self._last_any[0] is not preemptable:
+            self._last_any = preemptable, bool(preemptable.any())
+        return self._last_any[1]
+
     def allowed(
         self, context: RequestContext, state: NDArray[np.int8], preemptable: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
@@ -155,8 +164,12 @@ class PreemptionPolicy:
 
     def own(self, submitter: str) -> NDArray[np.bool_]:
         """The slots that *submitter* itself holds."""
-        own: NDArray[np.bool_] = self._holder_codes == self._codes.get(submitter, len(self._codes))
+        own: NDArray[np.bool_] = self.holder_codes == self.code_of(submitter)
         return own
+
+    def code_of(self, submitter: str) -> int:
+        """The number of *submitter* in `holder_codes`."""
+        return self._codes.get(submitter, len(self._codes))
 
     def ranks(self, context: RequestContext) -> NDArray[np.floating]:
         """PREEMPTION_RANK of every slot for the job at this moment."""

@@ -229,9 +229,9 @@ class Turn:
                 # The count of the search before stands (docs/htcondor.md 3.10).
                 self._limited |= self._list is not None and self._list.refused_by_limit
                 return RejectReason.CONCURRENCY_LIMIT
-            if self._only_free and not self._candidates.any_left:
-                return RejectReason.NO_MATCH
-            self._told_limits.clear()
+            hopeless = self._hopeless(request.autocluster, only_rank, job_limits)
+            if hopeless is not None:
+                return hopeless
             matches = self._match_list(request.autocluster, only_rank, job_limits)
             if self._in_runs and job_limits is None and isinstance(matches, BucketedMatchList | SortedList):
                 many = self._many(request, matches)
@@ -256,6 +256,20 @@ class Turn:
                 self._seen = self._candidates.version
                 yield None
         return None
+
+    def _hopeless(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> RejectReason | None:
+        """The reason for a job whose list would be empty, whoever may take how much; None: it needs a list."""
+        if self._only_free and not self._candidates.any_left:
+            return RejectReason.NO_MATCH
+        self._told_limits.clear()
+        if job_limits is not None or (self._list is not None and self._listed_for == (autocluster, only_rank)):
+            return None
+        if not self._candidates.none_left(self._context_of(autocluster)):
+            return None
+        self._list = self._listed_for = None
+        if not only_rank and self._candidates.keeps_out(self._context_of(autocluster)):
+            return RejectReason.PREEMPTION_POLICY
+        return RejectReason.NO_MATCH
 
     def _many(self, request: JobRequest, matches: BucketedMatchList | SortedList) -> FoundMany | None:
         """The next matches of the request without a word between them; None if they are to be made one by one."""

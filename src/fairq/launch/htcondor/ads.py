@@ -61,7 +61,7 @@ def look_at(ad: Ad) -> Look:
     if ad["JobStatus"] == COMPLETED:
         return Look(Condition.ENDED, begun, _facts(ad, "exit"), since=since, until=until)
     if _hold(ad, "HoldReason") is not None:
-        return Look(Condition.ENDED, begun, _facts(ad, "hold"), since=since, until=until)
+        return Look(Condition.ENDED, begun, _facts(ad, "engine"), since=since, until=until)
     return Look(Condition.LOST, begun, detail=_why_lost(ad), since=since, until=until)
 
 

@@ -110,9 +110,8 @@ def item(assignment: Assignment, kept: Path) -> dict[str, str]:
 
 def on_slot(name: str) -> str:
     """Return the expression that is true for the slot *name*, and for what a startd has carved out of it."""
-    stem, at, machine = name.partition("@")
-    pattern = re.sub(r"[^\w@-]", lambda found: f"[{found[0]}]", f"{at}{machine}")
-    return f'regexp("^{stem}(_[0-9]+)?{pattern}$", TARGET.Name)'
+    stem, at, machine = re.sub(r"[^\w@-]", lambda found: f"[{found[0]}]", name).partition("@")
+    return f'regexp("^{stem}(_[0-9]+)?{at}{machine}$", TARGET.Name)'
 
 
 def _written(program: list[str], environment: dict[str, str]) -> tuple[str, list[str], dict[str, str]]:

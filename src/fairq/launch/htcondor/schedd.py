@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any, TypeVar
 
-from fairq.errors.launch import EngineError
+from fairq.errors.launch import EngineAccessError, EngineError
 from fairq.launch.htcondor.ads import PROJECTION, Ad
 from fairq.launch.htcondor.description import COLLECTED, POOL, RUN, common
 
 Answer = TypeVar("Answer")
 
+_NUMBERED = re.compile(r"^\w+:-?\d+:")
+
+_ENGINE = "HTCondor"
 _SLOW, _PAUSE = 1.0, 5.0
 """After a call that failed in more than `_SLOW` seconds, none is made for `_PAUSE` seconds: it would take as long."""
 
 
 _DOWN = "fairq tries again in the next turn; 'condor_status -schedd' shows whether the schedd is up"
-_CURES = {
-    "AUTHENTICATE": (
-        "give this user a token of the pool (condor_token_create); or, on the machine of a schedd older than 25, set"
-        " SEC_FS_ENFORCE_CHANNEL_BINDING = False in the file that CONDOR_CONFIG names"
-    ),
-    "Unable to locate local daemon": (
-        "start the schedd of this machine, set CONDOR_CONFIG, or set launch.htcondor.pool and launch.htcondor.schedd"
-    ),
-}
-"""What helps against an error of the bindings, by words in it."""
+_AUTHENTICATE = (
+    "give this user a token of the pool (condor_token_create); or, on the machine of a schedd older than 25, set"
+    " SEC_FS_ENFORCE_CHANNEL_BINDING = False in the file that CONDOR_CONFIG names"
+)
+_LOCATE = "start the schedd of this machine, set CONDOR_CONFIG, or set launch.htcondor.pool and launch.htcondor.schedd"
 
 
 class NotMadeError(Exception):
@@ -90,8 +89,8 @@ class Schedd:
         try:
             self.remove((), "none")
         except EngineError as error:
-            reason = "the schedd answers, but does not let this user change jobs"
-            raise EngineError(engine="HTCondor", reason=reason, cure=_CURES["AUTHENTICATE"]) from error
+            reason = "the schedd answers, but cannot authenticate this user"
+            raise EngineAccessError(engine=_ENGINE, reason=reason, cure=_AUTHENTICATE) from error
 
     def _act(self, action: str, runs: Collection[str], reason: str) -> None:
         constraint = f"JobStatus != 4 && {self._of(runs)}"
@@ -125,7 +124,7 @@ class Schedd:
         found = self._collector.locate(kind, self._name) if self._name else self._collector.locate(kind)
         if found is None:
             reason = f"the collector knows no schedd {self._name!r}"
-            raise EngineError(engine="HTCondor", reason=reason, cure="see 'condor_status -schedd' for the names")
+            raise EngineError(engine=_ENGINE, reason=reason, cure="see 'condor_status -schedd' for the names")
         return found
 
     @cached_property
@@ -150,10 +149,12 @@ class Schedd:
 
 def _translated(error: Exception) -> Exception:
     """Return the error of the bindings with its cure."""
-    reason = " ".join(str(error).replace("|", "; ").split()).removesuffix(".")
-    if reason.startswith("Failed to create"):
+    text = " ".join(str(error).split()).removesuffix(".")
+    # The bindings give the cause last: "Failed to connect to schedd, errmsg=AUTHENTICATE:1003:...|FS:1004:...".
+    reason = _NUMBERED.sub("", re.split(r"\||errmsg=", text)[-1])
+    if text.startswith("Failed to create"):
         return NotMadeError(reason)
-    for sign, cure in _CURES.items():
-        if sign in reason:
-            return EngineError(engine="HTCondor", reason=reason, cure=cure)
-    return EngineError(engine="HTCondor", reason=reason, cure=_DOWN)
+    if "AUTHENTICATE" in text:
+        return EngineAccessError(engine=_ENGINE, reason=reason, cure=_AUTHENTICATE)
+    cure = _LOCATE if "Unable to locate local daemon" in text else _DOWN
+    return EngineError(engine=_ENGINE, reason=reason, cure=cure)

@@ -49,13 +49,13 @@ def end(policy: Policy, directory: int, run: str) -> None:
 
 
 def forget(policy: Policy, directory: int, run: str) -> None:
-    """Remove the directory of a run that has ended, or has no supervisor."""
+    """Remove the directory of a run that has ended, or never began."""
     try:
         place = os.open(run, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
     except OSError:
         return
     try:
-        if record.is_locked(place):
+        if record.is_locked(place) or (record.exists(place, "begun") and not record.exists(place, "end")):
             return
     finally:
         os.close(place)

@@ -11,13 +11,6 @@ from pathlib import Path
 from fairq.files import write
 
 _LAUNCH = Path(__file__).parent.parent
-_MODULES = (
-    "processes.py",
-    "supervisor/cgroup.py",
-    "supervisor/child.py",
-    "supervisor/record.py",
-    "supervisor/watch.py",
-)
 _PACKAGES = ("fairq", "fairq/launch", "fairq/launch/supervisor")
 
 
@@ -39,8 +32,8 @@ def _content() -> bytes:
     with zipfile.ZipFile(packed, "w") as archive:
         for package in _PACKAGES:
             archive.writestr(_entry(f"{package}/__init__.py"), b"")
-        for module in _MODULES:
-            archive.writestr(_entry(f"fairq/launch/{module}"), (_LAUNCH / module).read_bytes())
+        for module in (_LAUNCH / "processes.py", *sorted(_LAUNCH.glob("supervisor/[!_]*.py"))):
+            archive.writestr(_entry(f"fairq/launch/{module.relative_to(_LAUNCH)}"), module.read_bytes())
         archive.writestr(_entry("__main__.py"), Path(__file__).with_name("on_node.py").read_bytes())
     return packed.getvalue()
 

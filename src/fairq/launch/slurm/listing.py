@@ -57,9 +57,16 @@ class Jobs:
         self._by_name = {(job.name, job.index): job for job in sorted(records, key=lambda job: not job.has_ended)}
 
     def find(self, engine_id: str | None, name: str | None, index: int | None) -> Record | None:
-        """Return the job with this id, or else with this name and index; None if there is none."""
-        found = self._by_id.get(engine_id) if engine_id is not None else None
-        return found if found is not None or name is None else self._by_name.get((name, index))
+        """Return the job with this name and index, and with this id if it is known; None if there is none.
+
+        A controller that lost its own state gives ids again: an id alone is believed only if the name is not known.
+        """
+        if name is None:
+            return self._by_id.get(engine_id or "")
+        found = self._by_id.get(engine_id or "")
+        if found is not None and (found.name, found.index) == (name, index):
+            return found
+        return self._by_name.get((name, index))
 
 
 def listing() -> list[Record]:

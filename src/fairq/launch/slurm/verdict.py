@@ -17,6 +17,9 @@ from fairq.launch.supervisor import record
 _PATIENCE = 15.0
 """Seconds after Slurm's end of a job in which the end that its supervisor wrote may become visible here."""
 
+_SURVIVAL = 600.0
+"""Seconds after Slurm's end of a job in which it is not lost if its supervisor lives, as on a node that is cut off."""
+
 _TIME_LIMIT, _MEMORY = 47, 34
 _LIMITS = {
     "TIMEOUT": ("it reached the time limit of its batch job", _TIME_LIMIT),
@@ -28,10 +31,12 @@ _LIMITS = {
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What the directory of a run holds: its begin, perhaps that of a run that was *cancelled* before, and its end."""
+    """What the directory of a run holds: its begin, and its end. It is *watched* while its supervisor lives."""
 
     begun: dict[str, Any] | None
     end: JsonObject | None
+    watched: bool = False
+    since: float | None = None
 
     @classmethod
     def of(cls, place: Path) -> Files:
@@ -41,7 +46,11 @@ class Files:
         except OSError:
             return cls(None, None)
         try:
-            return cls(record.read(directory, "begun"), record.read_end(directory))
+            begun = record.read(directory, "begun")
+            since = os.stat("begun", dir_fd=directory).st_mtime if begun else None
+            watched = begun is not None and record.is_locked(directory)
+            # The end is read last: a supervisor that lives may write it meanwhile.
+            return cls(begun, record.read_end(directory), watched, since)
         finally:
             os.close(directory)
 
@@ -67,7 +76,8 @@ def _of_ended(job: Record, files: Files, exit_status: Callable[[str], tuple[int,
     known = Queued(job.id)
     if job.end is None or job.start is None or _never_began(job, files):
         return Look(Condition.LOST, known, detail=f"Slurm ended {job.id} before it began ({job.state})")
-    if files.end is None and 0 <= time.time() - job.end < _PATIENCE and not files.is_cancelled:
+    patience = _SURVIVAL if files.watched else _PATIENCE
+    if files.end is None and 0 <= time.time() - job.end < patience and not files.is_cancelled:
         return Look(Condition.RUNNING, known, since=job.start)
     since, until = _held(job, files.end)
     facts = _facts(job, files, exit_status, place)
@@ -82,6 +92,9 @@ def without_job(known: Queued | None, tried: Attempt | None, files: Files) -> Lo
         return Look(Condition.ENDED, known, files.end, since=files.end["started"], until=files.end["ended"])
     if tried is not None and tried.may_be_under_way:
         return Look(Condition.UNKNOWN, known, detail="a call of sbatch was cut short; Slurm is asked again")
+    if files.watched:
+        # Its controller may have lost its own state. The job runs, and must not be started again.
+        return Look(Condition.RUNNING, known, since=files.since)
     if files.begun and not files.is_cancelled:
         return Look(Condition.LOST, known, detail="Slurm has no record of it any more, and it wrote no end")
     if known is not None or files.is_cancelled:

@@ -53,6 +53,8 @@ class OwnedSupervisor(Supervisor):
             fcntl.fcntl(self._wake, fcntl.F_SETFL, flags | os.O_ASYNC)
             os.mkdir(record.SCRATCH, 0o700, dir_fd=self.directory)
             os.chown(record.SCRATCH, owner["uid"], owner["gid"], dir_fd=self.directory, follow_symlinks=False)
+            # It would inherit the group of the run's directory otherwise, and give it to all files in it.
+            os.chmod(record.SCRATCH, 0o700, dir_fd=self.directory)
             for name in self._kept_names():
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
                 descriptor = os.open(name, flags, 0o640, dir_fd=self.directory)

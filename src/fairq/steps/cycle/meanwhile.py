@@ -1,7 +1,7 @@
 """What others did to the state while a cycle was decided on a snapshot of it.
 
 New jobs wait for the next cycle. A match is dropped if its job was removed, held or changed. Anything else that a
-decision hangs on makes it worthless: slots, claims, priorities, and what the state keeps for the cycle.
+decision hangs on makes it worthless: slots, claims, priorities, and what the state keeps for the cycle; settings, too.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.quotas.record import GroupFigures
 from fairq.records import JobRange
 from fairq.steps.cycle.load import LoadedPool
 
@@ -58,6 +59,8 @@ def drop(decision: CycleDecision, lost: list[Match], before: LoadedPool) -> None
         found.matched -= 1
         found.matched_weight -= match.cost
     decision.matches = [match for match in decision.matches if id(match) not in gone]
+    all_used = sum(before.accountant.weighted_used(figures.group) for figures in decision.quotas)
+    decision.quotas = [_after(figures, before.accountant, all_used) for figures in decision.quotas]
     decision.dropped = lost
 
 
@@ -68,6 +71,17 @@ def _take_back(accountant: Accountant, match: Match, now: int, before: LoadedPoo
         record, former = accountant.records.get(name), before.standing.use_times.get(name, (0, 0))
         if record is not None and not record.resources_used and record.begin_usage_time == now:
             record.begin_usage_time, record.last_usage_time = former
+
+
+def _after(figures: GroupFigures, accountant: Accountant, all_used: float) -> GroupFigures:
+    """The figures of a group with the use that is left to it; *all_used* is that of all groups."""
+    record = accountant.records.get(figures.group)
+    subtree_used = 0.0 if record is None else record.hier_weighted_resources_used
+    return replace(
+        figures,
+        used_after=accountant.weighted_used(figures.group),
+        subtree_used=all_used if figures.parent is None else subtree_used,
+    )
 
 
 def _waiting(pool: LoadedPool, clusters: set[_Place]) -> Iterator[tuple[_Place, list[JobRange]]]:

@@ -79,8 +79,8 @@ def hold_cycle(
     *first* is what comes before it, in a transaction of its own.
 
     The cycle is decided on a snapshot; nobody waits for it. Only to store the decision is the state locked. Matches of
-    jobs that were removed, held or changed meanwhile are dropped. If slots, claims or priorities have changed, or
-    matches cannot be taken back alone, the cycle is decided again, once, while the state is locked.
+    jobs that were removed, held or changed meanwhile are dropped. If slots, claims, priorities or settings have
+    changed, or matches cannot be taken back alone, the cycle is decided again, once, while the state is locked.
     """
     clock, begin = Clock.at(actor.time), time.monotonic()
     if first is not None:
@@ -93,9 +93,10 @@ def hold_cycle(
         doing("matching jobs with slots")
         cycle = _decide(snapshot, actor.time, explain)
         with writing(path) as state:
-            if is_changed():
+            former, settings = settings, settings.now()
+            if settings is not former or is_changed():
                 now = _load(state, settings, actor.time)
-                kept = _without_lost(cycle, snapshot, now, explain)
+                kept = _without_lost(cycle, snapshot, now, explain) if settings is former else None
                 if kept is None:
                     doing("matching again, since the pool has changed")
                     snapshot, cycle = now, _decide(now, actor.time, explain)

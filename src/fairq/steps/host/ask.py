@@ -1,12 +1,14 @@
-"""The caller's side of the narrow verb: sends one document to the pool's program by sudo and reads the answer."""
+"""The caller's side of the narrow verb: sends one document to the pool's program and reads the answer."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -26,10 +28,14 @@ Receive = Callable[[dict[str, Any], IO[bytes]], None]
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """The way to the pool's program: *program* as the user *account*, for the *command* as typed."""
+    """The way to the pool's program: *program* as the user *account* by sudo, or a *unix_socket* if something listens.
+
+    *command* is the command as typed.
+    """
 
     program: Path
     account: str
+    unix_socket: Path | None
     command: str
     reason: str | None = None
 
@@ -74,6 +80,30 @@ class Door:
 
     def _exchange(self, content: bytes, receive: Receive | None) -> tuple[dict[str, Any] | None, str]:
         """Return one answer; or None, and why there is none."""
+        connection = self._connected()
+        if connection is None:
+            return self._by_sudo(content, receive)
+        with connection, connection.makefile("rb") as stream:
+            try:
+                connection.sendall(content)
+                connection.shutdown(socket.SHUT_WR)
+                return _received(stream, receive), f"{self.unix_socket} closed the connection"
+            except OSError as error:
+                return None, f"{self.unix_socket}: {error.strerror or error}"
+
+    def _connected(self) -> socket.socket | None:
+        """Return a connection to the program, or None if nothing listens."""
+        if self.unix_socket is None:
+            return None
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(str(self.unix_socket))
+        except OSError:
+            connection.close()
+            return None
+        return connection
+
+    def _by_sudo(self, content: bytes, receive: Receive | None) -> tuple[dict[str, Any] | None, str]:
         sudo = shutil.which("sudo")
         if sudo is None:
             raise SurroundingsError(problem="sudo is not installed", cure="ask an administrator to install it")
@@ -88,20 +118,26 @@ class Door:
         )
         with process:
             assert process.stdin and process.stdout and process.stderr
-            try:
+            # A program that ended before it had read everything has said why.
+            with suppress(BrokenPipeError):
                 process.stdin.write(content)
+            with suppress(BrokenPipeError):
                 process.stdin.close()
-            except BrokenPipeError:
-                pass  # it ended before it had read everything; its answer says why
-            found = _answer(process.stdout.readline(_LONGEST_ANSWER))
-            if found is not None and "done" in found and receive is not None:
-                receive(found["done"], process.stdout)
-            process.stdout.read()
+            found = _received(process.stdout, receive)
             said = process.stderr.read().decode(errors="replace").strip()
         if found is None and said.startswith("sudo:"):
             cure = f"ask an administrator whether the rule of sudo allows {self.program} as {self.account}"
             raise SurroundingsError(problem=said.splitlines()[0], cure=cure)
         return found, said.splitlines()[-1] if said else f"{self.program} ended with code {process.returncode}"
+
+
+def _received(stream: IO[bytes], receive: Receive | None) -> dict[str, Any] | None:
+    """Return the answer in *stream* and let *receive* read the rest."""
+    found = _answer(stream.readline(_LONGEST_ANSWER))
+    if found is not None and "done" in found and receive is not None:
+        receive(found["done"], stream)
+    stream.read()
+    return found
 
 
 def _answer(line: bytes) -> dict[str, Any] | None:

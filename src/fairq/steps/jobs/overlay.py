@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
-from fairq.records import Ad, Claim, JobRange, JobStatus, Launch, LaunchPhase
+from fairq.records import WITHDRAWN, Ad, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, jobs, launches, slots
 from fairq.state.connection import State
 from fairq.steps.launch.outcome import at_exit
@@ -16,12 +17,18 @@ WAITS_FOR = "EngineReason"
 """The attribute with the reason why a job waits in the queue of an engine such as Slurm."""
 
 
+def was_withdrawn(job: JobRange) -> bool:
+    """Tell whether jobs are idle again because an engine has not started them."""
+    return job.status == JobStatus.IDLE and (job.reason or "").startswith(WITHDRAWN)
+
+
 class Overlay:
     """The claims of one state, read when first needed; valid while the state is open."""
 
-    def __init__(self, state: State) -> None:
-        """Read from *state*."""
+    def __init__(self, state: State, only: Sequence[JobRange] | None = None) -> None:
+        """Read from *state*, the claims of the jobs *only* if given."""
         self._state = state
+        self._only = only
 
     def of(self, job: JobRange, proc: int) -> Ad:
         """Return the further attributes of one proc; times in seconds since 1970."""
@@ -30,7 +37,9 @@ class Overlay:
             return {name: value for name, value in said.items() if value is not None}
         if job.status == JobStatus.COMPLETED:
             return {"CompletionDate": job.status_date, **self._exits.get((job.schedd, job.cluster, proc), {})}
-        return self._of_running(job, proc) if job.status == JobStatus.RUNNING else {}
+        if job.status == JobStatus.RUNNING:
+            return self._of_running(job, proc)
+        return {WAITS_FOR: job.reason} if was_withdrawn(job) else {}
 
     def _of_running(self, job: JobRange, proc: int) -> Ad:
         claim = self._claims.get((job.schedd, job.cluster, proc))
@@ -58,13 +67,24 @@ class Overlay:
         is_started = launch is not None and launch.phase is LaunchPhase.STARTED
         return claim is not None and claim.matched and not is_started
 
+    def matched_only(self) -> int:
+        """Return how many running jobs of the whole queue are only matched."""
+        launched = self._launches.items()
+        started = [jobs.Procs(*key, key[-1]) for key, launch in launched if launch.phase is LaunchPhase.STARTED]
+        return claims.count_matched(self._state) - sum(one.matched for one in claims.of_procs(self._state, started))
+
     def load(self) -> None:
         """Read the data that `of` needs now, so that the state can be closed."""
         _ = self._claims, self._slot_names, self._launches, self._exits
 
     @cached_property
     def _claims(self) -> dict[tuple[str, int, int], Claim]:
-        found = claims.load_all(self._state)
+        if self._only is None:
+            found = claims.load_all(self._state)
+        else:
+            running = (job for job in self._only if job.status == JobStatus.RUNNING)
+            procs = (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in running)
+            found = claims.of_procs(self._state, procs)
         return {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
 
     @cached_property
@@ -81,4 +101,6 @@ class Overlay:
 
     @cached_property
     def _slot_names(self) -> dict[int, str]:
+        if self._only is not None:
+            return slots.names_of(self._state, (claim.slot_id for claim in self._claims.values()))
         return dict(zip(slots.load_ids(self._state), slots.load_names(self._state), strict=True))

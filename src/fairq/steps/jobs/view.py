@@ -13,7 +13,7 @@ from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import reading
 from fairq.steps.jobs.change import job_name
-from fairq.steps.jobs.overlay import Overlay
+from fairq.steps.jobs.overlay import Overlay, was_withdrawn
 from fairq.steps.jobs.selection import Selection, find, matcher
 
 
@@ -21,7 +21,8 @@ from fairq.steps.jobs.selection import Selection, find, matcher
 class Queue:
     """Selected jobs from one consistent reading of the state at *now* (seconds since 1970).
 
-    *notes* list the attributes of the constraint that no job has.
+    *notes* list the attributes of the constraint that no job has. Of jobs that were not read, *unread* has the counts,
+    together with those that were: by status, and how many are only matched.
     """
 
     ranges: list[JobRange]
@@ -29,9 +30,12 @@ class Queue:
     overlay: Overlay
     now: int
     notes: Sequence[str] = ()
+    unread: tuple[dict[int, int], int] | None = None
 
     def counts(self) -> dict[int, int]:
         """Return how many jobs there are by status."""
+        if self.unread is not None:
+            return dict(self.unread[0])
         result: dict[int, int] = {}
         for job in self.ranges:
             result[job.status] = result.get(job.status, 0) + len(job)
@@ -59,6 +63,8 @@ class Queue:
 
     def matched(self) -> int:
         """Return the number of running jobs that are only matched: nothing known to fairq has started them."""
+        if self.unread is not None:
+            return self.unread[1]
         procs = ((job, proc) for job in self.ranges if job.status == JobStatus.RUNNING for proc in _procs(job))
         return sum(self.overlay.is_matched_only(job, proc) for job, proc in procs)
 
@@ -94,8 +100,8 @@ class Queue:
         return self.overlay.is_matched_only(job, proc), self.overlay.waits_for(job, proc)
 
     def is_waiting_for_engine(self) -> bool:
-        """Tell whether any job waits in the queue of an engine, or for the engine to answer."""
-        return any(
+        """Tell whether any job waits in the queue of an engine or for its answer, or was withdrawn from it."""
+        return any(map(was_withdrawn, self.ranges)) or any(
             self.overlay.waits_for(job, proc) is not None
             for job in self.ranges
             if job.status == JobStatus.RUNNING
@@ -165,3 +171,16 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
             overlay.load()
         notes = [] if test is None else test.unknown.notes("job")
         return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)
+
+
+def look_first(path: Path, limit: int, now: int, statuses: Collection[int] | None = None) -> Queue:
+    """Return the whole queue as `look`; only its first *limit* ranges are read, enough for as many lines."""
+    with reading(path) as state:
+        found = jobs.first(state, limit, statuses)
+        overlay = Overlay(state, found)
+        if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in found):
+            overlay.load()
+        counts = jobs.counts(state, statuses)
+        matched = overlay.matched_only() if JobStatus.RUNNING in counts else 0
+        shared = jobs.ads(state, (job.ad_id for job in found))
+        return Queue(found, shared, overlay, now, unread=(counts, matched))

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.launch.interface import Condition, Started
+from fairq.launch.interface import Assignment, Condition, Started
 from fairq.records import JobEvent
 from fairq.state import ended_jobs, job_events, jobs, launches
 from fairq.state.connection import State, reading, writing
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _LAUNCHER = "local"
 _MB = 1024**2
+_ALIVE = (Condition.RUNNING, Condition.STRAY)
+_OF_ENGINES = {"job", "submitter", "held_memory", "gpus", "place"}
 _MOST_ENTRIES = 50_000
 """Entries of event logs for one call, and of one event; the rest follows at the next call."""
 
@@ -55,25 +57,32 @@ def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
     launchers = Launchers(path, settings, starting=False)
     clock = Clock.at(int(time.time()))
     with reading(path) as state:
-        live = [launch for launch in launches.live(state) if launch.launcher == _LAUNCHER]
-        looks = launchers[_LAUNCHER].look({launch.name: None for launch in live})
+        live = [launch.name for launch in launches.live(state) if launch.launcher == _LAUNCHER]
+        forgotten = sorted(_runs(Path(settings["launch.run_directory"])) - launches.names(state))
+        looks = launchers[_LAUNCHER].look(dict.fromkeys([*live, *forgotten]))
+        # The state is older than a run that it does not know, which may be one of a job that would be started again.
+        is_blocked = any(looks[run].condition in _ALIVE for run in forgotten)
         # Another call may have begun a run that the state does not show as started yet.
         taken = {core for one in looks.values() if isinstance(one.begun, Started) for core in one.begun.cores}
         waiting = [
             launch
             for launch in startable(state)
-            if launch.name in looks and looks[launch.name].condition is Condition.WAITING
+            if launch.name in looks and looks[launch.name].condition is Condition.WAITING and not is_blocked
         ]
         plans = plan(state, settings, launchers, waiting, clock, taken)
-        known = launches.names(state)
         entries = logs.take(state)
     keep = settings["launch.keep_output"] * _MB
     return {
-        "runs": [{**asdict(one.assignment), "owner": one.owner, "keep_output": keep} for one in plans],
+        "runs": [{**_described(one.assignment), "owner": one.owner, "keep_output": keep} for one in plans],
         "logs": entries,
         "lost": sorted(run for run, one in looks.items() if one.condition in (Condition.STRAY, Condition.LOST)),
-        "forget": sorted(_runs(Path(settings["launch.run_directory"])) - known),
+        "forget": forgotten,
     }
+
+
+def _described(assignment: Assignment) -> dict[str, Any]:
+    """Return the fields that concern a run on this machine."""
+    return {name: value for name, value in asdict(assignment).items() if name not in _OF_ENGINES}
 
 
 def _runs(directory: Path) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairq.launch.interface import Condition, Look, Queued
-from fairq.records import Claim, Launch, LaunchPhase
+from fairq.records import WITHDRAWN, Claim, Launch, LaunchPhase
 from fairq.state import claims, launches, meta, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -49,7 +49,7 @@ def overdue(live: Iterable[Launch], engines: Collection[str], settings: Settings
 def withdrawal(launch: Launch, now: int) -> dict[str, str]:
     """Return the order to withdraw an overdue run."""
     reason = f": {launch.reason}" if launch.reason else ""
-    return {"how": "withdraw", "reason": f"{launch.launcher} did not start it in {now - launch.intended} s{reason}"}
+    return {"how": "withdraw", "reason": f"{WITHDRAWN} {launch.launcher} after {now - launch.intended} s{reason}"}
 
 
 def waiting(live: Iterable[Launch], engines: Collection[str]) -> list[Launch]:

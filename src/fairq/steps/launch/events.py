@@ -15,6 +15,7 @@ from fairq.launch.event_log import locked, write
 from fairq.records import PROC_PLACEHOLDER, Ad, JobEvent, JobRange
 from fairq.state import job_events, jobs
 from fairq.state.connection import State, reading, writing
+from fairq.state.elsewhere import elsewhere_of
 from fairq.steps.launch.launchers import runs_as_owner
 from fairq.steps.launch.values import raw
 
@@ -56,9 +57,9 @@ def flush(path: Path, settings: Settings) -> list[str]:
     Where jobs run as their owners, do nothing: `fairq.steps.launch.decided` has them written with the owners' rights.
 
     Each log is locked meanwhile, so that two processes do not write the same event. After a crash, an event already at
-    the end of its log is not written again.
+    the end of its log is not written again. Where the state may only be read, nothing is written.
     """
-    if runs_as_owner(settings):
+    if elsewhere_of(path) or runs_as_owner(settings):
         return []
     with reading(path) as state:
         waiting = by_log(job_events.unwritten(state))

@@ -1,6 +1,6 @@
-"""Mail to the users of ended jobs, according to ``notification`` and ``notify_user`` of the submit description.
+"""Mail to the users of jobs that start or end, according to ``notification`` and ``notify_user`` of the job.
 
-Source: the manual of condor_submit, "notification".
+Source: the manual of condor_submit, "notification"; ``Email::shouldSend`` and ``Email::sendStart`` (email_cpp.cpp).
 """
 
 from __future__ import annotations
@@ -11,39 +11,52 @@ from typing import TYPE_CHECKING
 
 from fairq.quantities import shown_duration, shown_time
 from fairq.records import Ad, JobStatus, Launch
-from fairq.state import ended_jobs, jobs
+from fairq.state import ended_jobs, jobs, runs
 from fairq.state.connection import State, reading
 from fairq.state.ended_jobs import Wanted
-from fairq.steps.launch.outcome import BY_USER, Outcome
+from fairq.steps.launch.outcome import BY_POLICY, BY_USER, SUBMITTED_ON_HOLD, Outcome
 from fairq.steps.launch.values import raw
-from fairq.steps.mail import send
+from fairq.steps.mail import Mailer
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
-ALWAYS, COMPLETE, ERROR = 1, 2, 3
+ALWAYS, COMPLETE, ERROR, START = 1, 2, 3, 4
 """HTCondor's values of the notification attribute; 0 means never."""
+
+_NO_ERROR = (BY_USER, BY_POLICY, SUBMITTED_ON_HOLD)
+"""Codes of holds that the user asked for, also by the job's own policy."""
 
 _MOST = 100
 """Maximum number of mails that one turn sends."""
 
 
-def notify(path: Path, settings: Settings, ended: Sequence[tuple[Launch, Outcome | None]]) -> list[str]:
-    """Mail the users of these runs who asked for it; return error messages. Without mail.command, do nothing."""
-    if not settings["mail.command"]:
+def notify(
+    path: Path, settings: Settings, ended: Sequence[tuple[Launch, Outcome | None]], started: Sequence[Launch] = ()
+) -> list[str]:
+    """Mail the users of these runs who asked for it; return error messages. Without mail.command, do nothing.
+
+    The *started* runs are mailed only if they are the first of their jobs.
+    """
+    mailer = Mailer.of(settings)
+    if not mailer.command:
         return []
-    told: list[tuple[Launch, Outcome, Ad]] = []
+    mails: list[tuple[str, str, str]] = []
     with reading(path) as state:
+        for launch in started:
+            ad = _queued_ad(state, launch)
+            if ad is not None and raw(ad, "JobNotification") == START and not _former_runs(state, launch):
+                mails.append(_mail(launch, ad, f"started on {launch.slot}", []))
         for launch, what in ended:
             ad = None if what is None else _ad(state, launch, what)
-            if what is not None and ad is not None and _is_wanted(launch, what, raw(ad, "JobNotification")):
-                told.append((launch, what, ad))
-    for one in told[:_MOST]:
-        problem = _mail(settings, *one)
+            if what is not None and ad is not None and _is_wanted(launch, what, ad):
+                mails.append(_mail(launch, ad, _end(launch, what), _facts(launch)))
+    for one in mails[:_MOST]:
+        problem = mailer.send(*one)
         if problem is not None:
             # Stop here: the other mails would wait for the same command.
             return [problem]
-    left = len(told) - _MOST
+    left = len(mails) - _MOST
     return [f"{left} mails about jobs were left out: {_MOST} are sent at once"] if left > 0 else []
 
 
@@ -53,33 +66,59 @@ def _ad(state: State, launch: Launch, what: Outcome) -> Ad | None:
         for _, one in ended_jobs.page(state, wanted, 1):
             return one.ad_of(jobs.ads(state, [one.ad_id])[one.ad_id], launch.proc)
         return None
+    return _queued_ad(state, launch)
+
+
+def _queued_ad(state: State, launch: Launch) -> Ad | None:
     for job in jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd):
         return job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], launch.proc)
     return None
 
 
-def _is_wanted(launch: Launch, what: Outcome, notification: object) -> bool:
-    facts = launch.ended or {}
-    failed = facts.get("signal") is not None or bool(facts.get("exit_code"))
+def _former_runs(state: State, launch: Launch) -> bool:
+    return bool(runs.of_procs(state, launch.schedd, launch.cluster, launch.proc, launch.proc))
+
+
+def _is_wanted(launch: Launch, what: Outcome, ad: Ad) -> bool:
+    notification = raw(ad, "JobNotification")
     if notification == ALWAYS:
         return True
     if notification == COMPLETE:
         return what.status == JobStatus.COMPLETED
     if notification != ERROR:
         return False
-    return failed if what.status == JobStatus.COMPLETED else what.status == JobStatus.HELD and what.code != BY_USER
+    if what.status == JobStatus.COMPLETED:
+        facts = launch.ended or {}
+        success = raw(ad, "JobSuccessExitCode")
+        expected = success if isinstance(success, int) else 0
+        return facts.get("signal") is not None or facts.get("exit_code") not in (None, expected)
+    return what.status == JobStatus.HELD and what.code not in _NO_ERROR
 
 
-def _mail(settings: Settings, launch: Launch, what: Outcome, ad: Ad) -> str | None:
+def _end(launch: Launch, what: Outcome) -> str:
+    """Return how the run ended, in words."""
     facts = launch.ended or {}
-    name = f"fairq job {launch.job}"
     if what.status == JobStatus.COMPLETED:
         signal = facts.get("signal")
-        said = f"ended by signal {signal}" if signal is not None else f"ended with exit code {facts.get('exit_code')}"
-    else:
-        word = {JobStatus.HELD: "is held", JobStatus.REMOVED: "was removed"}.get(what.status, "waits again")
-        said = word + (f": {what.reason}" if what.reason else "")
+        return f"ended by signal {signal}" if signal is not None else f"ended with exit code {facts.get('exit_code')}"
+    word = {JobStatus.HELD: "is held", JobStatus.REMOVED: "was removed"}.get(what.status, "waits again")
+    return word + (f": {what.reason}" if what.reason else "")
+
+
+def _facts(launch: Launch) -> list[str]:
+    """Return the lines of a mail about the end of the run."""
+    facts = launch.ended or {}
     end = launch.end_time or launch.intended
+    lines = [f"Ended:     {shown_time(end)}, after {shown_duration(max(0, end - launch.intended))}"]
+    if "user_seconds" in facts:
+        lines.append(f"CPU time:  {facts['user_seconds'] + facts.get('system_seconds', 0.0):.1f} s")
+        lines.append(f"Memory:    {-(-int(facts.get('peak_memory_kb', 0)) // 1024)} MB at most")
+    return lines
+
+
+def _mail(launch: Launch, ad: Ad, said: str, facts: Sequence[str]) -> tuple[str, str, str]:
+    """Return address, subject and text of a mail about the run."""
+    name = f"fairq job {launch.job}"
     lines = [
         f"{name} {said}.",
         "",
@@ -87,10 +126,7 @@ def _mail(settings: Settings, launch: Launch, what: Outcome, ad: Ad) -> str | No
         f"Slot:      {launch.slot}",
         f"Submitted: {shown_time(ad.get('QDate', 0))}",
         f"Started:   {shown_time(launch.intended)}",
-        f"Ended:     {shown_time(end)}, after {shown_duration(max(0, end - launch.intended))}",
+        *facts,
     ]
-    if "user_seconds" in facts:
-        lines.append(f"CPU time:  {facts['user_seconds'] + facts.get('system_seconds', 0.0):.1f} s")
-        lines.append(f"Memory:    {-(-int(facts.get('peak_memory_kb', 0)) // 1024)} MB at most")
     to = raw(ad, "NotifyUser") or str(ad.get("Owner", ""))
-    return send(settings, str(to), f"{name} {said}", "\n".join(lines) + "\n")
+    return str(to), f"{name} {said}", "\n".join(lines) + "\n"

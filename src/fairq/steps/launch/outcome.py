@@ -26,6 +26,7 @@ NO_ACCOUNT = 23
 OVER_RESOURCES = 34
 JOB_DURATION = 46
 EXECUTE_DURATION = 47
+SUBMITTED_ON_HOLD = 15
 LOST = 26
 """HTCondor's hold codes (condor_holdcodes.h); a job lost too often is held with the code of the pool's policy."""
 
@@ -81,17 +82,13 @@ def outcome(
     return _cut_short(ad, facts, former, settings, now)
 
 
-def _cut_short(  # noqa: PLR0911 - one per end
-    ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int
-) -> Outcome:
+def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int) -> Outcome:
     ended = facts["reason"]
     if ended == "start":
         what = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
         told = what.format(**{name: raw(ad, name) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog", "Owner")})
         reason = f"{told}: {facts['detail']}"
         return Outcome(JobStatus.HELD, "held", reason, _STEPS.get(facts["step"], NOT_STARTED), facts["errno"])
-    if ended == "hold":
-        return Outcome(JobStatus.HELD, "held", facts["detail"], facts["code"], facts["subcode"])
     if ended == "memory":
         limit, by = facts["memory_limit_mb"], facts["memory_limit_held_by"]
         used = max(facts["peak_memory_kb"] // 1024, limit or 0)
@@ -105,7 +102,7 @@ def _cut_short(  # noqa: PLR0911 - one per end
         reason = f"it ran longer than allowed_execute_duration, {number(ad, 'AllowedExecuteDuration', now):g} s"
         return Outcome(JobStatus.HELD, "held", reason, EXECUTE_DURATION, 0)
     if ended == "engine":
-        return Outcome(JobStatus.HELD, "held", facts["detail"], facts["code"], 0)
+        return Outcome(JobStatus.HELD, "held", facts["detail"], facts["code"], facts.get("subcode", 0))
     return _lost(ad, facts, former, settings, now)
 
 

@@ -65,6 +65,7 @@ def run(
         while True:
             former, who = stamp(place), actor()
             try:
+                settings = settings.now()
                 held = turn(path, settings, who, launchers=launchers, record=False)
             except CycleUnderWayError:
                 wait(place, former, (), _NOT_BEGUN)

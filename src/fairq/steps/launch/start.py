@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
+_NOT_AS_OWNER = "jobs of this pool run as their owners (launch.run_as), which {} cannot do; remove its slots"
+
+
 @dataclass(slots=True)
 class Begun:
     """The runs that began, and notes for an administrator on those that did not."""
@@ -49,14 +52,17 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
         by_launcher.setdefault(launch.launcher, []).append(one)
     answers: dict[str, Known | Refused] = {}
     for name, assignments in by_launcher.items():
-        answers |= launchers[name].start(assignments)
-    refused = []
+        if runs_as_owner(settings) and launchers[name].is_engine:
+            # They would have the rights of the pool's account, and so power over the pool.
+            answers |= dict.fromkeys((one.run for one in assignments), Refused(_NOT_AS_OWNER.format(name)))
+        else:
+            answers |= launchers[name].start(assignments)
+    refused: list[Launch] = []
     for launch, _, _ in plans:
         answer = answers.get(launch.name)
         if isinstance(answer, Refused) and launch.reason != answer.reason:
             launch.reason = answer.reason
             refused.append(launch)
-            result.notes.append(f"job {launch.job} cannot be started yet: {answer.reason}")
         elif isinstance(answer, Queued):
             launch.phase, launch.engine_id, launch.reason = LaunchPhase.QUEUED, answer.engine_id, None
             result.started.append(launch)
@@ -65,6 +71,7 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
             launch.pid, launch.pid_start, launch.boot = answer.pid, answer.start, answer.boot
             launch.reason = None
             result.started.append(launch)
+    result.notes += _refusals(refused)
     if refused or (result.started and record):
         with writing(path) as state:
             still = {launch.name for launch in launches.live(state)}
@@ -75,6 +82,17 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
             processes = [launch for launch in begun if launch.phase is LaunchPhase.STARTED]
             mark_started(state, processes, clock.now, always=True)
     return result
+
+
+def _refusals(refused: Sequence[Launch]) -> list[str]:
+    """Return a note for each reason; an engine that does not answer refuses many runs for the same one."""
+    by_reason: dict[str | None, list[str]] = {}
+    for launch in refused:
+        by_reason.setdefault(launch.reason, []).append(launch.job)
+    return [
+        f"job {ids[0]}{f' and {len(ids) - 1} others' if ids[1:] else ''} cannot be started yet: {reason}"
+        for reason, ids in by_reason.items()
+    ]
 
 
 def startable(state: State) -> list[Launch]:

@@ -70,11 +70,11 @@ def turn(
             doing("starting jobs")
             _launch(result, path, settings, used, actor, launch, record)
         else:
-            _write_logs(path, settings, launchers or own)
-    if untold:
+            _write_logs(path, settings, launchers or own, launch)
+    if untold or result.started:
         from fairq.steps.launch.notify import notify
 
-        result.notes += notify(path, settings, untold)
+        result.notes += notify(path, settings, untold, result.started)
     return result
 
 
@@ -130,13 +130,16 @@ def _launch(
         begun = start(path, settings, launchers, actor, record=record)
         result.started += begun.started
         result.notes += begun.notes
-    result.notes += _write_logs(path, settings, launchers)
+    result.notes += _write_logs(path, settings, launchers, launch)
     prune(path, settings, launchers, actor.time)
 
 
-def _write_logs(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
+def _write_logs(path: Path, settings: Settings, launchers: Launchers, launch: bool) -> list[str]:
+    """Write event logs; where only the owners' rights may, leave it to the program that also starts runs."""
     if not runs_as_owner(settings):
         return events.flush(path, settings)
+    if not launch:
+        return []
     with reading(path) as state:
         is_needed = bool(job_events.unwritten(state))
     problem = launchers.attend() if is_needed else None

@@ -13,6 +13,7 @@ from fairq.launch.waiting import stamp, wait
 from fairq.records import Actor, JobStatus
 from fairq.state import job_events, jobs, launches, runs
 from fairq.state.connection import State, reading
+from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import resolve
 from fairq.steps.jobs.selection import Target
 from fairq.steps.launch import events
@@ -50,7 +51,8 @@ def wait_for(
 ) -> list[Verdict]:
     """Wait until all jobs of *targets* (or one of them, with *any_of_them*) have ended, are held or removed.
 
-    Meanwhile, ended runs are collected. After *timeout* seconds, the current verdicts are returned.
+    Meanwhile, ended runs are collected, unless the state may only be read. After *timeout* seconds, the current
+    verdicts are returned.
 
     Raises:
         UnknownJobError, NoMatchingJobError: the job never existed.
@@ -61,7 +63,8 @@ def wait_for(
         wanted: list[Job] = []
         while True:
             former = stamp(place)
-            collect(path, settings, launchers, actor())
+            if not elsewhere_of(path):
+                collect(path, settings, launchers, actor())
             events.flush(path, settings)
             with reading(path) as state:
                 wanted = wanted or _named(state, targets)

@@ -6,24 +6,24 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.quantities import shown_duration, shown_time
-from fairq.state import cycles, history, launches, slots
+from fairq.state import cycle_errors, cycles, history, launches, slots
 from fairq.state.connection import reading
-from fairq.state.cycle_lock import cycle_lock
+from fairq.state.cycle_lock import cycle_lock, lock_file
+from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import exists, resolve
 from fairq.steps.cycle.accounts import last_update
 from fairq.steps.launch.collect import look
 from fairq.steps.launch.launchers import Launchers, is_launching, opened
+from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
+from fairq.waiting import holders
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
-
-GOOD, FAULT, NOT_NEEDED = "good", "fault", "not needed"
 
 _SLACK = 60
 """Tolerated difference between clocks, in seconds."""
@@ -36,16 +36,6 @@ _CRON_PLACES = ("/etc/crontab", "/etc/cron.d", "/var/spool/cron", "/var/spool/cr
 _UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check: *name*, *status* (good, fault or not needed), detail, and the cure of a fault."""
-
-    name: str
-    status: str
-    detail: str
-    cure: str | None = None
-
-
 def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int) -> list[Finding]:
     """Return the findings at *now*; a last cycle older than *longest* seconds is a fault. *load* reads the settings."""
     settings: Settings | None = None
@@ -54,11 +44,18 @@ def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int)
         found = [Finding("settings", GOOD, "they can be read and are valid")]
     except FairqError as error:
         found = [Finding("settings", FAULT, str(error), "correct the file, then run 'fairq config check'")]
+    if settings is not None and settings["pool.state"] and resolve(path) == resolve(Path(settings["pool.state"])):
+        from fairq.steps.setup.check import check_host
+
+        found += check_host(settings)
     found.append(_state(path))
     if found[-1].status == FAULT or not exists(resolve(path)):
         return [*found, _disk(path)]
-    found += [*_times(path, now, longest), _lock(path), _disk(path), _slots(path)]
-    if settings is not None:
+    found += [*_times(path, now, longest), _lock(path, now, longest), _disk(path), _slots(path)]
+    if elsewhere_of(path):
+        detail = "only the account of the pool and root can see it"
+        found += [Finding(name, NOT_NEEDED, detail) for name in ("launcher", "cgroup", "supervisor")]
+    elif settings is not None:
         found += _launching(path, settings)
     return found
 
@@ -71,7 +68,10 @@ def _state(path: Path) -> Finding:
         with reading(path, _PATIENCE) as state:
             last_update(state)
     except FairqError as error:
-        return Finding("state", FAULT, str(error), "run 'fairq state check'")
+        cure = "run 'fairq state check'; 'fairq state restore' goes back to a copy"
+        return Finding("state", FAULT, str(error), cure)
+    if elsewhere_of(path):
+        return Finding("state", GOOD, f"a copy of {place} can be read")
     if not os.access(place, os.W_OK):
         return Finding("state", FAULT, f"{place} cannot be written", "run fairq as its owner, or change its mode")
     return Finding("state", GOOD, f"{place} can be read and written")
@@ -84,11 +84,16 @@ def _times(path: Path, now: int, longest: int) -> Iterator[Finding]:
         last = next(iter(cycles.summaries(state, 1)), None)
     if updated > now + _SLACK:
         detail = f"usage is charged up to {shown_time(updated)}, but it is {shown_time(now)}"
-        yield Finding("clock", FAULT, detail, "correct the clock of this machine, such as with 'timedatectl'")
+        cure = "correct the clock of this machine; if it is right, run 'fairq state restore' to go back to a copy"
+        yield Finding("clock", FAULT, detail, cure)
     else:
         yield Finding("clock", GOOD, f"it is {shown_time(now)}")
     cure = "run 'fairq negotiate -q' by cron or by a systemd timer, see docs/operations.md"
-    if last is None:
+    failed = cycle_errors.load(resolve(path))
+    if failed.kind and (last is None or failed.time >= last.time):
+        detail = f"the cycle of {shown_time(failed.time)} failed: {failed.message}"
+        yield Finding("last cycle", FAULT, detail, "correct what the message names, then run 'fairq negotiate'")
+    elif last is None:
         yield Finding("last cycle", FAULT, "no cycle was ever held", cure)
     elif now - last.time > longest:
         age = shown_duration(now - last.time)
@@ -126,12 +131,22 @@ def _crontab() -> Iterator[str]:
         yield "crontab -l"
 
 
-def _lock(path: Path) -> Finding:
+def _lock(path: Path, now: int, longest: int) -> Finding:
+    """Return whether a cycle can begin: a cycle that has hung since the last one keeps all others from it."""
+    if elsewhere_of(path):
+        return Finding("lock", NOT_NEEDED, "only the account of the pool and root take it")
     try:
         with cycle_lock(path):
             return Finding("lock", GOOD, "no other cycle is running")
     except CycleUnderWayError:
-        return Finding("lock", GOOD, "a cycle is running now")
+        with reading(path) as state:
+            last = next(iter(cycles.summaries(state, 1)), None)
+        if last is None or now - last.time <= longest:
+            return Finding("lock", GOOD, "a cycle is running now")
+        processes = holders(lock_file(resolve(path)))
+        found = ", ".join(f"process {one.process} ({' '.join(one.command.split())[:60]})" for one in processes)
+        detail = f"a cycle has not ended for {shown_duration(now - last.time)}: {found or 'its process is not known'}"
+        return Finding("lock", FAULT, detail, "find out what the process waits for, or end it with 'kill'")
     except FairqError as error:
         return Finding("lock", FAULT, str(error), "let the user who runs fairq write in the directory of the state")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -126,7 +126,7 @@ def _draining(ad: Ad, busy: bool) -> Ad:
     return {name: value for name, value in ad.items() if name not in state} | state
 
 
-def totals(ads: Sequence[Ad]) -> Iterator[Ad]:
+def totals(ads: Iterable[Ad]) -> Iterator[Ad]:
     """Yield the number of slots by platform and state, then the sum of all (``Platform``: ``Total``)."""
     by_platform: dict[str, Counter[str]] = {}
     for ad in ads:

@@ -3,56 +3,109 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
+import stat
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq import files
 from fairq.state.location import resolve
-from fairq.steps.mail import send
-from fairq.steps.pool.check import FAULT, Finding
+from fairq.steps.mail import Mailer
+from fairq.steps.pool.finding import FAULT, Finding
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-def tell_trouble(path: Path, settings: Settings, found: Sequence[Finding]) -> list[str]:
+_BLOCK = 4096
+"""The size of the file is a multiple of this: a full disk still has the place for a fault more."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What the file ``STATE.troubles`` keeps: reported faults with their details, and the last known way to mail."""
+
+    told: dict[str, str] = field(default_factory=dict)
+    command: str = ""
+    administrator: str = ""
+
+
+def tell_trouble(path: Path, settings: Settings | None, found: Sequence[Finding]) -> list[str] | None:
     """Mail new faults among *found* and faults that are over; return error messages.
 
-    The file ``STATE.troubles`` beside the state lists the reported faults, because the state itself may be faulty. It
-    is updated only after the mail was sent, so that the next check tries again.
+    Without *settings*, because they are the fault, the command and the address of the last check are used; return None
+    if there was none. The file ``STATE.troubles`` beside the state keeps both and lists the reported faults, because
+    the state itself may be faulty. It is updated only after the mail was sent, so that the next check tries again.
     """
     place = Path(f"{resolve(path)}.troubles")
-    told = _told(place)
+    kept = _load(place)
+    told = dict(kept.told)
+    if settings is not None:
+        mailer = Mailer.of(settings)
+        administrator = settings["mail.administrator"]
+    elif kept.command:
+        mailer, administrator = Mailer(kept.command), kept.administrator
+    else:
+        return None
     faults = {one.name: one for one in found if one.status == FAULT}
     new = [one for one in faults.values() if one.name not in told]
     # A missing check, e.g. because of a damaged state, does not end a fault.
     over = [one for one in found if one.name in told and one.status != FAULT]
-    if not new and not over:
+    if new or over:
+        host = platform.node()
+        lines = [f"{one.name}: {one.detail}\n  cure: {one.cure}" for one in new]
+        lines += [f"{one.name}: over; {one.detail}" for one in over]
+        words = [f"{len(new)} new" if new else "", f"{len(over)} over" if over else ""]
+        subject = f"fairq on {host}: trouble, {', '.join(filter(None, words))}"
+        text = f"Pool {resolve(path)}\n\n" + "\n".join(lines) + "\n"
+        problem = mailer.send(administrator, subject, text)
+        if problem is not None:
+            return [problem]
+    for one in over:
+        del told[one.name]
+    told |= {one.name: one.detail for one in new}
+    now = _Kept(told, mailer.command, administrator)
+    if now == kept:
         return []
-    host = platform.node()
-    lines = [f"{one.name}: {one.detail}\n  cure: {one.cure}" for one in new]
-    lines += [f"{one.name}: over; {one.detail}" for one in over]
-    words = [f"{len(new)} new" if new else "", f"{len(over)} over" if over else ""]
-    subject = f"fairq on {host}: trouble, {', '.join(filter(None, words))}"
-    problem = send(
-        settings, settings["mail.administrator"], subject, f"Pool {resolve(path)}\n\n" + "\n".join(lines) + "\n"
-    )
-    if problem is not None:
-        return [problem]
-    left = {name: detail for name, detail in told.items() if name not in {one.name for one in over}}
-    left |= {one.name: one.detail for one in new}
     try:
-        files.write(place, json.dumps(left).encode())
+        _store(place, json.dumps(asdict(now)).encode())
     except OSError as error:
-        return [f"{place} cannot be written, so this message will come again: {error.strerror}"]
+        return [f"{place} cannot be written, so this message will come again: {error.strerror}"] if new or over else []
     return []
 
 
-def _told(place: Path) -> dict[str, str]:
+def _store(place: Path, content: bytes) -> None:
+    """Replace the file; if there is no space for another one, write into the one that exists."""
+    whole = content.ljust(-(-len(content) // _BLOCK) * _BLOCK)
     try:
-        found = json.loads(place.read_text())
+        files.write(place, whole)
+    except OSError:
+        descriptor = os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if os.fstat(descriptor).st_size < len(whole):
+                raise
+            os.pwrite(descriptor, whole, 0)
+            os.ftruncate(descriptor, len(whole))
+        finally:
+            os.close(descriptor)
+
+
+def _load(place: Path) -> _Kept:
+    """Return the content of the file; without the command if another user could have written it."""
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            info = os.fstat(descriptor)
+            found = json.loads(stream.read())
     except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return _Kept()
+    if not isinstance(found, dict):
+        return _Kept()
+    told, command, administrator = (found.get(name) for name in ("told", "command", "administrator"))
+    if not isinstance(told, dict) or not isinstance(command, str) or not isinstance(administrator, str):
+        return _Kept()
+    is_own = info.st_uid in {os.geteuid(), 0} and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return _Kept(told, command, administrator) if is_own else _Kept(told)

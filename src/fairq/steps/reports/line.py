@@ -5,6 +5,9 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field, fields
 
+import numpy as np
+from numpy.typing import NDArray
+
 _MEDIAN, _HIGH = 0.5, 0.95
 
 
@@ -62,16 +65,16 @@ class Line:
         """Return the median and the 95 % quantile of the jobs' wait in seconds; None if no job ran."""
         if not self.waits:
             return None, None
-        ordered = sorted(self.waits)
+        ordered = np.sort(np.frombuffer(self.waits, np.int64))
         return _quantile(ordered, _MEDIAN), _quantile(ordered, _HIGH)
 
 
 _SUMS = tuple(field.name for field in fields(Line) if field.name not in ("keys", "start_time", "waits"))
 
 
-def _quantile(ordered: list[int], share: float) -> float:
+def _quantile(ordered: NDArray[np.int64], share: float) -> float:
     """Return the quantile *share* (0 to 1) of ordered numbers, interpolated linearly."""
     place = share * (len(ordered) - 1)
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+    return float(ordered[low] + (place - low) * (ordered[high] - ordered[low]))

@@ -77,12 +77,10 @@ def report(
             for part in parts:
                 part.add_ended(state)
                 part.add_ledger(state)
-        lines = [line for part in parts for line in part.found.values() if not line.is_empty]
+        lines = [line for part in parts for line in sorted(part.found.values(), key=_rank) if not line.is_empty]
     total = Line(())
     for line in lines:
         total.add(line)
-    if kind is None:
-        lines.sort(key=lambda line: (-line.charged_seconds, -line.weighted_seconds, line.keys))
     lines = _cut(lines, top)
     return Report(since, until, tuple(by), lines, total, not of_slots, notes)
 
@@ -113,7 +111,12 @@ def _ran(state: State, spans: Sequence[Period], now: int, of_slots: bool) -> dic
     """Return the runs, cut to the spans, by index of the span, submitter, and (if *of_slots*) slot."""
     found: dict[tuple[int, str, str], _Ran] = defaultdict(_Ran)
     starts = [span.start for span in spans]
-    for submitter, slot, start, end, weight in report_figures.ran(state, spans[0].start, spans[-1].end, now):
+    # Runs shorter than a span are summed up by SQLite, which reads them at most twice.
+    longest = max(span.end - span.start for span in spans)
+    for place, span in enumerate(spans):
+        for one in report_figures.run_sums(state, span.start, span.end, longest, by_slot=of_slots):
+            found[place, one.submitter, one.slot] = _Ran(one.runs, one.seconds, one.weighted)
+    for submitter, slot, start, end, weight in report_figures.ran(state, starts[0], spans[-1].end, longest, now):
         place = max(0, bisect_right(starts, start) - 1)
         while place < len(spans) and (starts[place] < end or starts[place] <= start == end):
             span = spans[place]
@@ -166,9 +169,7 @@ class _Lines:
                 line.measured += figures.measured
                 line.cpu_seconds += figures.cpu
                 line.core_seconds += figures.cores
-        for submitter, waited in report_figures.waits(state, self._span.start, self._span.end).items():
-            if (line := self.of(submitter)) is not None:
-                line.waits.extend(waited)
+                line.waits.extend(figures.waits)
 
     def add_ledger(self, state: State) -> None:
         """Add charges, edits and imports."""
@@ -203,10 +204,15 @@ def _key(name: str, submitter: str, slot: str, groups: tuple[str, ...]) -> str:
     return submitter if group == ROOT_GROUP or is_group_name(submitter) else submitter[len(group) + 1 :]
 
 
+def _rank(line: Line) -> tuple[float, float, tuple[str, ...]]:
+    """Return the sort key that puts the largest lines first."""
+    return -line.charged_seconds, -line.weighted_seconds, line.keys
+
+
 def _cut(lines: list[Line], top: int | None) -> list[Line]:
     if top is None or len(lines) <= top:
         return lines
-    kept = sorted(lines, key=lambda line: (-line.charged_seconds, -line.weighted_seconds, line.keys))[:top]
+    kept = sorted(lines, key=_rank)[:top]
     chosen = {id(line) for line in kept}
     others = Line((OTHERS, *[""] * (len(lines[0].keys) - 1)))
     for line in lines:

@@ -23,10 +23,7 @@ def planned(wishes: Wishes) -> list[Step]:
     Raises HostPoolError if the pool cannot be made here, and the errors of the site file.
     """
     site.check(wishes)
-    for file in (RULE, CRON, PROGRAM, STARTER, *(UNITS / name for name in _UNITS)):
-        if file.exists() and not _is_ours(file):
-            cure = "move it away, then run the command again"
-            raise HostPoolError(action="created", problem=f"{file} is there, and fairq has not written it", cure=cure)
+    _check_files("created")
     if not rule.has_sudo() and not has_systemd():
         raise HostPoolError(
             action="created", problem="neither sudo nor systemd names who asks on this host", cure="install sudo"
@@ -51,17 +48,18 @@ def removal(*, purge: bool, force: bool) -> list[Step]:
 
     Raises HostPoolError if jobs run, unless *force*.
     """
+    _check_files("removed")
     running = store.running_jobs()
     if running and not force:
         raise HostPoolError(
             action="removed",
-            problem=f"{running} of its jobs have a slot",
+            problem=f"there are {running} running jobs",
             cure="wait until they end, or give --force to end them now",
         )
     return [
         *cycles.stopping(),
-        rule.removing(),
         *([store.ending_jobs(running)] if running else []),
+        rule.removing(),
         site.removing(),
         *removing_program(),
         store.removing(purge),
@@ -80,6 +78,14 @@ def change(steps: list[Step]) -> None:
     """Carry out the *steps*; raises HostStepError."""
     os.umask(0o022)
     carry_out(steps)
+
+
+def _check_files(action: str) -> None:
+    """Raise HostPoolError if somebody else has written one of the files to be replaced or removed."""
+    for file in (RULE, CRON, PROGRAM, STARTER, *(UNITS / name for name in _UNITS)):
+        if os.path.lexists(file) and not _is_ours(file):
+            cure = "move it away, then run the command again"
+            raise HostPoolError(action=action, problem=f"{file} is there, and fairq has not written it", cure=cure)
 
 
 def _is_ours(file: Path) -> bool:

@@ -10,7 +10,7 @@ from fairq.errors.base import FairqError
 from fairq.steps.setup.layout import ACCOUNT, CRON, SOCKET, UNITS, has_systemd
 from fairq.steps.setup.plan import Step, WayBack, is_file, put, run, take_away
 from fairq.steps.setup.store import cycle
-from fairq.steps.setup.units import cron_line, cycle_units, socket_units
+from fairq.steps.setup.units import cron_line, cycle_units, every_of, socket_units
 
 _MODE = 0o644
 _TIMER, _SERVICE = "fairq.timer", "fairq.service"
@@ -19,8 +19,12 @@ _DAEMONS = ("cron", "crond", "cronie", "fcron")
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def running(every: int, python: Path) -> list[Step]:
-    """Return the steps that let a cycle run *every* so many minutes, and open the socket where systemd runs."""
+def running(every: int | None, python: Path) -> list[Step]:
+    """Return the steps that let a cycle run *every* so many minutes, and open the socket where systemd runs.
+
+    None means as often as now, or every minute in a new pool.
+    """
+    every = every or _now() or 1
     how_often = "every minute" if every == 1 else f"every {every} minutes"
     if has_systemd():
         units, listeners = cycle_units(every, cycle(python)), socket_units()
@@ -35,6 +39,14 @@ def running(every: int, python: Path) -> list[Step]:
     missing = "" if has_cron() else "; no cron is installed yet, so install one"
     what = f"run a cycle {how_often} as {ACCOUNT} by cron: {CRON}{missing}"
     return [Step(what, is_file(CRON, line, _MODE), lambda back: put(CRON, line, _MODE, back))]
+
+
+def _now() -> int | None:
+    """Return how many minutes are between two cycles now, None if none run."""
+    for place in (UNITS / _TIMER, CRON):
+        if place.exists():
+            return every_of(place.read_text())
+    return None
 
 
 def has_cron() -> bool:

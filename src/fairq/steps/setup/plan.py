@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairq import files
+from fairq import committed, files
 from fairq.errors.base import FairqError
 from fairq.errors.host import HostStepError
 from fairq.interrupts import as_usual
@@ -72,6 +72,7 @@ def carry_out(steps: Sequence[Step]) -> None:
             fate = f"these stay: {', '.join(left)}" if left else "the steps before it were taken back"
             raise HostStepError(number=number, step=step.what, reason=_reason(error), fate=fate) from None
     back.end()
+    committed.mark()
 
 
 def _reason(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -167,8 +168,17 @@ def removing() -> list[Step]:
     return [
         Step(f"remove the link {LINK}", not is_ours, lambda back: LINK.unlink()),
         Step(
-            f"remove {LIBRARY}: the program that makes changes, and the copy of fairq if there is one",
+            f"remove the programs in {LIBRARY}, and the copy of fairq if there is one",
             not LIBRARY.exists(),
-            lambda back: shutil.rmtree(LIBRARY),
+            lambda back: _remove(),
         ),
     ]
+
+
+def _remove() -> None:
+    for place in (PROGRAM, STARTER, _OWN_LINK):
+        place.unlink(missing_ok=True)
+    for place in LIBRARY.glob("venv*"):
+        shutil.rmtree(place)
+    with suppress(OSError):  # somebody has put something else there
+        LIBRARY.rmdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -53,18 +54,23 @@ def installing(starts: bool) -> Step:
     wanted = text(starts)
     return Step(
         f"{what}: {RULE}, checked by visudo",
-        is_file(RULE, wanted, 0o440) and in_effect(),
+        (os.geteuid() != 0 or is_file(RULE, wanted, 0o440)) and in_effect(),
         lambda back: _install(wanted, back),
     )
 
 
-def in_effect() -> bool:
-    """Say whether the rule lets a user without other rights run the program; asks sudo, as root."""
+def in_effect(program: str = str(PROGRAM), account: str = ACCOUNT) -> bool:
+    """Say whether sudo lets everybody run *program* as *account*; others than root can ask for themselves only."""
+    everybody = ("-U", "nobody") if os.geteuid() == 0 else ()
     try:
-        listed = run("sudo", "-n", "-l", "-U", "nobody", "-u", ACCOUNT, PROGRAM)
+        return program in run("sudo", "-n", "-l", *everybody, "-u", account, program)
     except (OSError, FairqError):
         return False
-    return str(PROGRAM) in listed
+
+
+def _is_there() -> bool:
+    """Say whether there is a rule; only root can read the file."""
+    return os.path.lexists(RULE) if os.geteuid() == 0 else in_effect()
 
 
 def _install(wanted: str, back: WayBack) -> None:
@@ -84,4 +90,4 @@ def _install(wanted: str, back: WayBack) -> None:
 
 def removing() -> Step:
     """Return the step that removes the rule."""
-    return Step(f"remove the rule of sudo: {RULE}", not RULE.exists(), lambda back: take_away(RULE, back))
+    return Step(f"remove the rule of sudo: {RULE}", not _is_there(), lambda back: take_away(RULE, back))

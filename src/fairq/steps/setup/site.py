@@ -26,11 +26,11 @@ _MODE = 0o644
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What ``pool create`` was told; None leaves what the site file says."""
+    """What ``pool create`` was told; None leaves what is set now."""
 
     administrators: Sequence[str] | None
     launch: str | None
-    every: int
+    every: int | None = None
 
 
 def check(wishes: Wishes) -> None:

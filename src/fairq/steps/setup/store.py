@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from fairq.errors.base import FairqError
@@ -31,7 +32,9 @@ def creating() -> Step:
     owner = account.entry()
     found = HOME.lstat() if HOME.exists() else None
     is_done = found is not None and owner is not None and (found.st_uid, found.st_mode & 0o777) == (owner.pw_uid, _MODE)
-    what = f"give {HOME}, with the state of the former pool, to {ACCOUNT}" if STATE.exists() else f"create {HOME}"
+    what = (
+        f"give {HOME}, with the state of the former pool, to {ACCOUNT}" if os.path.lexists(STATE) else f"create {HOME}"
+    )
     return Step(f"{what} (mode 0711)", is_done, _create)
 
 
@@ -39,14 +42,19 @@ def _create(back: WayBack) -> None:
     owner = account.entry()
     assert owner is not None  # the step before this one made it
     make_directories(HOME.parent, back)
-    if not HOME.exists():
+    if HOME.exists():
+        back.add(f"owner and mode of {HOME}", partial(_give_back, HOME.lstat()))
+    else:
         HOME.mkdir()
         back.add(str(HOME), lambda: shutil.rmtree(HOME))
-    else:
-        back.add(f"the owner of {HOME}", lambda: give(0, 0))
     os.chown(HOME, 0, 0)  # nobody else changes names in it meanwhile
     HOME.chmod(_MODE)
     give(owner.pw_uid, owner.pw_gid)
+
+
+def _give_back(former: os.stat_result) -> None:
+    give(former.st_uid, former.st_gid)
+    HOME.chmod(former.st_mode & 0o7777)
 
 
 def give(user: int, group: int) -> None:
@@ -59,7 +67,9 @@ def give(user: int, group: int) -> None:
 
 def starting(python: Path) -> Step:
     """Return the step that runs the first cycle as the cycles to come are run, which creates the state."""
-    return Step(f"create the state {STATE} by a first cycle, as {ACCOUNT}", STATE.exists(), lambda _: _start(python))
+    return Step(
+        f"create the state {STATE} by a first cycle, as {ACCOUNT}", os.path.lexists(STATE), lambda _: _start(python)
+    )
 
 
 def _start(python: Path) -> None:
@@ -103,9 +113,10 @@ def ending_jobs(count: int) -> Step:
 
 def _end_jobs() -> None:
     with reading(STATE) as state:
-        machines = sorted({name.partition("@")[2] or name for name in slots.load_names(state)})
+        names, draining = slots.load_names(state), set(slots.draining_names(state))
     fairq = _fairq(_python_of(PROGRAM))
-    as_account(*fairq, "slots", "drain", "--fast", *machines)
+    if names:
+        as_account(*fairq, "slots", "drain", "--fast", *names)
     until = time.monotonic() + _PATIENCE
     while True:
         as_account(*fairq, "negotiate", "--collect-only")
@@ -116,7 +127,8 @@ def _end_jobs() -> None:
         if time.monotonic() > until:
             raise FairqError(message=f"{left} jobs have not ended within {_PATIENCE:g} seconds")
         time.sleep(0.2)
-    as_account(*fairq, "slots", "drain", "--cancel", *machines)
+    if again := [name for name in names if name not in draining]:
+        as_account(*fairq, "slots", "drain", "--cancel", *again)
 
 
 def _python_of(program: Path) -> Path:

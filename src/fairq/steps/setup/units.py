@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fairq.steps.setup.layout import ACCOUNT, BY_SOCKET, HOME, MARK, PROGRAM, SOCKET
@@ -10,6 +11,19 @@ HOUR = 60
 """Minutes; the longest time between two cycles."""
 
 _HEAD = f"# {MARK}\n"
+
+
+_EVERY = re.compile(
+    r"^(?:OnCalendar=\*:|)(?:(?P<each>\*)|(?P<hour>00?)|(?:\*|0)/(?P<minutes>\d+))(?: \* \* \* \*.*)?$", re.M
+)
+
+
+def every_of(text: str) -> int | None:
+    """Return the minutes between two cycles that a file for cron or a timer sets, None if it is in another form."""
+    found = _EVERY.search(text)
+    if found is None:
+        return None
+    return int(found["minutes"]) if found["minutes"] else 1 if found["each"] else HOUR
 
 
 def cron_line(every: int, command: Sequence[str]) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fairq.errors.people import NotAllowedError, UndoError
 from fairq.records import Actor, Change
 from fairq.state import history, undo
-from fairq.state.connection import State, reading, writing
+from fairq.state.connection import State, reading, trying, writing
+from fairq.state.elsewhere import elsewhere_of
 from fairq.state.history import Entry
 from fairq.state.location import exists
 from fairq.state.undo import Undoable
@@ -38,6 +39,17 @@ class Undone:
 
     entries: list[Entry]
 
+    def document(self) -> dict[str, Any]:
+        """Return the change as plain data."""
+        first = self.entries[0]
+        return {
+            "change": first.number,
+            "user": first.user,
+            "time": first.time,
+            "command": first.command,
+            "subjects": [entry.subject for entry in self.entries],
+        }
+
 
 def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, *, dry_run: bool = False) -> Undone:
     """Undo the last change of *actor*, or the change of entry *number* in the history.
@@ -48,7 +60,8 @@ def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, 
         UndoError: the change does not exist, or a later change depends on it.
         NotAllowedError: the change is another user's.
     """
-    with reading(path) if not exists(path) else writing(path) as state:
+    way = reading if not exists(path) else trying if dry_run and elsewhere_of(path) else writing
+    with way(path) as state:
         change = undo.last_of(state, actor.user) if number is None else undo.of_entry(state, number)
         if change is None:
             raise _unknown(state, actor, number)

@@ -25,7 +25,7 @@ from fairq.steps.cycle.document import overrun_document, turn_document
 from fairq.steps.cycle.load import load_pool, load_round_robin_times, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.groups import unknown_group
-from fairq.steps.jobs.overlay import Overlay
+from fairq.steps.jobs.overlay import Overlay, was_withdrawn
 from fairq.steps.jobs.selection import Target, jobs_of, parse_targets
 from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why.compare import compared
@@ -235,10 +235,11 @@ class _Study:
             "status": "idle",
             "submitter": job.submitter,
         }
+        past = f" Its last run was {job.reason}." if was_withdrawn(job) else ""
         match = outcome.match_of(job)
         if match is not None:
             slot = outcome.labels[match.slot]
-            summary = matched_sentence(base["subject"], slot, match.preempted)
+            summary = f"{matched_sentence(base['subject'], slot, match.preempted)}{past}"
             return {**base, "reason": str(Reason.MATCHED), "summary": summary, "slot": slot}
         diagnosis = Diagnosis(outcome, job)
         checks = diagnosis.checks
@@ -264,7 +265,7 @@ class _Study:
         return {
             **base,
             "reason": str(diagnosis.reason),
-            "summary": f"{idle_job.summary(diagnosis, requirements, refusals)}.{cure}",
+            "summary": f"{idle_job.summary(diagnosis, requirements, refusals)}.{cure}{past}",
             "changes": [change.document() for change in found.changes],
             "verified": found.verified,
             "requirements": requirements,

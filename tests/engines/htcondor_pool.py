@@ -6,12 +6,18 @@ daemons and the jobs run as an unprivileged account in a mount namespace of thei
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
+import sys
+import sysconfig
 import time
-from collections.abc import Mapping
 from pathlib import Path
+
+from tests.engines.held import Held
+
+import fairq
 
 ACCOUNT = "daemon"
 """The account of the daemons and jobs; every Debian has it, under the same number."""
@@ -20,7 +26,13 @@ ACCOUNT_ID = 1
 CORES = 7
 MACHINES = ("n1", "n2")
 
-_ROOT = "FAIRQ_TEST_HTCONDOR"
+PYTHON = "/usr/bin/python3"
+"""The interpreter that the account can run, wherever that of the tests is."""
+
+_VARIABLE = "FAIRQ_TEST_HTCONDOR"
+_ROOT = Path(os.environ.get(_VARIABLE, "/"))
+"""The tree that has HTCondor, read at once: the tests take all variables of fairq out of the environment."""
+
 _PATIENCE = 120.0
 
 _CONFIGURATION = """\
@@ -81,54 +93,62 @@ def missing() -> str:
     """Return why no pool can be started here; empty if one can be."""
     if os.getuid() != 0:
         return "a pool of HTCondor needs root"
-    if not _program("condor_schedd").exists():
-        return f"HTCondor is not installed, and {_ROOT} does not name a tree that has it"
-    return ""
-
-
-def _root() -> Path:
-    return Path(os.environ.get(_ROOT, "/"))
-
-
-def _program(name: str) -> Path:
-    return _root() / "usr/sbin" / name
+    if not (_ROOT / "usr/sbin/condor_schedd").exists():
+        return f"HTCondor is not installed, and {_VARIABLE} does not name a tree that has it"
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    found = subprocess.run(
+        [PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], check=False, capture_output=True, text=True
+    )
+    # It uses the libraries of the tests.
+    return "" if found.stdout.strip() == version else f"needs {PYTHON} to be of version {version}"
 
 
 class Pool:
-    """A pool in *directory*, which must be below /tmp; a job's lease lasts *lease* seconds."""
+    """The daemons, and what a test does to them."""
 
-    def __init__(self, directory: Path, lease: int = 20) -> None:
+    NAME = "htcondor"
+    account = ACCOUNT_ID
+    python = PYTHON
+
+    def __init__(self, directory: Path, lease: int = 120) -> None:
+        """Describe a pool in *directory*, below /tmp; a machine that is away keeps its jobs for *lease* seconds."""
         self.directory = directory
         self.configuration = directory / "condor_config"
+        self.of_clients = directory / "client_config"
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
-        names = ["log", "spool", "execute", *(f"execute.{name}" for name in MACHINES)]
+        names = ["log", "spool", "execute", *(f"execute.{name}" for name in MACHINES), "bytecode"]
         for place in (directory, *(directory / name for name in names)):
             place.mkdir(exist_ok=True)
             os.chown(place, ACCOUNT_ID, ACCOUNT_ID)
         text = _CONFIGURATION.format(directory=directory, port=self._port, lease=lease, cores=CORES)
         self.configuration.write_text(text + "".join(_OF_MACHINE.format(name=name) for name in MACHINES))
-        self.configuration.chmod(0o644)
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """The environment of a client of this pool."""
-        return {"CONDOR_CONFIG": str(self.configuration), "_CONDOR_SEC_FS_ENFORCE_CHANNEL_BINDING": "False"}
+        # Bindings of 2026 refuse FS to a schedd older than 25 without this.
+        exception = "SEC_FS_ENFORCE_CHANNEL_BINDING = False\n"
+        self.of_clients.write_text(self.configuration.read_text() + exception)
+        libraries = [str(Path(fairq.__file__).parent.parent), sysconfig.get_path("purelib")]
+        self.environment = {
+            "PATH": os.defpath,
+            "PYTHONPATH": os.pathsep.join(libraries),
+            "PYTHONPYCACHEPREFIX": str(directory / "bytecode"),
+            "TZ": "UTC",
+            "CONDOR_CONFIG": str(self.of_clients),
+        }
 
     def start(self) -> None:
         """Start all daemons; return when both machines are in the collector and the schedd answers."""
         self.start_daemon("collector", "-p", str(self._port))
         for name in ("negotiator", "schedd", *MACHINES):
             self.start_daemon(name)
-        self.until_ready()
+        self.until_up()
 
-    def until_ready(self, machines: int = len(MACHINES)) -> None:
-        """Wait until the schedd and so many *machines* are in the collector."""
+    def until_up(self) -> None:
+        """Wait until the schedd answers, and both machines are in the collector."""
         end = time.monotonic() + _PATIENCE
         while not (
-            len(self.tool("condor_status", "-af", "Name").split()) >= machines
+            len(self.tool("condor_status", "-af", "Name").split()) >= len(MACHINES)
             and self.tool("condor_status", "-schedd", "-af", "Name").split()
             and self.tool("condor_q", "-allusers", "-totals")
         ):
@@ -150,11 +170,39 @@ class Pool:
                 env=self._environment(),
             )
 
+    def start_controller(self) -> None:
+        """Start the schedd."""
+        self.start_daemon("schedd")
+
+    def stop_controller(self) -> None:
+        """Kill the schedd and its shadows; jobs go on."""
+        self.kill("schedd")
+
+    def start_node(self, node: str) -> None:
+        """Start the startd of a machine."""
+        self.start_daemon(node)
+
+    def kill_node(self, node: str) -> None:
+        """Take a machine away, as a power failure does: its startd and its jobs."""
+        self.kill(node)
+
     def kill(self, name: str) -> None:
-        """Kill a daemon and everything that it has started, as when a machine fails."""
+        """Kill a daemon and everything that it has started."""
         daemon = self._daemons.pop(name)
         daemon.kill()
         daemon.wait()
+
+    def records(self) -> dict[str, Held]:
+        """Return what HTCondor recorded of all jobs that have ended, by the id that fairq has of them."""
+        wanted = ("ClusterId", "ProcId", "JobStatus", "JobStartDate", "RemoteWallClockTime", "EnteredCurrentStatus")
+        found = {}
+        for line in (self.tool("condor_history", "-json", "-attributes", ",".join(wanted)),
+                     self.tool("condor_q", "-allusers", "-json", "-attributes", ",".join(wanted))):  # fmt: skip
+            for ad in json.loads(line or "[]"):
+                start = ad.get("JobStartDate", ad["EnteredCurrentStatus"])
+                seconds = round(ad.get("RemoteWallClockTime", 0))
+                found[f"{ad['ClusterId']}.{ad['ProcId']}"] = Held(str(ad["JobStatus"]), start, start + seconds)
+        return found
 
     def tool(self, name: str, *words: str) -> str:
         """Return what a command of HTCondor prints; empty if it fails."""
@@ -164,22 +212,26 @@ class Pool:
         )  # fmt: skip
         return ended.stdout
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Kill every process of the pool."""
         for name in list(self._daemons):
             self.kill(name)
 
     def _environment(self) -> dict[str, str]:
-        return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", **self.environment}
+        return {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "LC_ALL": "C.UTF-8",
+            "TZ": "UTC",
+            "CONDOR_CONFIG": str(self.configuration),
+        }
 
     def _inside(self, *words: str) -> list[str]:
         """Return the command that runs *words* as the account, in the tree that has HTCondor.
 
         Its processes have a namespace of their own: they all end with it, and it ends with this process.
         """
-        root = _root()
         alone = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c"]
-        mounts = f"mount -t proc proc {root}/proc"
-        if root != Path("/"):
-            mounts += f" && mount --bind /tmp {root}/tmp && mount --rbind /dev {root}/dev"
-        return [*alone, f'{mounts} && chroot --userspec={ACCOUNT_ID}:{ACCOUNT_ID} {root} "$@"; exit', "sh", *words]
+        mounts = f"mount -t proc proc {_ROOT}/proc"
+        if str(_ROOT) != "/":
+            mounts += f" && mount --bind /tmp {_ROOT}/tmp && mount --rbind /dev {_ROOT}/dev"
+        return [*alone, f'{mounts} && chroot --userspec={ACCOUNT_ID}:{ACCOUNT_ID} {_ROOT} "$@"; exit', "sh", *words]

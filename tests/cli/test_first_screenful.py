@@ -1,0 +1,69 @@
+"""With --limit, a large pool is not read as a whole, and what is shown is the beginning of the whole listing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOW = 1_795_000_000
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def pool(run: Run, state: Path, tmp_path: Path) -> Path:
+    """Six slots of two platforms, one of them in use by a job elsewhere; ten jobs of two clusters, three matched."""
+    slots = [
+        {"Name": f"slot1@n{n}", "OpSys": ("LINUX", "macOS")[n % 2], "Memory": 1000, "Requirements": n < 3, "Cpus": 1}
+        for n in range(5)
+    ]
+    slots.append({"Name": "slot1@used", "State": "Claimed", "RemoteUser": "eve@x", "Arch": "ARM"})
+    jobs = [
+        {"ClusterId": c, "ProcId": p, "JobStatus": s, "User": f"{u}@example.org", "Requirements": True, "Cmd": f"/x{u}"}
+        for c, u, s in ((1, "ann", 1), (2, "bob", 1), (3, "bob", 5))
+        for p in range(4)
+    ]
+    for name, ads in (("slots.json", slots), ("jobs.json", jobs)):
+        (tmp_path / name).write_text(json.dumps(ads))
+    words = ["--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json", "--now", NOW]
+    assert run("--state", state, "import", *words).code == 0
+    assert run("--state", state, "negotiate", "--now", NOW).code == 0
+    return state
+
+
+@pytest.mark.parametrize("words", [["queue"], ["queue", "--procs"], ["queue", "-idle", "-hold"], ["slots"]])
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
+def test_the_first_lines_are_those_of_the_whole_listing(pool: Path, run: Run, words: list[str], limit: int) -> None:
+    at = ("--now", NOW + 60)
+    whole = run("--state", pool, *words, "--json", *at).out
+    first = run("--state", pool, *words, "--limit", limit, "--json", *at).out
+
+    assert json.loads(first) == json.loads(whole)[:limit]
+
+
+@pytest.mark.parametrize("words", [["queue"], ["queue", "-held"], ["queue", "-run"], ["slots"]])
+def test_what_is_counted_below_is_all(pool: Path, run: Run, words: list[str]) -> None:
+    whole = run("--state", pool, *words, "--now", NOW).out.rpartition("\n\n")[2]
+    first = run("--state", pool, *words, "--limit", 1, "--now", NOW).out.rpartition("\n\n")[2]
+
+    assert first == whole
+
+
+@pytest.mark.parametrize("change", [("drain", "slot1@n0"), ("drain", "slot1@used"), ("add", "big", "--partitionable")])
+def test_slots_that_are_not_as_advertised_are_shown_as_they_are(pool: Path, run: Run, change: tuple[str, ...]) -> None:
+    assert run("--state", pool, "slots", *change, "--now", NOW).code == 0
+
+    whole = run("--state", pool, "slots", "--now", NOW).out
+    first = run("--state", pool, "slots", "--limit", 1000, "--now", NOW).out
+
+    assert first == whole
+
+
+def test_a_constraint_is_tested_before_the_first_are_taken(pool: Path, run: Run) -> None:
+    words = ("slots", "--constraint", 'OpSys == "macOS"', "--limit", 1, "--af", "Name", "--now", NOW)
+
+    assert run("--state", pool, *words).out == "slot1@n1\n"

@@ -1,0 +1,110 @@
+"""What the ads of HTCondor say: of a job about its run, of a slot about a node. The ads are those of HTCondor 23.9."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairq.launch.htcondor.ads import TAKEN_BACK, former, is_in_the_way, is_over, look_at
+from fairq.launch.htcondor.machines import node
+from fairq.launch.interface import Condition, Queued
+
+IDLE: dict[str, Any] = {"ClusterId": 7, "ProcId": 3, "FairqRun": "1.0-abc", "JobStatus": 1, "RemoteWallClockTime": 0.0}
+BEGUN = {**IDLE, "NumShadowStarts": 1, "JobStartDate": 1000}
+RUNNING = {**BEGUN, "JobStatus": 2, "ShadowBday": 1000}
+COMPLETED = {
+    **BEGUN, "JobStatus": 4, "RemoteWallClockTime": 12.0, "ExitBySignal": False, "ExitCode": 3, "ResidentSetSize": 3250,
+    "RemoteUserCpu": 1.5, "RemoteSysCpu": 0.5,
+}  # fmt: skip
+HELD = {**BEGUN, "JobStatus": 5, "HoldReason": "Failed to execute", "HoldReasonCode": 6, "HoldReasonSubCode": 2}
+EVICTED = {**BEGUN, "RemoteWallClockTime": 35.0, "VacateReason": "Job disconnected too long"}
+
+
+def test_an_idle_job_says_what_the_negotiator_said() -> None:
+    found = look_at(IDLE)
+    assert (found.condition, found.begun, found.since) == (Condition.QUEUED, Queued("7.3"), None)
+    assert found.detail == "HTCondor has not looked at it yet"
+    assert look_at({**IDLE, "LastRejMatchReason": "no match found "}).detail.endswith(": no match found")
+
+
+@pytest.mark.parametrize("status", [2, 6, 7])
+def test_a_job_runs_from_its_first_start(status: int) -> None:
+    found = look_at({**RUNNING, "JobStatus": status})
+    assert (found.condition, found.since, found.until) == (Condition.RUNNING, 1000, None)
+
+
+def test_a_job_that_is_removed_runs_until_its_shadow_is_gone() -> None:
+    removed = {**RUNNING, "JobStatus": 3}
+    assert look_at(removed).condition is Condition.RUNNING
+    assert look_at(former(removed)).condition is Condition.LOST
+    assert not is_over(removed)
+
+
+def test_an_end_has_its_code_and_what_htcondor_held() -> None:
+    found = look_at(COMPLETED)
+    assert (found.condition, found.since, found.until) == (Condition.ENDED, 1000, 1012)
+    assert found.end is not None
+    facts = {name: found.end[name] for name in ("reason", "exit_code", "signal", "user_seconds", "peak_memory_kb")}
+    assert facts == {"reason": "exit", "exit_code": 3, "signal": None, "user_seconds": 1.5, "peak_memory_kb": 3250}
+    assert is_over(COMPLETED)
+
+
+def test_an_end_by_a_signal_has_no_exit_code() -> None:
+    found = look_at({**COMPLETED, "ExitBySignal": True, "ExitSignal": 9}).end
+    assert found is not None
+    assert (found["exit_code"], found["signal"]) == (None, 9)
+
+
+def test_a_hold_ends_the_run_and_is_known_after_the_removal() -> None:
+    assert is_in_the_way(HELD)
+    removed = {**BEGUN, "JobStatus": 3, "RemoveReason": f"{TAKEN_BACK} (by user a)",
+               "LastHoldReason": "Failed to execute", "LastHoldReasonCode": 6, "LastHoldReasonSubCode": 2}  # fmt: skip
+    for ad in (HELD, removed):
+        found = look_at(ad).end
+        assert found is not None
+        assert (found["detail"], found["code"], found["subcode"]) == ("Failed to execute", 6, 2)
+
+
+def test_an_evicted_job_is_lost_and_charged_and_never_starts_again() -> None:
+    assert is_in_the_way(EVICTED)
+    found = look_at({**EVICTED, "JobStatus": 3, "RemoveReason": f"{TAKEN_BACK} (by user a)"})
+    assert (found.condition, found.since, found.until) == (Condition.LOST, 1000, 1035)
+    assert found.detail == "HTCondor has evicted it: Job disconnected too long"
+
+
+def test_a_removal_by_somebody_is_told() -> None:
+    found = look_at({**IDLE, "JobStatus": 3, "RemoveReason": "via condor_rm (by user bob)"})
+    assert (found.condition, found.since, found.until) == (Condition.LOST, None, None)
+    assert found.detail == "it was removed in HTCondor: via condor_rm (by user bob)"
+
+
+@pytest.mark.parametrize("ad", [IDLE, RUNNING, COMPLETED, {**RUNNING, "JobStatus": 5}, {**RUNNING, "JobStatus": 1}])
+def test_nothing_else_is_taken_back(ad: dict[str, Any]) -> None:
+    assert not is_in_the_way(ad)
+
+
+SLOT: dict[str, Any] = {
+    "Name": "slot1@n1", "Machine": "n1", "PartitionableSlot": True, "TotalSlotCpus": 7.0, "Cpus": 2, "Memory": 500,
+    "TotalSlotMemory": 7000, "TotalSlotDisk": 1e6, "State": "Unclaimed", "Arch": "aarch64", "OpSys": "LINUX",
+}  # fmt: skip
+
+
+def test_a_partitionable_slot_is_as_large_as_in_total() -> None:
+    found = node(SLOT)
+    assert (found.cpus, found.memory, found.disk, found.gpus, found.partitionable) == (7, 7000, 1_000_000, 0, True)
+    assert (found.place, found.attributes["Arch"], found.problem) == ({"EngineSlot": "slot1@n1"}, "aarch64", "")
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"Offline": True}, "HTCondor has it offline"),
+        ({"Draining": True}, "HTCondor drains it"),
+        ({"State": "Drained", "DrainReason": "new disk"}, "HTCondor drains it: new disk"),
+        ({"State": "Owner"}, "HTCondor leaves it to its owner"),
+        ({"State": "Claimed"}, ""),
+    ],
+)
+def test_a_slot_that_takes_no_jobs_says_why(more: dict[str, Any], problem: str) -> None:
+    assert node({**SLOT, **more}).problem == problem

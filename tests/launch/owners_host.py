@@ -1,0 +1,162 @@
+"""A host whose jobs run as their owners: the host of the tests of the verb, and the program of root."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tests.launch.conftest import is_alive, until
+from tests.verb import host as hosts
+from tests.verb.host import ACCOUNT, PREFIX, PYTHON, RULE, USERS, processes
+from tests.verb.test_sudo import answer, call, document
+
+from fairq.records import JobStatus
+from fairq.state import jobs, launches
+from fairq.state.connection import reading
+
+ANN, BOB, EVE = USERS
+GONE = f"{PREFIX}gone"
+ALIAS = f"{PREFIX.upper()}_START"
+START_RULE = RULE.with_name(f"{RULE.name}-start")
+
+
+class Host:
+    """The pool of this host, its users and what they do."""
+
+    def __init__(self, made: hosts.Host) -> None:
+        self.made = made
+        self.place, self.state, self.site = made.place, made.state, made.site
+        self.runs = made.place / "runs"
+
+    def script(self, name: str, text: str) -> Path:
+        path = self.place / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def write_site(self, more: str = "") -> None:
+        self.made.configure(
+            f'[accounting]\nuid_domain = "lab"\n[launch]\nkind = "local"\nrun_as = "owner"\n'
+            f'starter = "{self.place}/start"\nrun_directory = "{self.runs}"\n{more}\n'
+        )
+
+    def submit(self, user: str, script: str, **attributes: Any) -> str:
+        """Queue a shell script as *user*; return its job."""
+        quoted = "'" + script.replace("'", "''") + "'"
+        ad = {
+            "MyType": "Job", "Requirements": True, "Cmd": "/bin/sh", "Arguments": f"-c {quoted}", "RequestCpus": 1,
+            "Iwd": str(home(user)),
+            "Out": "out", "Err": "err", **attributes,
+        }  # fmt: skip
+        group = {"first": 0, "last": 0, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
+        ended = call(self.place / "apply", user, document("submit", ads=[ad], groups=[group], cluster=None))
+        return f"{answer(ended)['done']['cluster']}.0"
+
+    def ask(self, user: str, name: str, **arguments: Any) -> dict[str, Any]:
+        return answer(call(self.place / "apply", user, document(name, **arguments)))
+
+    def turn(self, *words: str) -> str:
+        """Take a turn as the account of the pool; return what it said about problems."""
+        ended = self.made.fairq(ACCOUNT, "-q", "negotiate", *words)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stderr.strip()
+
+    def turning(self) -> subprocess.Popen[bytes]:
+        """Begin a turn as the account of the pool."""
+        environment = self.made.environment(ACCOUNT)
+        words = [f"{self.place}/fairq", "-q", "negotiate"]
+        return subprocess.Popen(words, **{**as_user(ACCOUNT), "env": environment}, stderr=subprocess.DEVNULL)
+
+    def job(self, job: str) -> Any:
+        with reading(self.state) as state:
+            found = jobs.select(state, cluster=int(job.partition(".")[0]), proc=0)
+        return found[0] if found else None
+
+    def launch(self, job: str) -> Any:
+        with reading(self.state) as state:
+            found = launches.of_job(state, int(job.partition(".")[0]), 0)
+        return found[-1] if found else None
+
+    def ended(self, job: str) -> Any:
+        """Take turns until the job runs no more; return its last run."""
+
+        def has_ended() -> bool:
+            assert self.turn() == ""
+            return bool(self.launch(job).phase == "ended")
+
+        if self.launch(job) is None or self.launch(job).phase != "ended":
+            until(has_ended, f"the end of {job}")
+        return self.launch(job)
+
+    def held(self, job: str) -> tuple[int, str]:
+        self.ended(job)
+        found = self.job(job)
+        assert found.status == JobStatus.HELD
+        return found.hold_code, found.reason
+
+
+def home(user: str) -> Path:
+    (place,) = Path("/var/lib").glob(f"{PREFIX}*/home")
+    return place / user
+
+
+def as_user(user: str) -> dict[str, Any]:
+    return {**hosts.as_user(user), "cwd": "/", "env": {"PATH": os.defpath}}
+
+
+def shell(user: str, script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=False, **as_user(user))
+
+
+@contextmanager
+def owners_host() -> Iterator[Host]:
+    """Make the host with the program of root and its rule of sudo, and take it back."""
+    with hosts.host() as found:
+        host = Host(found)
+        head = f"#!{PYTHON} -I\nimport sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, '{host.place}/lib')\n"
+        host.script("start", f"{head}from fairq.launch.root.main import main\nsys.exit(main({str(host.site)!r}))\n")
+        for user in USERS:
+            home(user).chmod(0o700)
+        try:
+            _write_rule(host)
+            yield host
+        finally:
+            START_RULE.unlink(missing_ok=True)
+
+
+def _write_rule(host: Host) -> None:
+    START_RULE.write_text(
+        f'Cmnd_Alias {ALIAS} = {host.place}/start ""\n'
+        f'Defaults!{ALIAS} env_reset, !env_keep, !env_check, !setenv, secure_path="/usr/sbin:/usr/bin:/sbin:/bin",'
+        ' closefrom=3, !closefrom_override, umask=0077, umask_override, !use_pty, !requiretty, !lecture, runcwd="/"\n'
+        f"{ACCOUNT} ALL=(root:root) NOPASSWD: {ALIAS}\n"
+    )
+    START_RULE.chmod(0o440)
+    subprocess.run(["visudo", "-c"], check=True, capture_output=True)
+
+
+def supervisor_of(host: Host, job: str) -> int:
+    """Return the supervisor of a job that is running."""
+    assert host.turn() == ""
+    return int(host.launch(job).pid)
+
+
+def alive_of(user: str) -> list[int]:
+    return [pid for pid in processes(pwd.getpwnam(user).pw_uid) if is_alive(pid)]
+
+
+def starters(host: Host) -> list[int]:
+    """Return the programs of root, without the supervisors that were forked from them."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            is_starter = str(host.place / "start").encode() in words and b"sudo" not in words[0]
+            if is_starter and not (place / "comm").read_text().startswith("fairq "):
+                found.append(int(place.name))
+    return found

@@ -1,0 +1,48 @@
+"""The settings of this host's pool: the site file decides; a user's file and variables set a few."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fairq.settings.host_pool import host_destination, host_settings
+from fairq.settings.layers import site_file, user_file
+from fairq.settings.model import raise_first
+
+
+@pytest.fixture
+def files() -> tuple[Path, Path]:
+    site, user = site_file(), user_file()
+    for file in (site, user):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    site.write_text('[pool]\nstate = "/x/pool.db"\nadministrators = ["ann"]\n[groups.physics]\nquota = 3\n')
+    return site, user
+
+
+def test_a_users_file_sets_no_rules(files: tuple[Path, Path]):
+    files[1].write_text(
+        '[pool]\nuse = "private"\nadministrators = ["bob"]\nstate = "/y"\n[groups.mine]\nquota = 9\n'
+        "[groups.physics]\nquota = 9\n[limits]\nx = 5\n[submit]\ncommand_timeout = 7\n"
+    )
+    found = host_settings({}, raise_first)
+    assert (found["pool.administrators"], found["pool.state"]) == (("ann",), "/x/pool.db")
+    assert list(found.groups) == ["physics"]
+    assert found.groups["physics"].quota == 3
+    assert "x" not in found.limits
+    assert (found["pool.use"], found["submit.command_timeout"]) == ("private", 7)
+
+
+def test_variables_set_no_rules(files: tuple[Path, Path], tmp_path: Path):
+    other = tmp_path / "other.toml"
+    other.write_text('[negotiator]\nrules = "htcondor"\n[metrics]\nsubmitters = 3\n')
+    variables = {"FAIRQ_POOL_ADMINISTRATORS": "bob", "FAIRQ_POOL_USE": "private", "FAIRQ_CONFIG": str(other)}
+    found = host_settings(variables, raise_first)
+    assert found["pool.administrators"] == ("ann",)
+    assert found["negotiator.rules"] == "documented"
+    assert (found["pool.use"], found["metrics.submitters"]) == ("private", 3)
+
+
+def test_changes_of_rules_go_to_the_site_file(files: tuple[Path, Path]):
+    assert host_destination("pool.use") == files[1]
+    assert host_destination("negotiator.rules") == files[0]

@@ -1,0 +1,217 @@
+"""A host with a pool for the tests: accounts, a rule of sudo, the program behind it, and fairq for its users."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+import signal
+import site as site_packages
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fairq
+
+PYTHON = "/usr/bin/python3"
+PREFIX = os.environ.get("FAIRQ_TEST_PREFIX", "fqc")
+"""The beginning of all names on the host, so that two runs of the tests can have one each."""
+
+ACCOUNT, ADMINISTRATOR, USERS = f"{PREFIX}pool", f"{PREFIX}adm", (f"{PREFIX}ann", f"{PREFIX}bob", f"{PREFIX}eve")
+MORE = tuple(f"{PREFIX}user{number}" for number in range(1, 6))
+GROUP = f"{PREFIX}phys"
+"""A Unix group with the first of `USERS`."""
+
+RULE = Path("/etc/sudoers.d", PREFIX)
+SITE = f"""
+[pool]
+administrators = ["{ADMINISTRATOR}"]
+[accounting]
+uid_domain = "lab"
+[groups.physics]
+members = ["%{GROUP}"]
+[groups.open]
+"""
+_ONLY_FOR_TESTS = ("pip*", "mypy*", "pytest*", "_pytest", "hypothesis*", "ruff*", "setuptools*", "*fairq*", "*.pth")
+
+
+def missing() -> str:
+    """Return why this host cannot be made, or nothing."""
+    if os.getuid() != 0 or not os.environ.get("FAIRQ_TEST_SUDO"):
+        return "needs root, and FAIRQ_TEST_SUDO to be set: it makes users and a rule of sudo"
+    if not all(map(shutil.which, ("sudo", "visudo", "useradd", PYTHON))):
+        return "needs sudo, useradd and the system's Python"
+    version = subprocess.run(
+        [PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], check=False, capture_output=True, text=True
+    )
+    same = version.stdout.strip() == sysconfig.get_python_version()
+    return "" if same else f"needs the system's Python to be {sysconfig.get_python_version()}"
+
+
+@dataclass(frozen=True)
+class Host:
+    """The host: *place* holds everything that root installs."""
+
+    place: Path
+
+    @property
+    def program(self) -> Path:
+        """The program that sudo starts."""
+        return self.place / "apply"
+
+    @property
+    def state(self) -> Path:
+        """The state of the pool."""
+        return self.place / "pool" / "pool.db"
+
+    @property
+    def site(self) -> Path:
+        """The site file."""
+        return self.place / "xdg" / "fairq" / "fairq.toml"
+
+    def fairq(
+        self, user: str, *words: object, stdin: str | None = None, before: Callable[[], None] | None = None,
+        **environment: str,
+    ) -> subprocess.CompletedProcess[str]:  # fmt: skip
+        """Run a command line of fairq as *user*; *before* runs in the process of the user."""
+        return subprocess.run(
+            [str(self.place / "fairq"), *map(str, words)], input=stdin, stdin=None if stdin else subprocess.DEVNULL,
+            capture_output=True, text=True, check=False, timeout=120, preexec_fn=before,
+            **as_user(user), cwd=self.home(user), env=self.environment(user) | environment,
+        )  # fmt: skip
+
+    def environment(self, user: str) -> dict[str, str]:
+        """Return the environment of *user*."""
+        home = str(self.home(user))
+        return {"PATH": "/usr/bin:/bin", "HOME": home, "USER": user, "XDG_CONFIG_DIRS": str(self.place / "xdg")}
+
+    def home(self, user: str) -> Path:
+        """Return the home directory of *user*."""
+        return self.place / "home" / user
+
+    def configure(self, text: str) -> None:
+        """Write the site file: where the pool is, and *text*, which begins inside the table ``pool``."""
+        parts = f'[pool]\nstate = "{self.state}"\nprogram = "{self.program}"\naccount = "{ACCOUNT}"\n'
+        self.site.write_text(parts + text.strip().removeprefix("[pool]"))
+
+
+def as_user(user: str) -> dict[str, Any]:
+    """Return the arguments of `subprocess` that make a process one of *user*."""
+    entry = pwd.getpwnam(user)
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": os.getgrouplist(user, entry.pw_gid)}
+
+
+@contextmanager
+def host() -> Iterator[Host]:
+    """Make the accounts, the program and the rule of sudo, and take them back."""
+    found = Host(Path(tempfile.mkdtemp(prefix=PREFIX, dir="/var/lib")))
+    found.place.chmod(0o755)
+    made: list[str] = []
+    try:
+        _make_users(made)
+        _install(found)
+        for user in made:
+            found.home(user).mkdir(parents=True, mode=0o755)
+            os.chown(found.home(user), pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
+        found.state.parent.mkdir()
+        account = pwd.getpwnam(ACCOUNT)
+        os.chown(found.state.parent, account.pw_uid, account.pw_gid)
+        found.state.parent.chmod(0o711)
+        found.site.parent.mkdir(parents=True)
+        found.configure(SITE)
+        RULE.write_text(
+            f'Cmnd_Alias {PREFIX.upper()} = {found.program} ""\n'
+            f"Defaults!{PREFIX.upper()} env_reset, !env_keep, !env_check, !setenv, "
+            'secure_path="/usr/sbin:/usr/bin:/sbin:/bin", closefrom=3, !closefrom_override, umask=0077, '
+            'umask_override, !use_pty, !requiretty, !lecture, runcwd="/"\n'
+            f"ALL ALL=({ACCOUNT}:{ACCOUNT}) NOPASSWD: {PREFIX.upper()}\n"
+        )
+        RULE.chmod(0o440)
+        subprocess.run(["visudo", "-c"], check=True, capture_output=True)
+        yield found
+    finally:
+        if made:  # otherwise the rule is that of another run, whose users are there
+            RULE.unlink(missing_ok=True)
+        for user in made:
+            for process in processes(pwd.getpwnam(user).pw_uid):
+                os.kill(process, signal.SIGKILL)
+            subprocess.run(["userdel", "--force", user], check=False, capture_output=True)
+        if made:
+            subprocess.run(["groupdel", GROUP], check=False, capture_output=True)
+        shutil.rmtree(found.place)
+
+
+def _make_users(made: list[str]) -> None:
+    subprocess.run(["groupadd", "--force", GROUP], check=True, capture_output=True)
+    for user in (ACCOUNT, ADMINISTRATOR, *USERS, *MORE):
+        member = ["--groups", GROUP] if user == USERS[0] else []
+        words = ["useradd", "--no-create-home", "--shell", "/bin/bash", *member, user]
+        subprocess.run(words, check=True, capture_output=True)
+        made.append(user)
+
+
+def _install(found: Host) -> None:
+    """Install fairq and what it needs so that all users can run it."""
+    library = found.place / "lib"
+    shutil.copytree(Path(fairq.__file__).parent, library / "fairq", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run([PYTHON, "-m", "compileall", "-q", "-j", "2", str(library)], check=True, capture_output=True)
+    for folder in site_packages.getsitepackages():
+        if Path(folder).is_dir():
+            ignored = shutil.ignore_patterns(*_ONLY_FOR_TESTS)
+            shutil.copytree(folder, library, ignore=ignored, copy_function=_linked, dirs_exist_ok=True)
+    for path in library.rglob("*"):
+        if path.is_dir():
+            path.chmod(0o755)
+    for path in (library / "fairq").rglob("*.py*"):
+        path.chmod(0o644)
+    start = f"#!{PYTHON} -I\nimport sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, {str(library)!r})\n"
+    found.program.write_text(
+        f"{start}from pathlib import Path\nfrom fairq.verb.main import main\n"
+        f"sys.exit(main(Path({str(found.state)!r}), Path({str(found.site)!r})))\n"
+    )
+    (found.place / "fairq").write_text(f"{start}from fairq.cli.app import main\nsys.exit(main())\n")
+    for program in (found.program, found.place / "fairq"):
+        program.chmod(0o755)
+
+
+def fill(made: Host) -> None:
+    """Give each of `USERS` a cluster of nine jobs: 1, 2 and 3."""
+    from fairq.cli.app import main
+    from fairq.state import jobs
+    from fairq.state.connection import writing
+
+    named = ["--state", str(made.state), "--config", str(made.site), "-q"]
+    for _ in USERS:
+        assert main([*named, "submit", "--count", "9", "--", "/bin/true"]) == 0
+    with writing(made.state) as opened:
+        for cluster, user in enumerate(USERS, 1):
+            jobs.change(opened, "", cluster, 0, 8, owner=user, submitter=f"{user}@lab")
+    account = pwd.getpwnam(ACCOUNT)
+    os.chown(made.state, account.pw_uid, account.pw_gid)
+    made.state.chmod(0o600)
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def processes(uid: int) -> list[int]:
+    """Return the processes of the user *uid*."""
+    return [int(place.name) for place in Path("/proc").glob("[0-9]*") if _uid(place) == uid]
+
+
+def _uid(place: Path) -> int | None:
+    try:
+        found = re.search(r"^Uid:\s+(\d+)", (place / "status").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) if found else None
