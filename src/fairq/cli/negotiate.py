@@ -137,6 +137,8 @@ def negotiate(
         invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
     for problem in cycle.decision.problems:
         invocation.detail(f"group {problem.group}: {problem_words(problem)}")
+    if not dry_run and output.quiet and output.format == "table":
+        return  # `emit` would show nothing; a hundred thousand matches take a tenth of the cycle to put into words
     matches = [match_document(cycle, match) for match in cycle.decision.matches]
     view = cycle_view(cycle.document, matches, dry_run=dry_run)
     emit(with_runs(view, held) if held.launching else view, output)
