@@ -20,7 +20,7 @@ _LEAST = 10
 """Minimum number of cells of a picture."""
 
 _NARROW = 72
-_NOTHING = "nothing is known of this time"
+_NOTHING = "nothing is recorded in this period; choose another with --since and --until"
 
 
 def _width() -> int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 app = App()
 
 _MOST_DIMENSIONS = 2
+_NOTHING = "no use is recorded in this period; choose another with --since and --until"
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
@@ -144,7 +145,7 @@ def _view(found: Figures) -> View:
     title = f"From {_when(found.since)} to {_when(found.until)}, local time"
     footer = {**_figures(found, found.total), found.by[0]: counted(len(rows), "line")}
     columns = [*(Column(name.upper(), name, align="left") for name in found.by), *_columns(found)]
-    table = Table(columns=columns, records=rows, key="rows", footer=footer if rows else None, empty="nothing was used")
+    table = Table(columns=columns, records=rows, key="rows", footer=footer if rows else None, empty=_NOTHING)
     return View(
         text=title if rows else None,
         tables=[table],
