@@ -12,10 +12,14 @@ from fairq.errors.base import FairqError
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """How to read a state: *copy* returns a copy as recent as the state; *refusal* is the error for a change."""
+    """How to read a state: *copy* returns a copy as recent as the state; *refusal* is the error for a change.
+
+    *outdated* returns the last copy, which costs nothing, or None if there is none.
+    """
 
     copy: Callable[[], Path]
     refusal: Callable[[], FairqError]
+    outdated: Callable[[], Path | None] = lambda: None
 
 
 _STATES: dict[str, Elsewhere] = {}
