@@ -174,6 +174,17 @@ class Invocation:
 
         return load(self.config_path, self.state_path if self.state_is_explicit else None, self.environment)
 
+    def settings_of_cycle(self, now: int) -> Settings:
+        """Return the settings for a cycle at *now*; an error of the pool's own settings counts as a failed cycle."""
+        try:
+            return self.settings
+        except FairqError as error:
+            if self.config is None:
+                from fairq.steps.cycle.failures import count_failure
+
+                count_failure(self.state_path, now, error)
+            raise
+
     @property
     def settings_files(self) -> SettingsFiles:
         """The options and variables that select the settings files."""

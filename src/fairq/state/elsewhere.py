@@ -34,6 +34,12 @@ def read_elsewhere(path: Path, elsewhere: Elsewhere | None) -> None:
         _STATES[name] = elsewhere
 
 
+def last_copy(path: Path) -> Path:
+    """Return the last copy of a state that is read elsewhere, perhaps outdated; otherwise the state itself."""
+    elsewhere = elsewhere_of(path)
+    return path if elsewhere is None else elsewhere.outdated() or path
+
+
 def elsewhere_of(path: Path) -> Elsewhere | None:
     """Return where the state at *path* is read, None if the file itself is opened."""
     return _STATES.get(os.path.realpath(path)) if _STATES else None

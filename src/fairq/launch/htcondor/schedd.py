@@ -15,12 +15,12 @@ from fairq.launch.htcondor.description import COLLECTED, POOL, RUN, common
 
 Answer = TypeVar("Answer")
 
-_NUMBERED = re.compile(r"^\w+:-?\d+:")
-
 _ENGINE = "HTCondor"
+_NUMBERED = re.compile(r"^\w+:-?\d+:")
+"""The number of an error, before its text."""
+
 _SLOW, _PAUSE = 1.0, 5.0
 """After a call that failed in more than `_SLOW` seconds, none is made for `_PAUSE` seconds: it would take as long."""
-
 
 _DOWN = "fairq tries again in the next turn; 'condor_status -schedd' shows whether the schedd is up"
 _AUTHENTICATE = (
@@ -116,7 +116,7 @@ class Schedd:
 
     @cached_property
     def _library(self) -> ModuleType:
-        # Without a configuration file the bindings warn on stderr; the variables of the environment still count.
+        # It reads HTCondor's configuration when it is imported.
         import htcondor2
 
         loaded: ModuleType = htcondor2

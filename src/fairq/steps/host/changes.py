@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.errors.people import RequestError
 from fairq.records import Actor, Ad, Change, SlotRecord
-from fairq.state.elsewhere import elsewhere_of
+from fairq.state.elsewhere import last_copy
 from fairq.steps.host.ask import Door
+from fairq.steps.host.form import MOST_NAMES
 from fairq.steps.jobs.change import Changed, JobEditor, job_name
 from fairq.steps.jobs.selection import Selection, Target
 from fairq.steps.jobs.submit import Submitted, next_cluster, tried
@@ -76,6 +77,11 @@ def change_jobs(
         job_name(job.cluster, job.first_proc, job.last_proc) + (f"@{job.schedd}" if job.schedd else "")
         for job in trial.jobs
     ]
+    if len(words) > MOST_NAMES:
+        problem = (
+            f"{selection.constraint} selects {len(words)} ranges of jobs, but {MOST_NAMES} can be named; narrow it"
+        )
+        raise RequestError(problem=problem)
     answer = door.ask(verb, {"jobs": words, **arguments})
     return Changed(trial.targets, ending=answer["ending"])
 
@@ -117,9 +123,7 @@ def submit_jobs(
 
 def _likely_cluster(path: Path) -> int:
     """Return the number of the next cluster in a copy that may be outdated: most jobs do not need the number."""
-    elsewhere = elsewhere_of(path)
-    outdated = None if elsewhere is None else elsewhere.outdated()
-    return next_cluster(path if outdated is None else outdated)
+    return next_cluster(last_copy(path))
 
 
 def _jobs_document(made: Submission) -> dict[str, Any]:
