@@ -184,7 +184,7 @@ def _compare(invocation: Invocation, output: Output, size: float | None, alterat
     then_words = ", ".join(filter(None, [f"a pool of {comparison.size_then:g}", alteration.words]))
     groups = views.comparison_view(comparison, output.constraint, now_words, then_words)
     title = "Long-run use if all keep as many jobs as now"
-    users = whatif.submitters_table(found, title=title if size else f"The next cycle; {title.lower()}", key=None)
+    users = whatif.submitters_table(found, title=title, key=None, cycle=False)
     for line in whatif.summary(found) if found.submitters else ():
         invocation.note(line)
     if not comparison.groups:

@@ -25,12 +25,12 @@ Without = Annotated[
 ]
 
 
-def submitters_table(found: WhatIf, *, title: str, key: str | None = "changes") -> Table:
-    """Return the result of each submitter now and after the change."""
+def submitters_table(found: WhatIf, *, title: str, key: str | None = "changes", cycle: bool = True) -> Table:
+    """Return the result of each submitter now and after the change; without *cycle*, in the long run only."""
     columns = [Column("Submitter", "submitter")]
     if any(record["factor_now"] != record["factor_then"] for record in found.submitters):
         columns += _pair("Factor", "factor", short)
-    if found.now.decision is not None:
+    if cycle and found.now.decision is not None:
         columns += [*_pair("Limit", "limit", two_places), *_pair("Matched", "matched", short)]
     columns += _pair("Long Run", "long_run", two_places)
     return Table(columns, found.submitters, title=title, key=key)
