@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from fairq.errors.base import FairqError, UsageError
 from fairq.errors.people import MissingStateError, NotAllowedError
 from fairq.files import user_name
-from fairq.records import Actor
 
 if TYPE_CHECKING:
     from fairq.cli.pool_in_use import HostPool, PoolInUse
+    from fairq.records import Actor
     from fairq.settings import Settings
     from fairq.steps.config import SettingsFiles
     from fairq.steps.host.ask import Door
@@ -174,6 +174,17 @@ class Invocation:
 
         return load(self.config_path, self.state_path if self.state_is_explicit else None, self.environment)
 
+    def settings_of_cycle(self, now: int) -> Settings:
+        """Return the settings for a cycle at *now*; an error of the pool's own settings counts as a failed cycle."""
+        try:
+            return self.settings
+        except FairqError as error:
+            if self.config is None:
+                from fairq.steps.cycle.failures import count_failure
+
+                count_failure(self.state_path, now, error)
+            raise
+
     @property
     def settings_files(self) -> SettingsFiles:
         """The options and variables that select the settings files."""
@@ -209,6 +220,7 @@ class Invocation:
         Under sudo, this is the person who called sudo.
         """
         from fairq.people import behind
+        from fairq.records import Actor
         from fairq.steps.rights import is_administrator, names
 
         person = behind(self.environment)

@@ -48,6 +48,15 @@ def test_a_job_is_found_by_its_name_even_if_its_id_is_given_again() -> None:
     assert jobs.find("36", "fairq-9.0-00000000", None) is None
 
 
+def test_accounted_jobs_are_read() -> None:
+    text = "17_3|COMPLETED|1795356608|1795356618|n1|fairq-1.0-x\n18|CANCELLED by 0|1795356700|1795356710|n2|a|b\n\n"
+    one, other = listing.parsed_accounting(text)
+    assert (one.id, one.index, one.state, one.start, one.end) == ("17_3", 3, "COMPLETED", 1795356608, 1795356618)
+    assert (other.id, other.state, other.reason, other.name, other.has_ended) == (
+        "18", "CANCELLED", "by 0", "a|b", True,
+    )  # fmt: skip
+
+
 def test_an_exit_code_is_read() -> None:
     assert listing.parsed_exit(JOB) == (7, 0)
     assert listing.parsed_exit("") is None

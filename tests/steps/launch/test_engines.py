@@ -72,6 +72,6 @@ def test_a_run_that_an_engine_does_not_start_is_withdrawn(state: Path) -> None:
     live = [launch, other]
     assert overdue(live, {"slurm"}, SETTINGS, 3700) == []
     assert overdue(live, {"slurm"}, SETTINGS, 3701) == [launch]
-    assert withdrawal(launch, 3701) == {"how": "withdraw", "reason": "slurm did not start it in 3601 s: Resources"}
+    assert withdrawal(launch, 3701) == {"how": "withdraw", "reason": "withdrawn from slurm after 3601 s: Resources"}
     patient = load(None, None, {"HOME": "/nonexistent", "FAIRQ_LAUNCH_SLURM_PATIENCE": "0"})
     assert overdue(live, {"slurm"}, patient, 10**6) == []

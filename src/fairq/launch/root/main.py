@@ -108,10 +108,11 @@ def _start(policy: Policy, directory: int, runs: list[dict[str, Any]]) -> list[s
     end = time.monotonic() + _PATIENCE
     while reports and (left := end - time.monotonic()) > 0:
         for report, _ in poll.poll(int(1000 * left)):
-            if answer := os.read(report, 4096):
-                problems += [f"run {found['run']}: {found['failed']}" for line in answer.splitlines()
-                             if "failed" in (found := json.loads(line))]  # fmt: skip
-                continue
+            problems += [
+                f"run {found['run']}: {found['failed']}"
+                for line in os.read(report, 4096).splitlines()
+                if "failed" in (found := json.loads(line))
+            ]
             poll.unregister(report)
             os.close(report)
             reports.discard(report)

@@ -9,10 +9,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from fairq.files import write
 from fairq.launch.supervisor import record
 
-_FILE = "attempt"
+_FILE, _ID = "attempt", "slurm_id"
 _LONGEST_CALL = 90.0
 """Seconds after which a call of sbatch, or what is left of one whose caller was killed, has ended."""
 
@@ -35,20 +34,31 @@ class Attempt:
 def read(place: Path) -> Attempt | None:
     """Return the attempt for the run in the directory *place*; None if there was none."""
     try:
-        return Attempt(**json.loads((place / _FILE).read_bytes()))
+        tried = Attempt(**json.loads((place / _FILE).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
+    with suppress(OSError):
+        name, _, engine_id = (place / _ID).read_text().partition(" ")
+        if name == tried.name and engine_id.endswith("\n"):
+            return replace(tried, engine_id=engine_id.strip())
+    return tried
 
 
 def note(place: Path, attempt: Attempt) -> None:
-    """Record an attempt; raises OSError."""
-    write(place / _FILE, json.dumps(asdict(attempt)).encode())
+    """Record an attempt; raises OSError.
+
+    It is not forced to the disk, which would take longer than the submission. If a power failure loses it, the run may
+    be submitted twice; still only one of its batch jobs can begin it.
+    """
+    draft = place / f"{_FILE}.draft"
+    draft.write_text(json.dumps(asdict(attempt)), encoding="utf-8")
+    draft.replace(place / _FILE)
 
 
 def note_id(place: Path, attempt: Attempt, engine_id: str) -> None:
     """Record the id that Slurm gave; a failure does no harm, for the job is found by its name."""
     with suppress(OSError):
-        note(place, replace(attempt, engine_id=engine_id))
+        (place / _ID).write_text(f"{attempt.name} {engine_id}\n")
 
 
 def drop(place: Path) -> None:

@@ -18,7 +18,7 @@ from fairq.launch.interface import AT_ONCE, Assignment, Condition, Known, Look, 
 from fairq.launch.slurm import archive, attempt, nodes, submission, verdict
 from fairq.launch.slurm.attempt import Attempt
 from fairq.launch.slurm.commands import NoAnswerError, RefusedError, call, call_with_words
-from fairq.launch.slurm.listing import Jobs, Record, exit_status, listing
+from fairq.launch.slurm.listing import Jobs, Record, accounted, exit_status, listing
 from fairq.launch.slurm.submission import Need
 from fairq.launch.supervisor.specification import complete
 
@@ -71,7 +71,7 @@ class Slurm:
         tried = {run: attempt.read(place) for run, place in places.items()}
         is_asked = any(known is not None or tried[run] is not None for run, known in runs.items())
         try:
-            self._jobs = Jobs(listing() if is_asked else ())
+            self._jobs = self._listed(runs, tried) if is_asked else Jobs()
             self._silence = ""
             looks = {run: self._look(places[run], known, tried[run]) for run, known in runs.items()}
             requeued = [
@@ -172,6 +172,14 @@ class Slurm:
     def _made(self) -> Path:
         self._directory.mkdir(0o700, parents=True, exist_ok=True)
         return self._directory
+
+    def _listed(self, runs: Mapping[str, Known | None], tried: Mapping[str, Attempt | None]) -> Jobs:
+        """Return the jobs that Slurm knows, or has accounted for; raises NoAnswerError, RefusedError."""
+        found = listing()
+        jobs = Jobs(found)
+        known = {one.engine_id for one in (*runs.values(), *tried.values()) if isinstance(one, Queued | Attempt)}
+        forgotten = [engine_id for engine_id in known if engine_id is not None and not jobs.has(engine_id)]
+        return Jobs([*found, *accounted(forgotten)]) if forgotten else jobs
 
     def _look(self, place: Path, known: Known | None, tried: Attempt | None) -> Look:
         job = self._job(known, tried)

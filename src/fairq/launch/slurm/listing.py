@@ -1,19 +1,20 @@
 """The jobs that Slurm knows, by the text of ``squeue``: its JSON differs between versions and ignores filters in some.
 
-Source: squeue(1); the states of ``slurm.h``.
+Source: squeue(1), sacct(1); the states of ``slurm.h``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fairq.launch.slurm.commands import RefusedError, call
+from fairq.launch.slurm.commands import NoAnswerError, RefusedError, call
 
 _FORMAT = "%F|%K|%T|%S|%e|%N|%r|%j"
 """Array or job id, index in the array, state, start, end, node, reason, name: the free text comes last."""
 
+_ACCOUNTED = "JobID,State,Start,End,NodeList,JobName"
 _WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 _ENDED = {
     "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
@@ -56,6 +57,10 @@ class Jobs:
         # A later job of the same name is the live one: a refused call may leave a failed one behind.
         self._by_name = {(job.name, job.index): job for job in sorted(records, key=lambda job: not job.has_ended)}
 
+    def has(self, engine_id: str) -> bool:
+        """Tell whether a job with this id is among them."""
+        return engine_id in self._by_id
+
     def find(self, engine_id: str | None, name: str | None, index: int | None) -> Record | None:
         """Return the job with this name and index, and with this id if it is known; None if there is none.
 
@@ -73,6 +78,29 @@ def listing() -> list[Record]:
     """Return the jobs of this user, also those that ended a short while ago; raises NoAnswerError, RefusedError."""
     words = ("squeue", "--noheader", "--array", "--states=all", f"--user={os.getuid()}", f"--format={_FORMAT}")
     return parsed(call(*words))
+
+
+def accounted(engine_ids: Iterable[str]) -> list[Record]:
+    """Return those of these jobs that Slurm's accounting remembers; none where there is none, or it does not answer."""
+    words = ("sacct", "--noheader", "--allocations", "--parsable2", f"--format={_ACCOUNTED}")
+    try:
+        return parsed_accounting(call(*words, f"--jobs={','.join(engine_ids)}"))
+    except (NoAnswerError, RefusedError):
+        return []
+
+
+def parsed_accounting(text: str) -> list[Record]:
+    """Return the jobs in the output of sacct."""
+    found = []
+    for line in text.splitlines():
+        if line.count("|") < _ACCOUNTED.count(","):
+            continue
+        engine_id, state, start, end, node, name = line.split("|", 5)
+        whole, _, index = engine_id.partition("_")
+        # The state of a cancelled job also names who did it.
+        state, _, who = state.partition(" ")
+        found.append(_record("|".join((whole, index or "N/A", state, start, end, node, who or "None", name))))
+    return found
 
 
 def parsed(text: str) -> list[Record]:
