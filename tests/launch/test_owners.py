@@ -65,7 +65,8 @@ def host(made: Host) -> Iterator[Host]:
     with reading(made.state) as state:
         for launch in launches.live(state):
             if launch.pid:
-                os.kill(launch.pid, signal.SIGTERM)
+                with suppress(ProcessLookupError):
+                    os.kill(launch.pid, signal.SIGTERM)
                 until(lambda pid=launch.pid: not is_alive(pid), "the end of a supervisor")
 
 

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from fairq.launch.discovery import Options
+from fairq.launch.interface import Assignment
 from fairq.launch.owned import Owned, Owners
 from fairq.launch.root.document import WrongError, check_log, check_run, parse
 from fairq.launch.root.owners import RefusedError, account_of
 from fairq.launch.root.policy import Policy, UnsafeError, check_owned_by_root, read_policy
 from fairq.launch.supervisor.identity import Account
+from fairq.steps.launch.decided import described
 
 RUN = {
     "run": "1.0-0123456789", "owner": "ann", "program": ["/bin/true"], "directory": "/", "environment": {"A": "b=c"},
@@ -30,6 +32,14 @@ def test_a_run_as_the_helper_describes_it_is_taken():
     check_run(RUN)
     document = {"runs": [RUN], "logs": [], "lost": [], "forget": ["1.0-0123456789"]}
     assert parse(json.dumps(document).encode()) == document
+
+
+def test_what_the_helper_makes_of_an_assignment_is_taken():
+    """Whatever fields an assignment has for other launchers."""
+    made = Assignment(run="1.0-0123456789", program=("/bin/true",), directory="/", environment={}, cores=(0, 1))
+    run = json.loads(json.dumps(described(made, "ann", 1 << 24)))
+    check_run(run)
+    assert run.keys() == RUN.keys()
 
 
 @pytest.mark.parametrize(

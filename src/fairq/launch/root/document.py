@@ -51,8 +51,8 @@ def parse(content: bytes) -> dict[str, Any]:
 
 def check_run(run: dict[str, Any]) -> None:
     """Raise WrongError unless *run* has exactly the fields of an assignment, with owner and kept output."""
-    _need(run.keys() == {*_FIELDS, "run", "owner"}, "its fields are not those of an assignment")
-    for name, is_valid in _FIELDS.items():
+    _need(run.keys() == {*FIELDS, "run", "owner"}, "its fields are not those of an assignment")
+    for name, is_valid in FIELDS.items():
         _need(is_valid(run[name]), f"{name} is not valid")
 
 
@@ -112,7 +112,7 @@ def _is_cores(value: Any) -> bool:
     return _is_list(value, int) and all(map(_whole(0, 1 << 16), value))
 
 
-_FIELDS: dict[str, Callable[[Any], bool]] = {
+FIELDS: dict[str, Callable[[Any], bool]] = {
     "program": lambda value: bool(value) and _is_words(value),
     "directory": _is_path,
     "environment": _is_variables,
@@ -132,3 +132,4 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "cores": _is_cores,
     "keep_output": _whole(0, 1 << 50),
 }
+"""The fields of a run besides its name and owner, each with its check."""

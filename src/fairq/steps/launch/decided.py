@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairq.launch.interface import Assignment, Condition, Started
+from fairq.launch.root.document import FIELDS
 from fairq.records import JobEvent
 from fairq.state import ended_jobs, job_events, jobs, launches
 from fairq.state.connection import State, reading, writing
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 _LAUNCHER = "local"
 _MB = 1024**2
 _ALIVE = (Condition.RUNNING, Condition.STRAY)
-_OF_ENGINES = {"job", "submitter", "held_memory", "gpus", "place"}
 _MOST_ENTRIES = 50_000
 """Entries of event logs for one call, and of one event; the rest follows at the next call."""
 
@@ -73,16 +73,17 @@ def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
         entries = logs.take(state)
     keep = settings["launch.keep_output"] * _MB
     return {
-        "runs": [{**_described(one.assignment), "owner": one.owner, "keep_output": keep} for one in plans],
+        "runs": [described(one.assignment, one.owner, keep) for one in plans],
         "logs": entries,
         "lost": sorted(run for run, one in looks.items() if one.condition in (Condition.STRAY, Condition.LOST)),
         "forget": forgotten,
     }
 
 
-def _described(assignment: Assignment) -> dict[str, Any]:
-    """Return the fields that concern a run on this machine."""
-    return {name: value for name, value in asdict(assignment).items() if name not in _OF_ENGINES}
+def described(assignment: Assignment, owner: str, keep_output: int) -> dict[str, Any]:
+    """Return a run as root takes it: without the fields of the assignment that concern engines only."""
+    fields = {name: value for name, value in asdict(assignment).items() if name in FIELDS}
+    return {**fields, "run": assignment.run, "owner": owner, "keep_output": keep_output}
 
 
 def _runs(directory: Path) -> set[str]:
