@@ -21,6 +21,7 @@ from fairq.errors.base import (
 from fairq.settings import GroupSettings, Settings, load
 from fairq.settings.key import HTCONDOR
 from fairq.settings.keys import KEYS, SINGLE
+from fairq.settings.layers import site_file
 from fairq.settings.model import UPLOADS
 from fairq.steps.taskqueues import policy as share_policy
 
@@ -140,6 +141,15 @@ def test_every_point_is_tested_here() -> None:
     """The table of points above is the table of keys'."""
     own = {key.full_name for key in KEYS if key.point and key.scheme is HTCONDOR}
     assert {name for name, _, _ in POINTS} == own
+
+
+def test_the_site_file_is_the_first_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A desktop puts a directory of its own before /etc/xdg."""
+    monkeypatch.setenv("XDG_CONFIG_DIRS", f"{tmp_path}/desktop:{tmp_path}/xdg")
+    assert site_file() == tmp_path / "desktop" / "fairq" / "fairq.toml"
+    (tmp_path / "xdg" / "fairq").mkdir(parents=True)
+    (tmp_path / "xdg" / "fairq" / "fairq.toml").write_text("[pool]\nundo_kept = 7\n")
+    assert load(None, None, {})["pool.undo_kept"] == 7
 
 
 def test_later_layers_win_key_by_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

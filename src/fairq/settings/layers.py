@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -66,10 +67,15 @@ def _is_reachable(file: Path) -> bool:
 
 
 def site_file() -> Path:
-    """Return the settings file for all users of this host."""
-    from platformdirs import site_config_path
+    """Return the settings file for all users of this host: the first one in the directories of XDG_CONFIG_DIRS.
 
-    return site_config_path("fairq") / FILE_NAME
+    Desktops put directories of their own before /etc/xdg, where fairq pool create writes it.
+    """
+    from platformdirs import site_config_dir
+
+    directories = site_config_dir("fairq", multipath=True).split(os.pathsep)
+    found = [Path(directory, FILE_NAME) for directory in directories]
+    return next((file for file in found if os.path.lexists(file)), found[0])
 
 
 def user_file() -> Path:
