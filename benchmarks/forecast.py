@@ -3,11 +3,13 @@
 ``python benchmarks/forecast.py TRACE --slots N`` simulates the trace with fair share by user. At several times it
 forecasts the starts of all idle jobs, as ``fairq queue --start`` does, and compares them with the starts in the same
 simulation, in which users go on submitting. It does this for several estimates of run times and several ranges.
+With ``--run-times``, it compares the estimates with the run times alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import heapq
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -97,6 +99,7 @@ class Replay:
         self.trace = trace
         self.every = every
         self.starts: dict[JobKey, int] = {}
+        self.idle_at: dict[int, int] = {}
         self.jobs: dict[JobKey, TraceJob] = {}
         self.submitted: list[JobRange] = []
         self.past = Past({f"{job.user}@trace": job.group for job in trace.jobs})
@@ -195,17 +198,15 @@ class Replay:
 
 @dataclass
 class Score:
-    """How the forecasts of one way did."""
+    """How the forecasts of one way did; times in seconds."""
 
+    jobs: int = 0
     inside: list[bool] = field(default_factory=list)
-    early: int = 0
-    late: int = 0
-    open: int = 0
+    """For each job whose range has two ends, whether it held the start."""
+    by_user: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    earlier: int = 0
     errors: list[int] = field(default_factory=list)
     widths: list[int] = field(default_factory=list)
-    waits: list[int] = field(default_factory=list)
-    by_user: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -237,8 +238,8 @@ _AGAIN = {(False, False): "no", (False, True): "latest", (True, True): "likely a
 
 _NEAREST = ("submitter", "group", "pool")
 _LATEST = (False, True)
-HEADINGS = ("run times", "range", "submissions again", "jobs", "held", "held, mean of users", "earlier", "later",
-            "open", "error", "width", "wait")  # fmt: skip
+HEADINGS = ("run times", "range", "submissions again", "jobs", "with two ends", "held", "held, mean of users",
+            "earlier", "error", "width")  # fmt: skip
 WAYS = (
     Way(None),
     Way(()),
@@ -271,6 +272,7 @@ def measure(replay: Replay, times: Sequence[int], after: int, ways: Iterable[Way
         replay.simulation.advance(now)
         if not replay.simulation.queues.idle:
             continue
+        replay.idle_at[now] = replay.simulation.queues.idle
         world = replay.world(now)
         for way in ways:
             began = time.process_time()
@@ -293,22 +295,46 @@ def score(replay: Replay, forecasts: Iterable[Made]) -> Score:
     """Compare *forecasts* with the starts."""
     result = Score()
     for now, made in forecasts:
+        result.jobs += replay.idle_at[now]
         for job, start in made.starts.items():
             truth = replay.starts.get(job, replay.simulation.now)
             early = start.earliest is not None and truth < start.earliest
-            late = start.latest is not None and truth > start.latest
-            inside = not early and not late
-            result.inside.append(inside)
-            result.early += early
-            result.late += late
-            result.open += start.latest is None
-            result.by_user[replay.jobs[job].user].append(inside)
-            result.waits.append(truth - now)
+            result.earlier += early
             if start.likely is not None:
                 result.errors.append(abs(start.likely - truth))
             if start.latest is not None and start.earliest is not None:
+                inside = not early and truth <= start.latest
+                result.inside.append(inside)
+                result.by_user[replay.jobs[job].user].append(inside)
                 result.widths.append(start.latest - start.earliest)
     return result
+
+
+def run_times(trace: Trace) -> None:
+    """Compare estimates, made at each submission from the jobs that have ended by then, with the run times."""
+    past = Past({f"{job.user}@trace": job.group for job in trace.jobs})
+    estimators = {way.kinds: Estimator(past, way.kinds) for way in WAYS if way.kinds is not None}
+    inside = dict.fromkeys(((kinds, low) for kinds in estimators for low in (0.02, 0.05, 0.1)), 0)
+    near = dict.fromkeys(estimators, 0.0)
+    ends: list[tuple[int, int]] = []
+    for place, job in enumerate(trace.jobs):
+        while ends and ends[0][0] <= job.submit:
+            ended = trace.jobs[heapq.heappop(ends)[1]]
+            past.add(f"{ended.user}@trace", ended.limit, ended.run)
+        heapq.heappush(ends, (job.submit + job.run, place))
+        for kinds, estimator in estimators.items():
+            quantiles = {
+                quantile: estimator.estimate("", 0, f"{job.user}@trace", "", quantile, job.limit).seconds
+                for quantile in (0.02, 0.05, 0.1, 0.5, 0.9, 0.95, 0.98)
+            }
+            low, high = sorted((max(quantiles[0.5], 1), max(job.run, 1)))
+            near[kinds] += low / high
+            for low in (0.02, 0.05, 0.1):
+                inside[kinds, low] += quantiles[low] <= job.run <= quantiles[round(1 - low, 2)]
+    print("run times | smaller by larger of median and truth | inside 2% to 98% | 5% to 95% | 10% to 90%")
+    for kinds in estimators:
+        parts = [f"{inside[kinds, low] / len(trace.jobs):.1%}" for low in (0.02, 0.05, 0.1)]
+        print(f"{', '.join(kinds) or 'limit'} | {near[kinds] / len(trace.jobs):.3f} | {' | '.join(parts)}")
 
 
 def main() -> None:
@@ -319,7 +345,11 @@ def main() -> None:
     parser.add_argument("--days", default="2.5,3.75,5,6.25,7.5,8.75", help="when to forecast, in days after the start")
     parser.add_argument("--after", type=float, default=5, help="when to end, in days after the last forecast")
     parser.add_argument("--ways", type=int, nargs="*", help="numbers of the ways, from 0")
+    parser.add_argument("--run-times", action="store_true", help="compare the estimates of run times only")
     words = parser.parse_args()
+    if words.run_times:
+        run_times(read_trace(words.trace))
+        return
     replay = Replay(read_trace(words.trace), words.slots, words.every)
     times = [replay.trace.start + round(float(day) * DAY / words.every) * words.every for day in words.days.split(",")]
     ways = [WAYS[number] for number in words.ways] if words.ways else WAYS
@@ -328,12 +358,10 @@ def main() -> None:
     print(" | ".join(HEADINGS))
     for way, forecasts in found.items():
         of = score(replay, forecasts)
-        count = len(of.inside)
         print(
-            f"{way.name} | {count} | {mean(of.inside):.1%} |"
-            f" {mean(mean(one) for one in of.by_user.values()):.1%} | {of.early / count:.1%} | {of.late / count:.1%} |"
-            f" {of.open / count:.1%} |"
-            f" {hours(of.errors)} | {hours(of.widths)} | {hours(of.waits)}"
+            f"{way.name} | {of.jobs} | {len(of.inside) / of.jobs:.1%} | {mean(of.inside):.1%} |"
+            f" {mean(mean(one) for one in of.by_user.values()):.1%} | {of.earlier / of.jobs:.1%} |"
+            f" {hours(of.errors)} | {hours(of.widths)}"
         )
 
 

@@ -45,10 +45,16 @@ COMMANDS = (
     ("report", "--since", "2026-08-01", "--by", "month"),
     ("report", "--since", "2026-08-01", "--by", "group,month"),
     ("report", "--since", "2026-08-01", "--by", "day"),
+    ("report", "--month", "2026-10", "--by", "group"),
     ("report", "--since", "2026-10-01", "--by", "machine"),
     ("status",),
     ("metrics",),
+    ("userprio", "--all", "--allusers"),
+    ("plot", "usage"),
     ("plot", "usage", "--since", "2026-08-01"),
+    ("plot", "shares", "--by", "group", "--since", "2026-08-01"),
+    ("plot", "priority", "--since", "2026-08-01"),
+    ("plot", "queue", "--by", "pool", "--since", "2026-08-01"),
     ("state", "check"),
 )
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from fairq.cli.manual import schedule
+
 PAGE = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
 PROGRAM = "/opt/fairq/bin/fairq"
 
@@ -24,6 +26,16 @@ def block(start: str) -> str:
             break
         lines.append(line[4:])
     return "\n".join(lines).strip() + "\n"
+
+
+def test_the_manual_has_the_same_lines_and_units() -> None:
+    for name, text in (("fairq.service", schedule.SERVICE), ("fairq.timer", schedule.TIMER)):
+        assert block(f"`/etc/systemd/system/{name}`:") == text
+    assert block("rotates those in one directory:") == schedule.LOGROTATE
+    assert all(f"    {line}\n" in PAGE for line in schedule.CRON)
+    manual = (Path(__file__).parents[1] / "man" / "fairq.1").read_text()
+    for title in ("CRON AND SYSTEMD", "KillMode=process", "OnCalendar=*:0/1", "copytruncate"):
+        assert title in manual
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
@@ -41,7 +53,11 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
 
 def test_the_lines_of_cron_run_and_are_quiet_on_success(tmp_path: Path) -> None:
     lines = re.findall(r"^    (?:\S+ ){5} ?(FAIRQ_STATE=\S+ .*)$", PAGE, re.MULTILINE)
-    assert len(lines) == 4
+    assert len(lines) == 5
+    box = tmp_path / "mail"
+    box.write_text('#!/bin/sh\ncat > "$0.box"\n')
+    box.chmod(0o755)
+    (tmp_path / "pool.db.toml").write_text(f'[mail]\ncommand = "{box}"\n')
     program = f"{sys.executable} -m fairq"
     for line in lines:
         # cron gives a shell what stands before an unescaped percent sign.

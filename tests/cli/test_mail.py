@@ -154,8 +154,11 @@ FAULTS: dict[str, tuple[str, Callable[[Path], Callable[[], None]], int, str]] = 
     "a cycle that hangs": ("lock", _hang, 3600, "a cycle has not ended for 1h: process"),
     "a slot that fails jobs": ("slots", _break_slot, 60, "jobs did not start on node"),
     "a launcher that is away": ("launcher", _spoil('[launch]\nkind = "moon"\n'), 60, "there is no launcher 'moon'"),
+    "an engine that does not answer": (
+        "launcher", _spoil('[launch]\nkind = "slurm"\n'), 60, "Slurm does not answer: scontrol is not installed",
+    ),
     "no control group": (
-        "cgroup", _spoil('[launch]\nkind = "local"\ncgroup = "/nonexistent"\n'), 60, "no control group can be made",
+        "cgroup", _spoil('[launch]\nkind = "local"\ncgroup = "/proc/nowhere"\n'), 60, "no control group can be made",
     ),
     "a supervisor that is gone": ("supervisor", _lose_supervisor, 60, "1 of 1 runs have no supervisor: 1.0"),
 }  # fmt: skip

@@ -34,6 +34,8 @@ _ROOT = Path(os.environ.get(_VARIABLE, "/"))
 """The tree that has HTCondor, read at once: the tests take all variables of fairq out of the environment."""
 
 _PATIENCE = 120.0
+_READY = 'PartitionableSlot && State == "Unclaimed"'
+"""True for a slot that takes jobs; a startd begins in the state Owner."""
 
 _CONFIGURATION = """\
 RELEASE_DIR = /usr
@@ -148,7 +150,7 @@ class Pool:
         """Wait until the schedd answers, and both machines are in the collector."""
         end = time.monotonic() + _PATIENCE
         while not (
-            len(self.tool("condor_status", "-af", "Name").split()) >= len(MACHINES)
+            len(self.tool("condor_status", "-constraint", _READY, "-af", "Name").split()) >= len(MACHINES)
             and self.tool("condor_status", "-schedd", "-af", "Name").split()
             and self.tool("condor_q", "-allusers", "-totals")
         ):

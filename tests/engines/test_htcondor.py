@@ -36,7 +36,7 @@ class Fairq:
         self.pool = pool
         self.place = place
         self.notes: list[str] = []
-        self._environment = {
+        self.environment = {
             **pool.environment,
             "FAIRQ_STATE": str(place / "pool.db"),
             "FAIRQ_ACCOUNTING_UID_DOMAIN": "example.org",
@@ -49,7 +49,7 @@ class Fairq:
             group=ACCOUNT_ID,
             extra_groups=[],
             cwd=self.place,
-            env={**self._environment, **settings},
+            env={**self.environment, **settings},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -183,6 +183,22 @@ def test_a_job_gets_its_words_and_variables_whatever_is_in_them(run: Fairq) -> N
     )
     run.until(lambda: not run.queue())
     assert (run.place / "words").read_text() == f"{value}|a $$(Arch) b\\|"
+
+
+def test_spooled_files_go_with_the_job_and_its_output_comes_back(run: Fairq) -> None:
+    run.environment["FAIRQ_LAUNCH_HTCONDOR_SPOOL"] = "true"
+    (run.place / "word").write_text("hello")
+    (run.place / "program").write_text("#!/bin/sh\nread word < word; echo $word; echo $PWD > where; exit 4\n")
+    (run.place / "program").chmod(0o755)
+    (run.place / "description").write_text(
+        "executable = program\noutput = out\ntransfer_input_files = word\nlog = log\nqueue 2\n"
+    )
+    run("submit", "description")
+    run.until(lambda: not run.queue())
+    assert (run.place / "out").read_text() == "hello\n"
+    where = Path((run.place / "where").read_text().strip())
+    assert where != run.place
+    assert [one["ended"]["exit_code"] for one in run.launches()] == [4, 4]
 
 
 def test_a_program_that_htcondor_cannot_start_holds_the_job(run: Fairq) -> None:

@@ -1,6 +1,6 @@
 """Jobs through a real Slurm with two nodes; about a minute, where FAIRQ_TEST_ENGINES is set.
 
-What takes longer, and is left to chance, is in `tests.engines.slurm_experiment`.
+What takes longer, and is left to chance, is in `tests.engines.experiment`.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Host:
 
     def turn(self, *words: str) -> str:
         """Take a turn as the account of the pool; return what it said about problems."""
-        ended = self.made.fairq(ACCOUNT, "-q", "negotiate", *words)
+        ended = self.made.fairq(ACCOUNT, "negotiate", *words)
         assert ended.returncode == 0, ended.stderr
         return ended.stderr.strip()
 

@@ -265,14 +265,21 @@ def test_output_without_a_file_is_kept_for_the_owner(host: Host):
 @pytest.mark.parametrize("cgroup", ["none", "auto"])
 def test_a_supervisor_that_is_killed_is_cleaned_up_by_root_before_the_job_runs_again(host: Host, cgroup: str):
     host.write_site(f'cgroup = "{cgroup}"')
-    job = host.submit(EVE, "setsid sleep 600 & echo $$ >> pids; sleep 600", JobMaxRetries=0)
-    os.kill(supervisor_of(host, job), signal.SIGKILL)
+    hide = f"{PYTHON} -c 'import ctypes, time; ctypes.CDLL(None).prctl(4, 0); time.sleep(600)'"
+    job = host.submit(EVE, f"setsid {hide} & echo $$ >> pids; sleep 600", JobMaxRetries=0)
+    supervisor = supervisor_of(host, job)
+    until(lambda: len(alive_of(EVE)) == 3, "the processes of the job")
+    # A process of another user with the name of this run is none of it.
     first = host.launch(job).name
-    assert len(alive_of(EVE)) >= 2
+    other = subprocess.Popen(["sleep", "600"], **{**as_user(BOB), "env": {"FAIRQ_RUN": first, "PATH": os.defpath}})
+    os.kill(supervisor, signal.SIGKILL)
     until(lambda: host.turn() == "" and host.launch(job).phase == "ended", "the end of the run")
     assert host.launch(job).name == first
     assert host.launch(job).ended["detail"] == "its supervisor was killed"
     assert alive_of(EVE) == []
+    assert other.poll() is None
+    other.kill()
+    other.wait()
     assert not (host.runs / first / "scratch").exists()
     assert host.job(job).hold_code == 26
 
@@ -347,6 +354,18 @@ def test_the_directories_of_forgotten_runs_are_removed_by_root(host: Host):
     assert host.launch(job) is None
     host.ended(host.submit(EVE, "true"))
     assert not kept.exists()
+
+
+def test_a_program_of_root_that_others_can_change_is_not_called(host: Host):
+    start = host.place / "start"
+    start.chmod(0o777)
+    try:
+        job = host.submit(EVE, "true")
+        assert "not root's program" in host.turn()
+        assert host.launch(job).phase == "intended"
+    finally:
+        start.chmod(0o755)
+    assert host.ended(job).ended["exit_code"] == 0
 
 
 def test_the_program_of_root_relies_on_nothing_that_others_can_change(host: Host):

@@ -98,6 +98,39 @@ def test_others_jobs_keep_what_matchmaking_needs(pool: Path, tmp_path: Path):
         assert opened_again.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
+HIDDEN = {"job", "job_ad", "ended_job", "history", "undo", "request", "job_event", "launch"}
+"""Tables with texts of users about their jobs, which `fairq.state.hidden` hides from others."""
+
+PUBLIC = {
+    "meta", "submitter", "slot", "claim", "run", "cycle", "match", "dynamic_slot", "task_queue", "share_group",
+    "usage_report", "pilot_slot", "matching_delay", "slot_columns", "usage", "usage_edit",
+}  # fmt: skip
+
+
+def test_every_table_is_known_to_hide_or_to_show(pool: Path):
+    """A new table, or a new text of a table, must be looked at: does it hold what private_jobs keeps from others?"""
+    with reading(pool) as opened:
+        tables = {name for (name,) in opened.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        texts = {
+            table: [row[1] for row in opened.connection.execute(f"PRAGMA table_info({table})") if row[2] == "TEXT"]
+            for table in HIDDEN
+        }
+    assert {name for name in tables if not name.startswith(("broker_", "sqlite_"))} == HIDDEN | PUBLIC
+    assert texts == {
+        "job": ["schedd", "own", "template", "submitter", "owner", "reason"],
+        "job_ad": ["ad"],
+        "ended_job": ["schedd", "own", "template", "submitter", "owner", "slot", "reason", "hold_reason"],
+        "history": ["user", "command", "subject", "before", "after", "reason"],
+        "undo": ["user", "kind", "data"],
+        "request": ["id", "attempt", "user"],
+        "job_event": ["schedd", "body", "log"],
+        "launch": [
+            "name", "launcher", "schedd", "slot", "phase", "boot", "after", "cores", "ordered", "ended", "output",
+            "error", "engine_id", "reason",
+        ],
+    }  # fmt: skip
+
+
 def test_a_state_that_is_read_elsewhere_is_not_changed(pool: Path):
     class NotHereError(Exception):
         """Nothing is changed here."""

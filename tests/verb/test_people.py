@@ -243,11 +243,12 @@ def test_a_thousand_mutilated_documents_do_nothing(made: Host):
         whole = mutilated(random.Random(number), dice.choice(kinds).partition(b"\n")[2])
         content = b"%d\n%s" % (len(whole), whole) if number % 10 else mutilated(random.Random(number), kinds[0])
         code, answer = call(made, MORE[0], content)
+        # 1 would be an error that nobody thought of.
         assert code not in (0, 1), (code, answer, content)
         return code
 
     with ThreadPoolExecutor(4) as pool:
-        assert set(pool.map(send, range(1000))) <= {101, 103, 106, 107}
+        assert {101, 106} <= set(pool.map(send, range(1000)))
     assert made.state.read_bytes() == before
 
 

@@ -218,6 +218,12 @@ def test_a_request_that_comes_twice_is_fulfilled_once(pool: Pool):
     assert pool.state.read_bytes() == before
 
 
+def test_a_repeat_that_meets_what_it_did_itself_is_recognised(pool: Pool):
+    ask(pool, "bob", "remove", 8, jobs=["2.0"])
+    with pytest.raises(RepeatedError):
+        ask(pool, "bob", "remove", 8, jobs=["2.0"])
+
+
 def test_a_thousand_mutilated_documents_do_nothing_but_what_they_may(pool: Pool):
     dice = random.Random(1)
     whole = json.dumps(request("prio", jobs=["2"], value=1, relative=True)).encode()

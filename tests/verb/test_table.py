@@ -5,6 +5,8 @@ Runs where FAIRQ_TEST_SUDO is set, as root; prints the table.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -143,9 +145,9 @@ def pool(request: pytest.FixtureRequest) -> Iterator[tuple[Host, list[str]]]:
     with host() as made:
         fill(made)
         yield made, lines
-    printer = request.config.pluginmanager.get_plugin("terminalreporter")
-    for line in ["", f"{'who':8} {'exit':>4}  command and last line of its output", *lines]:
-        printer.write_line(line)
+    capturing = request.config.pluginmanager.get_plugin("capturemanager")
+    with capturing.global_and_fixture_disabled():
+        sys.stdout.write("\n".join(["", f"{'who':8} exit  command and last line of its output", *lines, ""]))
 
 
 def tried(pool: tuple[Host, list[str]], row: Row) -> None:
@@ -179,8 +181,6 @@ def test_the_history_names_who_asked(pool: tuple[Host, list[str]]):
 
 
 def test_no_user_can_open_the_state(pool: tuple[Host, list[str]]):
-    import subprocess
-
     made, _ = pool
     for words in (["cat", made.state], ["ls", made.state.parent], ["touch", made.state.parent / "public" / "x"]):
         assert subprocess.run(words, check=False, capture_output=True, **as_user(EVE)).returncode

@@ -92,15 +92,17 @@ def _attributes(invocation: Invocation, kind: str) -> Iterator[str]:
         yield from OF_JOBS
     from fairq.state import job_ads, slots
     from fairq.state.connection import reading
+    from fairq.state.elsewhere import last_copy
 
-    with reading(invocation.state_path, wait=0.5) as state:
+    with reading(last_copy(invocation.state_path), wait=0.5) as state:
         yield from (job_ads if kind == "job-attribute" else slots).attribute_names(state)
 
 
 def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]:
     from fairq.state.connection import reading
+    from fairq.state.elsewhere import last_copy
 
-    with reading(invocation.state_path, wait=0.5) as state:
+    with reading(last_copy(invocation.state_path), wait=0.5) as state:
         if kind in ("queue", "task"):
             from fairq.brokerdata.places import QUEUES
             from fairq.brokerdata.work import TASKS

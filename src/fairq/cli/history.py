@@ -184,6 +184,7 @@ _FIELDS = [
     "RequestMemory",
     "LastRemoteHost",
     "RemoveReason",
+    "HoldReason",
     "Cmd",
     "Args",
     "Arguments",

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from fairq.errors.base import FairqError, UsageError
 from fairq.errors.people import MissingStateError, NotAllowedError
 from fairq.files import user_name
-from fairq.records import Actor
 
 if TYPE_CHECKING:
     from fairq.cli.pool_in_use import HostPool, PoolInUse
+    from fairq.records import Actor
     from fairq.settings import Settings
     from fairq.steps.config import SettingsFiles
     from fairq.steps.host.ask import Door
@@ -69,12 +69,17 @@ class Invocation:
             raise UsageError(message="--state is empty; give the path of a state file")
         named = self.state or self.environ_state
         found = pool_in_use(Path(named) if named else None, self.state_named_by, self.environment)
-        if found.host is not None and not found.is_direct:
-            from fairq.steps.host.copy import read_a_copy
-
-            host = found.host
+        host = found.host
+        if host is not None:
             private = bool(host.settings["pool.private_jobs"])
-            read_a_copy(host.state, host.site, self.door(host), self._refusal, private=private)
+            if not found.is_direct:
+                from fairq.steps.host.copy import read_a_copy
+
+                read_a_copy(host.state, host.site, self.door(host), self._refusal, private=private)
+            elif private:
+                from fairq.steps.host.share import withdraw
+
+                withdraw(host.state)
         return found
 
     @property
@@ -169,6 +174,17 @@ class Invocation:
 
         return load(self.config_path, self.state_path if self.state_is_explicit else None, self.environment)
 
+    def settings_of_cycle(self, now: int) -> Settings:
+        """Return the settings for a cycle at *now*; an error of the pool's own settings counts as a failed cycle."""
+        try:
+            return self.settings
+        except FairqError as error:
+            if self.config is None:
+                from fairq.steps.cycle.failures import count_failure
+
+                count_failure(self.state_path, now, error)
+            raise
+
     @property
     def settings_files(self) -> SettingsFiles:
         """The options and variables that select the settings files."""
@@ -204,6 +220,7 @@ class Invocation:
         Under sudo, this is the person who called sudo.
         """
         from fairq.people import behind
+        from fairq.records import Actor
         from fairq.steps.rights import is_administrator, names
 
         person = behind(self.environment)

@@ -94,7 +94,6 @@ def negotiate(
     was carved from a partitionable slot. docs/json.md in fairq's source describes all members.
     """
     from fairq.steps.cycle.document import match_document
-    from fairq.steps.cycle.failures import failures_counted
     from fairq.steps.cycle.negotiate import negotiate as decide
     from fairq.steps.launch.turn import Turn, turn
     from fairq.words.groups import problem_words
@@ -117,11 +116,9 @@ def negotiate(
         held = Turn(dry)
     else:
         launch = not (no_launch or collect_only)
-        with failures_counted(invocation.state_path, actor.time):
-            settings = invocation.settings
         held = turn(
             invocation.state_path,
-            settings,
+            invocation.settings_of_cycle(actor.time),
             actor,
             match=not collect_only,
             launch=launch,
@@ -140,6 +137,8 @@ def negotiate(
         invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
     for problem in cycle.decision.problems:
         invocation.detail(f"group {problem.group}: {problem_words(problem)}")
+    if not dry_run and output.quiet and output.format == "table":
+        return  # `emit` would show nothing; a hundred thousand matches take a tenth of the cycle to put into words
     matches = [match_document(cycle, match) for match in cycle.decision.matches]
     view = cycle_view(cycle.document, matches, dry_run=dry_run)
     emit(with_runs(view, held) if held.launching else view, output)

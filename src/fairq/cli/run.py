@@ -55,7 +55,6 @@ def run(
     Ctrl-C or SIGTERM ends the command. The jobs continue to run; the next fairq run or fairq negotiate collects them.
     With --stop, the command ends the jobs first; they return to the queue.
     """
-    from fairq.steps.cycle.failures import failures_counted
     from fairq.steps.launch.run import run as step
     from fairq.steps.launch.run import standing_of, stop_all
 
@@ -74,8 +73,7 @@ def run(
             _write(held)
         line.show(now)
 
-    with failures_counted(invocation.state_path, invocation.now()):
-        settings = invocation.settings
+    settings = invocation.settings_of_cycle(invocation.now())
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         standing = step(

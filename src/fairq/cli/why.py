@@ -126,6 +126,7 @@ def _details(document: dict[str, Any]) -> list[str]:
     elif "alternatives" in document and "start" not in document:
         lines.append(f"The pool is large: 'fairq queue --start {document['subject']}' estimates its place and start.")
     lines += map(overrun_sentence, document.get("overruns", ()))
+    lines += [f"Job {of['example']}: {of['would_help']}" for of in document.get("reasons", ()) if of["too_large"]]
     if "compare" in document:
         lines.append(comparison_sentence(document["compare"]))
     if document["kind"] == "pair" and document["place"] is not None:

@@ -67,8 +67,9 @@ class Soundness:
     def __init__(self, source: Source) -> None:
         """Take the name *source* for error messages."""
         self._name = source.name
-        self._expressions: dict[str, str] = {}
-        self._spellings: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._sound: dict[str, str] = {}
+        self._spellings: dict[tuple[str, ...], tuple[tuple[str, ...], frozenset[str]]] = {}
+        """By the names of an ad: one list for all ads that have them, and the spellings that another one replaces."""
 
     def tidied(self, ad: Ad, number: int) -> Ad:
         """Return *ad*, the *number*-th of its dump, with null as undefined and one spelling per attribute.
@@ -78,26 +79,34 @@ class Soundness:
         number out of range or damaged text.
         """
         names = tuple(ad)
-        names = self._spellings.setdefault(names, names)
+        known = self._spellings.get(names)
+        if known is None:
+            last = {name.lower(): name for name in names}
+            twice = frozenset(name for name in names if last[name.lower()] != name)
+            known = self._spellings[names] = names, twice
+        names, twice = known
         result = dict(zip(names, ad.values(), strict=True))
+        sound = self._sound
         for name, value in result.items():
             kind = type(value)
             if kind is str:
-                if value.startswith("/Expr("):
-                    result[name] = self._expressions.get(value) or self._sound_expression(name, value, number)
+                if value in sound:
+                    result[name] = sound[value]
+                elif value.startswith("/Expr("):
+                    result[name] = self._sound_text(name, value, number)
                 elif not value.isascii():
                     self._check_text(name, value, number)
             elif kind is int:
                 if not -_LARGEST <= value <= _LARGEST:
                     self._check(name, value, number, _DEEPEST)
+            elif kind is float:
+                if not math.isfinite(value):
+                    self._check(name, value, number, _DEEPEST)
             elif value is None:
                 result[name] = UNDEFINED
             elif kind is not bool:
                 self._check(name, value, number, _DEEPEST)
-        spellings = {name.lower(): name for name in names}
-        if len(spellings) < len(names):
-            return {name: value for name, value in result.items() if spellings[name.lower()] == name}
-        return result
+        return {name: value for name, value in result.items() if name not in twice} if twice else result
 
     def _check(self, name: str, value: Any, number: int, levels: int) -> None:
         if isinstance(value, int):
@@ -128,9 +137,10 @@ class Soundness:
         if value.startswith("/Expr("):
             self._check_expression(name, value, number)
 
-    def _sound_expression(self, name: str, value: str, number: int) -> str:
+    def _sound_text(self, name: str, value: str, number: int) -> str:
+        """Check an expression; the first of equal ones stands for all."""
         self._check_text(name, value, number)
-        return self._expressions.setdefault(value, value)
+        return self._sound.setdefault(value, value)
 
     def _check_expression(self, name: str, value: str, number: int) -> None:
         from fairq.engine.classad import parse

@@ -32,6 +32,7 @@ class Assignment:
 
     For an engine: *job* is the id in fairq's queue and *submitter* the account there; *held_memory* (MB) and *gpus* are
     what the slot has for the run, and *place* has the attributes ``Engine...`` of the slot, as the engine wrote them.
+    *transfer* has the attributes ``Transfer...`` of the job's ad.
     """
 
     run: str
@@ -57,6 +58,7 @@ class Assignment:
     held_memory: int | None = None
     gpus: int = 0
     place: Mapping[str, Any] = field(default_factory=dict)
+    transfer: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

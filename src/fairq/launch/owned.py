@@ -17,6 +17,7 @@ from fairq.launch.supervisor import record
 from fairq.launch.supervisor.owned import WAKE
 
 _SUDO = ("/usr/bin/sudo", "-n")
+_MARK = b"fairq.launch.root"
 _PATIENCE = 180.0
 """Seconds that the program may take; the runs that it starts begin all the same."""
 
@@ -59,6 +60,8 @@ class Owned(Local):
         """Let root start the decided runs, end lost ones, write event logs and forget; return what went wrong."""
         if self._starter is None:
             return None
+        if not _is_starter(self._starter):
+            return f"{self._starter} is not root's program for starting jobs; correct launch.starter"
         words = [self._starter] if os.geteuid() == 0 else [*_SUDO, self._starter]
         try:
             done = subprocess.run(
@@ -143,3 +146,14 @@ class Owned(Local):
 
     def _ended_strays(self, run: str, started: Started | None, job: dict[str, int] | None, group: str | None) -> Look:
         return Look(Condition.STRAY, started, detail="its supervisor is gone; root has not yet ended its processes")
+
+
+def _is_starter(program: str) -> bool:
+    """Tell whether *program* is root's alone and is the root part: settings must not choose what sudo runs."""
+    from fairq.launch.root.policy import UnsafeError, check_owned_by_root
+
+    try:
+        check_owned_by_root(program)
+        return _MARK in Path(program).read_bytes()
+    except (OSError, UnsafeError):
+        return False

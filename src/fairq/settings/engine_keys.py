@@ -51,4 +51,11 @@ HTCONDOR = (
     own("launch", "htcondor.pool", "string", None, "Collector of the pool. If unset: that of this machine."),
     own("launch", "htcondor.schedd", "string", None, "Schedd that gets the jobs. If unset: that of this machine."),
     own("launch", "htcondor.accounting_group", "string", None, "Accounting group of all jobs of fairq."),
+    own(
+        "launch",
+        "htcondor.spool",
+        "boolean",
+        False,
+        "Send the files of jobs to the schedd, and fetch their output. If false, schedd and machines must see them.",
+    ),
 )

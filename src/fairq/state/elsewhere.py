@@ -12,10 +12,14 @@ from fairq.errors.base import FairqError
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """How to read a state: *copy* returns a copy as recent as the state; *refusal* is the error for a change."""
+    """How to read a state: *copy* returns a copy as recent as the state; *refusal* is the error for a change.
+
+    *outdated* returns the last copy, which costs nothing, or None if there is none.
+    """
 
     copy: Callable[[], Path]
     refusal: Callable[[], FairqError]
+    outdated: Callable[[], Path | None] = lambda: None
 
 
 _STATES: dict[str, Elsewhere] = {}
@@ -28,6 +32,12 @@ def read_elsewhere(path: Path, elsewhere: Elsewhere | None) -> None:
         _STATES.pop(name, None)
     else:
         _STATES[name] = elsewhere
+
+
+def last_copy(path: Path) -> Path:
+    """Return the last copy of a state that is read elsewhere, perhaps outdated; otherwise the state itself."""
+    elsewhere = elsewhere_of(path)
+    return path if elsewhere is None else elsewhere.outdated() or path
 
 
 def elsewhere_of(path: Path) -> Elsewhere | None:

@@ -40,7 +40,7 @@ def hide(copy: sqlite3.Connection, user: str) -> None:
     execute(f"UPDATE ended_job SET reason = NULL, hold_reason = NULL WHERE {_OTHERS}", (user,))
     of_others = "cluster NOT IN (SELECT cluster FROM mine)"
     execute(f"DELETE FROM job_event WHERE {of_others}")
-    execute(f"UPDATE launch SET ordered = NULL, output = NULL, error = NULL WHERE {of_others}")
+    execute(f"UPDATE launch SET ordered = NULL, output = NULL, error = NULL, reason = NULL WHERE {of_others}")
     _rewrite(copy, "launch", ("ended",), of_others, (), _numbers)
     _hide_changes(copy, user)
     execute("UPDATE undo SET data = '{}' WHERE user <> ?1", (user,))

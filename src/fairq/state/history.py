@@ -65,6 +65,13 @@ def _fulfil(state: State, actor: Actor, request: str, attempt: str) -> None:
         raise RepeatedError
 
 
+def is_fulfilled(state: State, request: str) -> bool:
+    """Say whether a transaction has fulfilled this *request*."""
+    return bool(
+        state.connection.execute("SELECT EXISTS (SELECT 1 FROM request WHERE id = ?)", (request,)).fetchone()[0]
+    )
+
+
 def _newest(state: State) -> int:
     return int(state.connection.execute("SELECT coalesce(max(id), 0) FROM history").fetchone()[0])
 

@@ -53,12 +53,19 @@ def of_procs(state: State, schedd: str, cluster: int, first_proc: int, last_proc
     return [Run(*row) for row in found]
 
 
-def latest(state: State, how: str, limit: int) -> list[Run]:
-    """Return the last *limit* runs that ended in this way, in the order they ended."""
+def latest_with_ads(state: State, how: str, limit: int) -> list[tuple[Run, int | None]]:
+    """Return the last *limit* runs that ended in this way, in the order they ended, each with the id of its job's ad.
+
+    The ad is that of the job's record, or of the nearest one before it in the cluster; the id is None without one.
+    """
+    ad = (
+        "SELECT ad_id FROM ended_job WHERE cluster = run.cluster AND first_proc <= run.proc "
+        "AND schedd = run.schedd ORDER BY first_proc DESC LIMIT 1"
+    )
     found = state.connection.execute(
-        f"SELECT {_COLUMNS} FROM run WHERE how = ? ORDER BY id DESC LIMIT ?", (how, limit)
+        f"SELECT {_COLUMNS}, ({ad}) FROM run WHERE how = ? ORDER BY id DESC LIMIT ?", (how, limit)
     ).fetchall()
-    return [Run(*row) for row in reversed(found)]
+    return [(Run(*row[:-1]), row[-1]) for row in reversed(found)]
 
 
 def seconds_between(state: State, since: float, until: float) -> list[tuple[str, float]]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fairq.ad_table import AdTable, Part, is_one_text
-from fairq.records import Ad
+from fairq.records import Ad, SlotRecord
 from fairq.state import rows
 from fairq.state.connection import State
 
@@ -30,15 +30,18 @@ class Stretch(NamedTuple):
     ads: AdTable
 
 
-def keep(state: State) -> None:
-    """Create the copy of the current slots, unless it exists or there are too few slots."""
+def keep(state: State, known: Sequence[SlotRecord] | None = None) -> None:
+    """Create the copy of the current slots, unless it exists or there are too few slots.
+
+    *known* are all these slots if they are in memory, in pool order.
+    """
     find = state.connection.execute
     if find("SELECT EXISTS (SELECT 1 FROM slot_columns)").fetchone()[0]:
         return
     if find("SELECT count(*) FROM slot").fetchone()[0] < WORTHWHILE:
         return
     with rows.without_collection():
-        for stretch in of_slots(state):
+        for stretch in of_slots(state) if known is None else _stretches(known):
             parts = [
                 (part.names, None if isinstance(part.rows, range) else part.rows, list(map(_packed, part.columns)))
                 for part in stretch.ads.parts
@@ -70,6 +73,15 @@ def of_slots(state: State) -> Iterator[Stretch]:
         ads = AdTable()
         ads.put(range(len(found)), found)
         yield Stretch(list(ids), list(names), ads)
+
+
+def _stretches(slots: Sequence[SlotRecord]) -> Iterator[Stretch]:
+    """Yield slots that are in memory by stretches."""
+    for start in range(0, len(slots), _AT_ONCE):
+        some = slots[start : start + _AT_ONCE]
+        ads = AdTable()
+        ads.put(range(len(some)), [slot.ad for slot in some])
+        yield Stretch([slot.id for slot in some], [slot.name for slot in some], ads)
 
 
 def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequence[Part], dict[int, Ad]]:

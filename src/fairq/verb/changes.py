@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from fairq.errors.people import RequestError
+from fairq.errors.base import FairqError
+from fairq.errors.people import RepeatedError, RequestError
 from fairq.records import Actor
+from fairq.steps.host.form import MOST_NAMES
+from fairq.steps.host.repeat import was_fulfilled
 from fairq.steps.jobs.change import Changed, JobEditor
 from fairq.steps.jobs.selection import Selection, parse_targets
 from fairq.steps.rights import require_administrator
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
     from fairq.submitfile import Submission
 
-_MOST_WORDS = 10_000
 _LARGEST = 2**31 - 1
 _BOUNDS = {"setfactor": "factor", "setfloor": "floor", "setceiling": "ceiling"}
 _CANCELS = {"cancelfactorlease": "factor", "cancelfloorlease": "floor", "cancelceilinglease": "ceiling"}
@@ -41,12 +43,19 @@ class Pool:
 def make(pool: Pool, actor: Actor, request: Request) -> Answer:
     """Make the change that *request* asks for and return the answer.
 
-    Raises RequestError for an unknown verb or argument, and the errors of the steps.
+    Raises RequestError for an unknown verb or argument, RepeatedError for a request that was fulfilled before, and the
+    errors of the steps.
     """
     verb = _VERBS.get(request.verb)
     if verb is None:
         raise RequestError(problem=f"there is no verb {request.verb!r}; there are {', '.join(_VERBS)}")
-    return verb(pool, actor, request.arguments)
+    try:
+        return verb(pool, actor, request.arguments)
+    except FairqError:
+        # A repeat can also meet what it did itself: the jobs that it has removed are not there.
+        if was_fulfilled(pool.state, request.id):
+            raise RepeatedError from None
+        raise
 
 
 def _of_jobs(name: str) -> Callable[[Pool, Actor, dict[str, Any]], Answer]:
@@ -72,8 +81,8 @@ def _undo(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
 
 def _userprio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     edits = _exactly(arguments, {"edits"})["edits"]
-    if not isinstance(edits, list) or not 0 < len(edits) <= _MOST_WORDS:
-        raise RequestError(problem=f"edits is not a list of 1 to {_MOST_WORDS}")
+    if not isinstance(edits, list) or not 0 < len(edits) <= MOST_NAMES:
+        raise RequestError(problem=f"edits is not a list of 1 to {MOST_NAMES}")
     editor = Editor(pool.state, pool.settings, actor)
     total = Edited("")
     with editor.together():
@@ -207,8 +216,8 @@ def _selection(words: Any) -> Selection:
 
 
 def _names(words: Any) -> list[str]:
-    if not isinstance(words, list) or not 0 < len(words) <= _MOST_WORDS:
-        raise RequestError(problem=f"the names are not a list of 1 to {_MOST_WORDS}")
+    if not isinstance(words, list) or not 0 < len(words) <= MOST_NAMES:
+        raise RequestError(problem=f"the names are not a list of 1 to {MOST_NAMES}")
     return [text(word, "a name") for word in words]
 
 

@@ -37,7 +37,8 @@ def main(state: Path, site: Path, *, by_socket: bool = False) -> int:
         person = asker(os.environ, by_socket=by_socket)
     except FairqError as error:
         return _refuse(error)
-    return apart(lambda: _serve(state, site, person))
+    # Nobody reads the exit code of a connection; another one than 0 tells systemd that there was no answer.
+    return apart(lambda: _serve(state, site, person) * (not by_socket))
 
 
 def _serve(state: Path, site: Path, person: Person) -> int:
@@ -87,9 +88,10 @@ def _refuse(error: FairqError) -> int:
 
 def _write(descriptor: int, answer: dict[str, object], attached: bytes = b"") -> None:
     """Write the answer, with what is *attached* to it; a caller that does not read it loses it."""
-    content = memoryview((json.dumps(answer) + "\n").encode() + attached)
     try:
-        while content:
-            content = content[os.write(descriptor, content) :]
+        for content in (memoryview((json.dumps(answer) + "\n").encode()), memoryview(attached)):
+            rest = content
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
     except OSError:
         pass

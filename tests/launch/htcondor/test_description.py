@@ -75,7 +75,7 @@ def test_what_a_job_does_not_limit_is_left_to_htcondor() -> None:
 
 
 def test_every_macro_of_the_description_has_a_value_and_every_value_a_macro() -> None:
-    text = " ".join(common("pool", None).values())
+    text = " ".join(common("pool", None, spool=True).values())
     assert {name for name in asked() if f"$({name})" not in text} == set()
     assert text.count("$(fairq_") == len(asked())
 

@@ -62,15 +62,15 @@ def checks(host: World, user: str = "root") -> dict[str, tuple[str, str]]:
 
 def test_what_cannot_be_done_is_refused_before_anything_is_changed(host: World):
     before = host.shell(FILES)
-    assert host.create("--yes", "--admin", "nobody-at-all").returncode == 123
+    assert host.create("--yes", "--admin", "nobody-at-all").returncode == 111
     asked = host.create()
     assert (asked.returncode, "add --yes" in asked.stderr) == (2, True)
     host.shell("useradd -m fairq")
     refused = host.create("--yes")
-    assert (refused.returncode, "there is a user fairq already" in refused.stderr) == (123, True)
+    assert (refused.returncode, "there is a user fairq already" in refused.stderr) == (111, True)
     host.shell("userdel -r fairq 2>/dev/null; echo '# of somebody' > /etc/cron.d/fairq")
     refused = host.create("--yes")
-    assert (refused.returncode, "fairq has not written it" in refused.stderr) == (123, True)
+    assert (refused.returncode, "fairq has not written it" in refused.stderr) == (111, True)
     host.shell("rm /etc/cron.d/fairq")
     assert host.shell(FILES) == before
 
@@ -79,7 +79,7 @@ def test_a_failing_step_takes_back_the_steps_before_it(host: World):
     before = host.shell(FILES)
     host.shell("echo 'no rule' > /etc/sudoers.d/bad; chmod 440 /etc/sudoers.d/bad")
     failed = host.create("--yes")
-    assert failed.returncode == 124
+    assert failed.returncode == 122
     assert "visudo -c" in failed.stderr
     assert "the steps before it were taken back" in failed.stderr
     host.shell("rm /etc/sudoers.d/bad")
@@ -167,7 +167,7 @@ def test_the_check_names_what_is_out_of_order_and_create_brings_it_into_order(ho
 def test_a_rule_that_cannot_be_used_is_taken_back(host: World):
     host.shell("rm /etc/sudoers.d/fairq; sed -i /includedir/d /etc/sudoers")
     failed = host.create("--yes")
-    assert failed.returncode == 124
+    assert failed.returncode == 122
     assert "@includedir" in failed.stderr
     assert host.shell("ls /etc/sudoers.d").split() == ["README"]
     host.shell("echo '@includedir /etc/sudoers.d' >> /etc/sudoers")
@@ -198,7 +198,7 @@ print("null")
 def test_a_pool_with_running_jobs_is_not_removed_unless_told(host: World):
     run_a_cycle(host)
     refused = host.run("fairq", "pool", "remove", "--yes")
-    assert (refused.returncode, "there are 2 running jobs" in refused.stderr) == (123, True)
+    assert (refused.returncode, "there are 2 running jobs" in refused.stderr) == (111, True)
     assert checks(host)["sudo"][0] == "good"
     removed = host.run("fairq", "pool", "remove", "--yes", "--force")
     assert (removed.returncode, removed.stdout) == (0, "The pool of this host is removed.\n"), removed.stderr

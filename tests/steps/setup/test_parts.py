@@ -114,7 +114,7 @@ def test_others_than_root_may_only_look_at_the_plan(run: Callable[..., Any], mon
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     for command in ("create", "remove"):
         refused = run("pool", command, "--yes")
-        assert (refused.code, "run the command with sudo" in refused.err) == (123, True)
+        assert (refused.code, "run the command with sudo" in refused.err) == (111, True)
     assert run("pool", "create", "--dry-run").code == 0
 
 

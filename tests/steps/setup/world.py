@@ -1,4 +1,7 @@
-"""A host of its own for tests: this machine in a mount namespace with its own /etc, /home and /var/lib."""
+"""A host of its own for tests: this machine with its own /etc, /home and /var/lib, and its own processes.
+
+Users of other tests may have the same numbers: without processes of its own, they would end each other's jobs.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 _MAKE = """
@@ -37,10 +41,10 @@ def missing() -> str:
 
 
 class World:
-    """The host; *process* has its namespace."""
+    """The host; *process* has its namespaces."""
 
     def __init__(self, process: int) -> None:
-        self._inside = ["nsenter", f"--mount=/proc/{process}/ns/mnt", "--"]
+        self._inside = ["nsenter", f"--target={process}", "--mount", "--pid", "--"]
 
     def run(self, *words: object, user: str = "root", stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run a program as *user*, in a login's environment."""
@@ -73,11 +77,11 @@ class World:
 @contextmanager
 def world() -> Iterator[World]:
     """Make the host, and end it."""
-    words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _MAKE]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    words = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    with subprocess.Popen([*words, "sh", "-c", _MAKE], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            yield World(process.pid)
+            yield World(int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()))
         finally:
             process.kill()

@@ -118,6 +118,30 @@ def test_the_latest_start_allows_for_submissions_like_those_of_the_last_day(run,
     assert all(start.earliest == start.likely for start in starts)
 
 
+def test_jobs_of_the_submitter_with_the_same_limit_tell_more_than_its_other_jobs(run, state: Path):
+    assert run("--state", state, "slots", "add", "node", "--count", "8", "--now", NOW).code == 0
+    file = state.with_name("job.sub")
+
+    def submit(limit: int, count: int, now: int) -> None:
+        file.write_text(f"executable = /bin/true\nallowed_execute_duration = {limit}\nqueue {count}\n")
+        assert run("--state", state, "submit", file, "--now", now).code == 0
+
+    submit(200, 4, NOW)
+    submit(9000, 4, NOW)
+    assert run("--state", state, "negotiate", "--now", NOW).code == 0
+    for cluster, seconds in ((1, 100), (2, 5000)):
+        assert run("--state", state, "finish", str(cluster), "--now", NOW + seconds).code == 0
+    names = [f"slot{number}@node" for number in range(2, 9)]
+    assert run("--state", state, "slots", "remove", *names, "--now", NOW + 6000).code == 0
+    submit(9000, 2, NOW + 6000)
+    with reading(state) as opened:
+        forecast = Forecaster.of_state(opened, load(None, state, {}), NOW + 6000).forecast()
+    assert forecast.sources == {"kind": 2}
+    first, second = sorted(start.likely - NOW - 6000 for start in forecast.starts.values())
+    assert first == 0
+    assert 5000 <= second <= 5000 + forecast.every
+
+
 def test_run_times_come_from_the_nearest_history_and_end_at_the_limit():
     times = RunTimes(
         [PastRun("", 1, "x.a@d", "x", seconds) for seconds in (10, 20, 30)]
@@ -125,6 +149,10 @@ def test_run_times_come_from_the_nearest_history_and_end_at_the_limit():
     )
     assert times.estimate("", 1, "x.a@d", "x", 0.5) == (20, "cluster")
     assert times.estimate("", 7, "x.a@d", "x", 0.9) == (30, "submitter")
+    known = [PastRun("", 3, "x.a@d", "x", seconds, 900, limit_known=True) for seconds in (700, 800, 850)]
+    assert RunTimes([*known, *[PastRun("", 1, "x.a@d", "x", 20)] * 9]).estimate("", 7, "x.a@d", "x", 0.5, 900) == (
+        800, "kind",
+    )  # fmt: skip
     assert times.estimate("", 7, "x.c@d", "x", 0.0) == (10, "group")
     assert times.estimate("", 7, "c@d", "<none>", 1.0, limit=450) == (450, "pool")
     assert times.estimate("", 1, "x.a@d", "x", 0.5, age=25) == (500, "group")  # what ran longer

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fairq.cli.app import CLOSED_PIPE
 from fairq.cli.manual.roff import bold, examples, header, italic, listed, options, page, paragraphs, section, text
+from fairq.cli.manual.schedule import TEXTS
 from fairq.cli.manual.walk import Documented, global_options
 from fairq.errors.codes import error_classes
 from fairq.interrupts import INTERRUPTED
@@ -90,6 +91,8 @@ FILES = (
      "creates it. During a write, a file with the suffix -journal is beside it; do not remove it."),
     ("STATE.toml", "Settings of the state file STATE, used if --state or FAIRQ_STATE names STATE."),
     ("STATE.cycle", "Lock of the negotiation cycle. It is empty; leave it there."),
+    ("STATE.errors", "Numbers of failed cycles by kind of error, and the last error."),
+    ("STATE.troubles", "What fairq pool check --mail has reported, and the way to mail."),
     ("STATE.broker", "Lock of the brokerage run. It is empty; leave it there."),
     ("STATE.runs", "Directories of the jobs that fairq started: their end, and the output of jobs without an output "
      "file. launch.keep_history says how long they are kept."),
@@ -142,8 +145,18 @@ def overview_page(commands: list[Documented]) -> str:
         section("ENVIRONMENT", listed((bold(name), [meaning]) for name, meaning in VARIABLES)),
         section("FILES", listed((italic(name), [meaning]) for name, meaning in FILES)),
         section("EXAMPLES", examples(EXAMPLES)),
+        section("CRON AND SYSTEMD", _schedule()),
         section("SEE ALSO", [", ".join([*others, "\\fBfairq.toml\\fR(5)"])]),
     )  # fmt: skip
+
+
+def _schedule() -> Iterator[str]:
+    """Yield the texts to paste, each after what it is."""
+    for number, (what, lines) in enumerate(TEXTS):
+        if number:
+            yield ".PP"
+        yield from paragraphs([what])
+        yield from examples(lines)
 
 
 def exit_codes() -> Iterator[tuple[int, str]]:

@@ -7,7 +7,6 @@ character becomes escape text, newline and tab stay inside their quotes.
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import sys
@@ -150,6 +149,8 @@ def write_csv(records: Iterable[Record], fields: Sequence[str], header: bool, st
 
     Control characters other than newline and tab are written as escapes; a backslash in the value is not doubled.
     """
+    import csv
+
     writer = csv.writer(stream, lineterminator="\n")
     if header:
         writer.writerow([escape(field) for field in fields])

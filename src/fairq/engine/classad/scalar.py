@@ -62,6 +62,14 @@ def nodes_of(expression: Expression, ad: Mapping[str, Any]) -> float:
     return Costs(Pair(ad, {})).nodes(expression.node, Side.AD)
 
 
+def names_read(expression: Expression) -> frozenset[str]:
+    """Return the lower-case names of the attributes that *expression* itself reads of its ad.
+
+    EVERY_ATTRIBUTE is among them if they cannot be determined.
+    """
+    return closure([(Side.AD, expression.node)], Pair({}, {})).single_names()
+
+
 def evaluate_each(
     expression: Expression,
     ads: Iterable[Mapping[str, Any]],

@@ -29,7 +29,9 @@ _WHOSE_TURN = frozenset(
 def wider(of: Diagnosis, jobs: int) -> Iterator[Remedy]:
     """Yield changes that may start *jobs* jobs like the one of the diagnosis, the smallest first."""
     seen = set()
-    for remedy in (*_smaller(of), *remedies(of), *more(of)):
+    smaller = tuple(_smaller(of))
+    # What is left of a machine is no advice to a job that not even a whole machine can run.
+    for remedy in (smaller,) if smaller else (*remedies(of), *more(of)):
         if any(change.kind in _WHOSE_TURN or asks_for_nothing(change) for change in remedy):
             continue
         widened = tuple(one for change in remedy for one in _widened(change, of, jobs))
@@ -38,15 +40,12 @@ def wider(of: Diagnosis, jobs: int) -> Iterator[Remedy]:
             yield widened
 
 
-def _smaller(of: Diagnosis) -> Iterator[Remedy]:
-    """Requests that whole slots can meet."""
+def _smaller(of: Diagnosis) -> Iterator[Change]:
+    """Requests that whole slots can meet, for a job that asks for more."""
     names = {"Cpus": "RequestCpus", "Memory": "RequestMemory", "Disk": "RequestDisk", "GPUs": "RequestGPUs"}
     found = too_large(of.context.job, of.outcome.given.pool.ads)
-    changes = (
-        Change(ChangeKind.JOB_ATTRIBUTE, job_name(of.job), int(one.largest), names[one.resource], now=one.asked)
-        for one in found
-    )
-    yield tuple(changes)
+    for one in found:
+        yield Change(ChangeKind.JOB_ATTRIBUTE, job_name(of.job), int(one.largest), names[one.resource], now=one.asked)
 
 
 def _widened(change: Change, of: Diagnosis, jobs: int) -> Iterator[Change]:

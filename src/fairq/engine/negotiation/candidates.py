@@ -6,7 +6,7 @@ allows are shared by all submitters whose jobs agree in the attributes that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ from fairq.engine.negotiation.preemption import (
 )
 from fairq.engine.negotiation.pslot_preemption import PslotPreemption, SlotsForJob
 from fairq.engine.negotiation.snapshot import PoolSlots
-from fairq.engine.std_sort import std_sorted_pieces
+from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
 
 _REQUIREMENTS = parse("Requirements")
 _RANK = parse("Rank")
@@ -85,7 +85,9 @@ class RankedCandidates:
         listed = suitable & ~ordering.outranked
         listed[divided] = False
         order = ordering.order[listed[ordering.order]]
-        states, costs = ordering.state[order], cost[order]
+        states, costs, dense = ordering.state[order], cost[order], ordering.dense[order]
+        self.equal = bool(len(order)) and bool(dense[0] == dense[-1])
+        """Whether all of them rank equally."""
         self.buckets = [
             SlotBucket(order[(states == state) & (costs == weight)], PREEMPT_STATES[state], float(weight))
             for state in np.unique(states)
@@ -330,9 +332,13 @@ class Candidates:
     ) -> SortedList:
         """The candidates in the order of the negotiator's sort, which depends on the whole list."""
         entries, refused = self._listed(buckets, allowed, limits)
-        dense = ranked.ordering.dense[entries]
-        sorts = self._policy.tie_break == "std_sort"
-        pieces = std_sorted_pieces(dense) if sorts else [np.argsort(dense, kind="stable")]
+        pieces: Iterable[NDArray[np.int64]]
+        if self._policy.tie_break != "std_sort":
+            pieces = [np.argsort(ranked.ordering.dense[entries], kind="stable")]
+        elif ranked.equal and self._static is None:
+            pieces = equal_sorted(len(entries))
+        else:
+            pieces = std_sorted_pieces(ranked.ordering.dense[entries])
         best_first = chain.from_iterable(entries[piece].tolist() for piece in pieces)
         kinds = ((bucket.state, bucket.cost) for bucket in buckets)
         return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
@@ -345,10 +351,9 @@ class Candidates:
         # Marked, and not put together and sorted: that would cost more than all the rest.
         listed, kept_off = np.zeros(len(free), np.bool_), np.zeros(len(free), np.bool_)
         for bucket in buckets:
-            slots = bucket.order if bucket.state == NONE else bucket.order[allowed[bucket.order]]
-            (listed if limits.permit_on_list(bucket.cost, bucket.state) else kept_off)[slots] = True
-        listed &= free
-        kept_off &= free
+            slots = bucket.marked(len(free)) & free
+            marks = listed if limits.permit_on_list(bucket.cost, bucket.state) else kept_off
+            marks |= slots if bucket.state == NONE else slots & allowed
         entries = np.flatnonzero(listed).astype(np.int32)
         if self._static is None:
             return entries, bool(kept_off.any())

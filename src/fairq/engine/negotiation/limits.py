@@ -68,6 +68,7 @@ class Limits(PreemptionLimits):
         `permits_nothing_free`.
         """
         used, unclaimed, bound = self.used, self.used_unclaimed, min(self.limit, self.ceiling)
+        up_to_least = up_to_least and self.exact
         for number in range(most):
             if used >= bound or (up_to_least and self.unclaimed_limit - unclaimed + TOLERANCE < self.least):
                 return number

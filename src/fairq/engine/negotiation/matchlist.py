@@ -115,6 +115,14 @@ class SlotBucket:
     state: PreemptState
     cost: float
     head: int = 0
+    _marked: NDArray[np.bool_] | None = None
+
+    def marked(self, size: int) -> NDArray[np.bool_]:
+        """Its slots among those of the pool, which has so many: one truth value for each."""
+        if self._marked is None:
+            self._marked = np.zeros(size, np.bool_)
+            self._marked[self.order] = True
+        return self._marked
 
     def start(self, free: FreeSlots) -> int:
         """The place of the first slot still free."""

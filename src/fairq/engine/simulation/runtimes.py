@@ -1,7 +1,8 @@
 """Estimates of run times, from the run times of similar ended jobs, at most the declared limit.
 
-Similar jobs are those of the same cluster, else of the same submitter, of the same accounting group, or of the pool.
-The last fifty of them count. For a running job, only jobs that ran longer count.
+Similar jobs are those of the same cluster, else of the same submitter with the same declared limit, of the same
+submitter, of the same accounting group, or of the pool. The last fifty of them count. For a running job, only jobs
+that ran longer count.
 """
 
 from __future__ import annotations
@@ -19,17 +20,22 @@ UNKNOWN = 3600
 
 
 class PastRun(NamedTuple):
-    """A run that ended by itself after *seconds*; *group* is the accounting group."""
+    """A run that ended by itself after *seconds*; *group* is the accounting group.
+
+    *limit* is the declared limit in seconds, None without one; unless *limit_known*, the limit is not known.
+    """
 
     schedd: str
     cluster: int
     submitter: str
     group: str
     seconds: int
+    limit: int | None = None
+    limit_known: bool = False
 
 
 class Estimate(NamedTuple):
-    """A run time in seconds, and its *source*: cluster, submitter, group, pool, limit or unknown."""
+    """A run time in seconds, and its *source*: cluster, kind, submitter, group, pool, limit or unknown."""
 
     seconds: int
     source: str
@@ -41,7 +47,9 @@ class RunTimes:
     def __init__(self, history: Iterable[PastRun]) -> None:
         self._known: dict[Hashable, deque[int]] = {}
         for run in history:
-            for key in _keys(run.schedd, run.cluster, run.submitter, run.group):
+            for key in _keys(run.schedd, run.cluster, run.submitter, run.group, run.limit):
+                if key[0] == "kind" and not run.limit_known:
+                    continue
                 self._known.setdefault(key, deque(maxlen=_LAST)).append(run.seconds)
 
     def estimate(
@@ -58,7 +66,7 @@ class RunTimes:
 
         *limit* is its declared limit, *age* the time that it has already run; all times in seconds.
         """
-        keys = _keys(schedd, cluster, submitter, group)
+        keys = _keys(schedd, cluster, submitter, group, limit)
         for least in (_FEW, 1):
             for key in keys:
                 longer = sorted(seconds for seconds in self._known.get(key, ()) if seconds > age)
@@ -70,5 +78,11 @@ class RunTimes:
         return Estimate(max(UNKNOWN, 2 * age), "unknown")
 
 
-def _keys(schedd: str, cluster: int, submitter: str, group: str) -> tuple[tuple[str, Hashable], ...]:
-    return ("cluster", (schedd, cluster)), ("submitter", submitter), ("group", group), ("pool", None)
+def _keys(schedd: str, cluster: int, submitter: str, group: str, limit: int | None) -> tuple[tuple[str, Hashable], ...]:
+    return (
+        ("cluster", (schedd, cluster)),
+        ("kind", (submitter, limit)),
+        ("submitter", submitter),
+        ("group", group),
+        ("pool", None),
+    )

@@ -19,6 +19,7 @@ PROJECTION = (
     "ExitBySignal", "ExitCode", "ExitSignal", "JobCoreDumped", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize",
     "MemoryProvisioned", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "LastHoldReason", "LastHoldReasonCode",
     "LastHoldReasonSubCode", "RemoveReason", "VacateReason", "LastRejMatchReason",
+    "StageOutFinish",
 )  # fmt: skip
 """The attributes that this module reads."""
 
@@ -28,14 +29,23 @@ TAKEN_BACK = "fairq decides what comes next"
 Ad = Mapping[str, Any]
 
 
+_SPOOLING = 16
+"""The code of a hold that lasts until the files of a job have been sent to the schedd."""
+
+
+def id_of(ad: Ad) -> str:
+    """Return the id of a job in the schedd."""
+    return f"{ad['ClusterId']}.{ad['ProcId']}"
+
+
 def has_begun(ad: Ad) -> bool:
     """Tell whether a shadow has ever been started for the job: a machine was claimed for it."""
     return bool(ad.get("NumShadowStarts"))
 
 
 def former(ad: Ad) -> Ad:
-    """Return the ad of a job that has left the queue: no shadow can be left, whatever the ad says."""
-    return {**ad, "ShadowBday": None}
+    """Return the ad of a job that has left the queue: no shadow and no output is left there, whatever the ad says."""
+    return {**ad, "ShadowBday": None, "StageOutFinish": 0}
 
 
 def is_over(ad: Ad) -> bool:
@@ -45,24 +55,31 @@ def is_over(ad: Ad) -> bool:
 
 def is_in_the_way(ad: Ad) -> bool:
     """Tell whether HTCondor has stopped the job without an end: it is on hold there, or was evicted."""
-    stopped = ad["JobStatus"] == HELD or (ad["JobStatus"] == IDLE and has_begun(ad))
-    return stopped and ad.get("ShadowBday") is None
+    is_held = ad["JobStatus"] == HELD and not _is_spooling(ad)
+    is_evicted = ad["JobStatus"] == IDLE and has_begun(ad)
+    return (is_held or is_evicted) and ad.get("ShadowBday") is None
 
 
 def look_at(ad: Ad) -> Look:
     """Return the condition of the run that a job's ad describes."""
-    begun = Queued(f"{ad['ClusterId']}.{ad['ProcId']}")
+    begun = Queued(id_of(ad))
     since = ad.get("JobStartDate")
     if ad.get("ShadowBday") is not None or ad["JobStatus"] not in (IDLE, REMOVED, COMPLETED, HELD):
         return Look(Condition.RUNNING, begun, since=since)
     if ad["JobStatus"] == IDLE and not has_begun(ad):
         return Look(Condition.QUEUED, begun, detail=_why_idle(ad))
+    if _is_spooling(ad):
+        return Look(Condition.QUEUED, begun, detail="its files are being sent to HTCondor")
     until = None if since is None else since + float(ad.get("RemoteWallClockTime") or 0)
     if ad["JobStatus"] == COMPLETED:
         return Look(Condition.ENDED, begun, _facts(ad, "exit"), since=since, until=until)
-    if _hold(ad, "HoldReason") is not None:
+    if _hold(ad, "HoldReasonCode") not in (None, _SPOOLING):
         return Look(Condition.ENDED, begun, _facts(ad, "engine"), since=since, until=until)
     return Look(Condition.LOST, begun, detail=_why_lost(ad), since=since, until=until)
+
+
+def _is_spooling(ad: Ad) -> bool:
+    return ad["JobStatus"] == HELD and ad.get("HoldReasonCode") == _SPOOLING
 
 
 def _why_idle(ad: Ad) -> str:

@@ -38,8 +38,11 @@ _DECODE = 'eval "exec $(printf %b "$1")"'
 _BLANK_AT_END = re.compile(r"^\s|\s$")
 
 
-def common(pool: str, accounting_group: str | None) -> dict[str, str]:
-    """Return the commands that all runs of the state *pool* share; the macros in them come from `item`."""
+def common(pool: str, accounting_group: str | None, *, spool: bool = False) -> dict[str, str]:
+    """Return the commands that all runs of the state *pool* share; the macros in them come from `item`.
+
+    With *spool*, HTCondor transfers the files of the jobs.
+    """
     commands = {
         "universe": "vanilla",
         "executable": "$(fairq_program)",
@@ -49,7 +52,7 @@ def common(pool: str, accounting_group: str | None) -> dict[str, str]:
         "error": "$(fairq_error)",
         "log": "$(fairq_log)",
         "append_files": "$(fairq_append)",
-        "should_transfer_files": "NO",
+        "should_transfer_files": "YES" if spool else "NO",
         "request_cpus": "$(fairq_cpus)",
         "request_memory": "$(fairq_memory)",
         "request_gpus": "$(fairq_gpus)",
@@ -72,6 +75,13 @@ def common(pool: str, accounting_group: str | None) -> dict[str, str]:
     }
     if accounting_group:
         commands["accounting_group"] = accounting_group
+    if spool:
+        commands |= {
+            "when_to_transfer_output": "ON_EXIT",
+            "transfer_executable": "$(fairq_transfer_program)",
+            "transfer_input_files": "$(fairq_transfer_input)",
+            "transfer_output_files": "$(fairq_transfer_output)",
+        }
     return commands
 
 
@@ -82,6 +92,7 @@ def item(assignment: Assignment, kept: Path) -> dict[str, str]:
     """
     environment = {name: value for name, value in assignment.environment.items() if not _SET_BY_HTCONDOR.match(name)}
     program, arguments, environment = _written(list(assignment.program), environment)
+    transferred = program == assignment.program[0] and assignment.transfer.get("TransferExecutable", True)
     return {
         "fairq_program": _file(program),
         "fairq_input": _file(assignment.input or "/dev/null"),
@@ -89,6 +100,9 @@ def item(assignment: Assignment, kept: Path) -> dict[str, str]:
         "fairq_error": _file(assignment.error or str(kept / "err")),
         "fairq_log": _file(str(kept / "log")),
         "fairq_append": ",".join(map(_file, assignment.append)),
+        "fairq_transfer_program": str(transferred),
+        "fairq_transfer_input": _files(assignment, "TransferInput"),
+        "fairq_transfer_output": str(assignment.transfer.get("TransferOutput", "")),
         "fairq_cpus": str(assignment.cpus),
         "fairq_memory": str(assignment.held_memory or assignment.memory or "undefined"),
         "fairq_gpus": str(assignment.gpus or "undefined"),
@@ -129,6 +143,12 @@ def _file(path: str) -> str:
     if _UNWRITABLE.search(path) or _BLANK_AT_END.search(path) or "," in path:
         raise ValueError(f"HTCondor cannot take the file name {path!r}; rename the file")
     return path.replace("$", "$(DOLLAR)")
+
+
+def _files(assignment: Assignment, name: str) -> str:
+    """Return a list of files of the job's ad, each with its whole path; a URL stays."""
+    given = re.split(r"[,\s]+", str(assignment.transfer.get(name, "")).strip())
+    return ",".join(_file(str(Path(assignment.directory, one)) if "://" not in one else one) for one in given if one)
 
 
 def _literal(text: str) -> str:

@@ -35,7 +35,9 @@ class HTCondor:
         """Keep the directories of runs inside *directory*."""
         self._directory = directory
         engine = options.engine
-        self._schedd = Schedd(engine.get("pool"), engine.get("schedd"), engine.get("accounting_group"))
+        self._schedd = Schedd(
+            engine.get("pool"), engine.get("schedd"), engine.get("accounting_group"), engine.get("spool", False)
+        )
 
     def start(self, assignments: Sequence[Assignment]) -> dict[str, Known | Refused]:
         """Submit, in one transaction, the runs that the schedd does not have yet."""
@@ -123,11 +125,20 @@ class HTCondor:
 
     def _look_at(self, run: str, known: Known | None, ad: Ad | None) -> Look:
         if ad is not None:
-            return ads.look_at(ad)
+            found = ads.look_at(ad)
+            return self._with_output(ad, found) if ad["JobStatus"] == ads.COMPLETED else found
         if known is None and not (self._directory / run / _CANCELLED).exists():
             return Look(Condition.WAITING)
         detail = "it was not submitted" if known is None else "HTCondor has no record of its job"
         return Look(Condition.LOST, known, detail=detail)
+
+    def _with_output(self, ad: Ad, found: Look) -> Look:
+        """Return what was *found* of an ended run, once its output is here."""
+        try:
+            self._schedd.fetch_output(ad)
+        except EngineError as error:
+            return Look(Condition.UNKNOWN, found.begun, detail=f"its output cannot be fetched: {error}")
+        return found
 
     def _jobs(self, runs: Iterable[str]) -> dict[str, Ad]:
         """Return the jobs in the queue, of these runs and of all others of this state, by the names of their runs."""

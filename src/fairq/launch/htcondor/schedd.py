@@ -10,17 +10,17 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from fairq.errors.launch import EngineAccessError, EngineError
-from fairq.launch.htcondor.ads import PROJECTION, Ad
+from fairq.launch.htcondor.ads import PROJECTION, Ad, id_of
 from fairq.launch.htcondor.description import COLLECTED, POOL, RUN, common
 
 Answer = TypeVar("Answer")
 
-_NUMBERED = re.compile(r"^\w+:-?\d+:")
-
 _ENGINE = "HTCondor"
+_NUMBERED = re.compile(r"^\w+:-?\d+:")
+"""The number of an error, before its text."""
+
 _SLOW, _PAUSE = 1.0, 5.0
 """After a call that failed in more than `_SLOW` seconds, none is made for `_PAUSE` seconds: it would take as long."""
-
 
 _DOWN = "fairq tries again in the next turn; 'condor_status -schedd' shows whether the schedd is up"
 _AUTHENTICATE = (
@@ -37,10 +37,11 @@ class NotMadeError(Exception):
 class Schedd:
     """The schedd *name* of the pool with the collector *collector*; without them, those of this machine."""
 
-    def __init__(self, collector: str | None, name: str | None, accounting_group: str | None) -> None:
+    def __init__(self, collector: str | None, name: str | None, accounting_group: str | None, spool: bool) -> None:
         self._collector_name = collector
         self._name = name
         self._accounting_group = accounting_group
+        self._spool = spool
         self._failed: tuple[float, Exception] | None = None
 
     def submit(self, pool: str, items: Sequence[Mapping[str, str]]) -> list[str]:
@@ -48,8 +49,10 @@ class Schedd:
         library = self._library
 
         def send() -> list[str]:
-            description = library.Submit(common(pool, self._accounting_group))
-            result = self._schedd.submit(description, itemdata=iter(dict(one) for one in items))
+            description = library.Submit(common(pool, self._accounting_group, spool=self._spool))
+            result = self._schedd.submit(description, itemdata=iter(dict(one) for one in items), spool=self._spool)
+            if self._spool:
+                self._schedd.spool(result)
             return [f"{result.cluster()}.{proc}" for proc in range(result.num_procs())]
 
         return self._call(send)
@@ -72,9 +75,14 @@ class Schedd:
         """End the jobs of these runs at once, without grace."""
         self._act("VacateFast", runs, reason)
 
+    def fetch_output(self, ended: Ad) -> None:
+        """Fetch what a job has written, if its files were sent to the schedd; raises EngineError."""
+        if self._spool and ended.get("StageOutFinish") is None:
+            self._call(lambda: self._schedd.retrieve([id_of(ended)]))
+
     def let_go(self, ended: Iterable[Ad]) -> None:
         """Let these ended jobs leave the queue."""
-        if ids := [f"{ad['ClusterId']}.{ad['ProcId']}" for ad in ended]:
+        if ids := [id_of(ad) for ad in ended]:
             self._call(lambda: self._schedd.edit(ids, COLLECTED, "true"))
 
     def machines(self, projection: Iterable[str]) -> list[Ad]:
@@ -108,7 +116,7 @@ class Schedd:
 
     @cached_property
     def _library(self) -> ModuleType:
-        # Without a configuration file the bindings warn on stderr; the variables of the environment still count.
+        # It reads HTCondor's configuration when it is imported.
         import htcondor2
 
         loaded: ModuleType = htcondor2
@@ -151,7 +159,7 @@ def _translated(error: Exception) -> Exception:
     """Return the error of the bindings with its cure."""
     text = " ".join(str(error).split()).removesuffix(".")
     # The bindings give the cause last: "Failed to connect to schedd, errmsg=AUTHENTICATE:1003:...|FS:1004:...".
-    reason = _NUMBERED.sub("", re.split(r"\||errmsg=", text)[-1])
+    reason = _NUMBERED.sub("", re.split(r"\||errmsg=", text)[-1]) or "it gives no reason"
     if text.startswith("Failed to create"):
         return NotMadeError(reason)
     if "AUTHENTICATE" in text:

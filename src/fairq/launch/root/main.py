@@ -108,10 +108,11 @@ def _start(policy: Policy, directory: int, runs: list[dict[str, Any]]) -> list[s
     end = time.monotonic() + _PATIENCE
     while reports and (left := end - time.monotonic()) > 0:
         for report, _ in poll.poll(int(1000 * left)):
-            if answer := os.read(report, 4096):
-                problems += [f"run {found['run']}: {found['failed']}" for line in answer.splitlines()
-                             if "failed" in (found := json.loads(line))]  # fmt: skip
-                continue
+            problems += [
+                f"run {found['run']}: {found['failed']}"
+                for line in os.read(report, 4096).splitlines()
+                if "failed" in (found := json.loads(line))
+            ]
             poll.unregister(report)
             os.close(report)
             reports.discard(report)
@@ -157,6 +158,8 @@ def _make_directory(policy: Policy, directory: int, run: str) -> None:
             return
         os.fchown(place, 0, policy.account["gid"])
         os.fchmod(place, 0o2751)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink("wake.draft", dir_fd=place)  # of a call that was killed here
         os.mkfifo("wake.draft", 0o600, dir_fd=place)
         os.chown("wake.draft", 0, policy.account["gid"], dir_fd=place, follow_symlinks=False)
         os.chmod("wake.draft", 0o620, dir_fd=place)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from typing import TypedDict
+
+_KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}
+"""The number of the system call keyctl, by machine."""
+_JOIN_SESSION_KEYRING = 1
+_LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 class Account(TypedDict):
@@ -21,6 +27,9 @@ def become(account: Account) -> None:
     Raises OSError if the system refuses, PermissionError if root's rights could be regained.
     """
     uid, gid = account["uid"], account["gid"]
+    if os.uname().machine in _KEYCTL:
+        # Keys of the caller of sudo, such as Kerberos tickets, stay behind; without keyrings, there are none.
+        _LIBRARY.syscall(_KEYCTL[os.uname().machine], _JOIN_SESSION_KEYRING, None)
     os.initgroups(account["name"], gid)
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)

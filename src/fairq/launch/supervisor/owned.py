@@ -20,7 +20,7 @@ from typing import Any
 from fairq.launch import processes
 from fairq.launch.supervisor import record
 from fairq.launch.supervisor.identity import become
-from fairq.launch.supervisor.watch import Supervisor
+from fairq.launch.supervisor.watch import Supervisor, tell
 
 WAKE = "wake"
 """The named pipe in the run's directory."""
@@ -42,6 +42,8 @@ class OwnedSupervisor(Supervisor):
     umask = 0o027
 
     def _prepare(self) -> list[Any] | None:
+        # Whoever started the run need not wait for a file system of the owner.
+        tell(self.report, {"run": self.spec["run"]})
         if self.spec["refusal"] is not None:
             return list(self.spec["refusal"])
         owner = self.spec["owner"]

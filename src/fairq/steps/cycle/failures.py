@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fairq.errors.base import CycleUnderWayError, FairqError, StateForeignError
+from fairq.errors.base import CycleUnderWayError, FairqError, SettingValueError, StateForeignError
 from fairq.state import cycle_errors
 from fairq.state.location import resolve
 
@@ -15,15 +15,21 @@ from fairq.state.location import resolve
 def failures_counted(path: Path, now: int) -> Iterator[None]:
     """Run the body, a cycle on the state *path* or a part of it; count its failure and raise it again.
 
-    A cycle that another one keeps from running is no failure. Nothing is counted for a file that is no state.
+    A cycle that another one keeps from running is no failure. Nothing is counted for a file that is no state, and for
+    a setting that cannot be used: the settings may be a file that somebody tries (see `count_failure`).
     """
     try:
         yield
-    except (CycleUnderWayError, StateForeignError):
+    except (CycleUnderWayError, SettingValueError, StateForeignError):
         raise
     except Exception as error:
-        kind = type(error).__name__.removesuffix("Error")
-        text = str(error) if isinstance(error, FairqError) else f"{type(error).__name__}: {error}"
-        with suppress(OSError, FairqError):
-            cycle_errors.add(resolve(path), now, kind, text)
+        count_failure(path, now, error)
         raise
+
+
+def count_failure(path: Path, now: int, error: Exception) -> None:
+    """Count *error* as the failure of a cycle on the state *path*; nothing is raised if that is impossible."""
+    kind = type(error).__name__.removesuffix("Error")
+    text = str(error) if isinstance(error, FairqError) else f"{type(error).__name__}: {error}"
+    with suppress(OSError, FairqError):
+        cycle_errors.add(resolve(path), now, kind, text)

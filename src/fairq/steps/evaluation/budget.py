@@ -40,9 +40,38 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
     """
     from fairq.engine.classad import evaluate_each
 
-    for value in evaluate_each(expression, map(spelled, records), budget):
+    for value in evaluate_each(expression, _parts_read(expression, map(spelled, records)), budget):
         check(budget)
         yield value
+
+
+def _parts_read(expression: Expression, records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield what *expression* reads of each record: a few plain values are evaluated sooner than a whole ad.
+
+    A record in which it reads an expression, a list or an ad is yielded as a whole, because these may read more.
+    """
+    from fairq.engine.classad import EVERY_ATTRIBUTE
+    from fairq.engine.classad.scalar import names_read
+    from fairq.engine.classad.scopes import RESERVED
+
+    names = names_read(expression)
+    if EVERY_ATTRIBUTE in names:
+        yield from records
+        return
+    shapes: dict[tuple[str, ...], list[str] | None] = {}
+    for record in records:
+        shape = tuple(record)
+        if shape not in shapes:
+            # An attribute with the name of a scope, such as Other, hides that scope.
+            hides = any(name.lower() in RESERVED for name in shape)
+            shapes[shape] = None if hides else [name for name in shape if name.lower() in names]
+        read = shapes[shape]
+        part = record if read is None else {name: record[name] for name in read}
+        yield part if all(map(_is_plain, part.values())) else record
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float)) or (isinstance(value, str) and value[:6] != "/Expr(")
 
 
 def check(budget: EvaluationBudget) -> None:

@@ -53,7 +53,12 @@ class Door:
         content = self._document(verb, arguments)
         problem = ""
         for _ in range(_ATTEMPTS):
-            found, problem = self._exchange(content, receive)
+            try:
+                found, problem = self._exchange(content, receive)
+            except KeyboardInterrupt:
+                if receive is not None:
+                    raise
+                raise NoAnswerError(problem="interrupted") from None
             if found is None:
                 continue
             if "refused" in found:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.errors.people import RequestError
 from fairq.records import Actor, Ad, Change, SlotRecord
-from fairq.state import meta
-from fairq.state.connection import reading
+from fairq.state.elsewhere import last_copy
 from fairq.steps.host.ask import Door
+from fairq.steps.host.form import MOST_NAMES
 from fairq.steps.jobs.change import Changed, JobEditor, job_name
 from fairq.steps.jobs.selection import Selection, Target
-from fairq.steps.jobs.submit import Submitted, submit
+from fairq.steps.jobs.submit import Submitted, next_cluster, tried
 from fairq.steps.userprio.edit import Bound, Edited
-from fairq.submitfile import Context, Description, Program, Submission
+from fairq.submitfile import Context, Description, Program, Submission, submission
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -77,6 +77,11 @@ def change_jobs(
         job_name(job.cluster, job.first_proc, job.last_proc) + (f"@{job.schedd}" if job.schedd else "")
         for job in trial.jobs
     ]
+    if len(words) > MOST_NAMES:
+        problem = (
+            f"{selection.constraint} selects {len(words)} ranges of jobs, but {MOST_NAMES} can be named; narrow it"
+        )
+        raise RequestError(problem=problem)
     answer = door.ask(verb, {"jobs": words, **arguments})
     return Changed(trial.targets, ending=answer["ending"])
 
@@ -95,15 +100,19 @@ def submit_jobs(
 
     Raises the errors of `submit` and `Door.ask`.
     """
+    cluster = _likely_cluster(path)
+    made = submission(source, cluster, context)
+    if made.uses_cluster and cluster != (now := next_cluster(path)):
+        cluster, made = now, submission(source, now, context)
     for attempt in range(_ATTEMPTS):
-        found = submit(path, settings, source, context, actor, host=host, dry_run=True)
-        made = found.submission
-        expected = found.cluster if made.uses_cluster else None
+        found = tried(made, cluster, settings, context.owner, actor, host=host)
         try:
-            answer = door.ask("submit", {**_jobs_document(made), "cluster": expected})
+            answer = door.ask("submit", {**_jobs_document(made), "cluster": cluster if made.uses_cluster else None})
         except RequestError:
-            if expected is None or attempt == _ATTEMPTS - 1 or _next_cluster(path) == expected:
+            now = next_cluster(path)
+            if not made.uses_cluster or attempt == _ATTEMPTS - 1 or now == cluster:
                 raise
+            cluster, made = now, submission(source, now, context)
             continue
         for job in found.ranges:
             job.cluster = answer["cluster"]
@@ -112,9 +121,9 @@ def submit_jobs(
     raise AssertionError
 
 
-def _next_cluster(path: Path) -> int:
-    with reading(path) as state:
-        return int(meta.get(state, "next_cluster", "1") or 1)
+def _likely_cluster(path: Path) -> int:
+    """Return the number of the next cluster in a copy that may be outdated: most jobs do not need the number."""
+    return next_cluster(last_copy(path))
 
 
 def _jobs_document(made: Submission) -> dict[str, Any]:

@@ -26,7 +26,8 @@ def read_a_copy(state: Path, site: Path, door: Door, refusal: Callable[[], Fairq
 
     With *private* jobs, the copy is the user's own. It is used again until the state or the *site* file changes.
     """
-    read_elsewhere(state, Elsewhere(_Copies(state, site, door, private=private).current, refusal))
+    copies = _Copies(state, site, door, private=private)
+    read_elsewhere(state, Elsewhere(copies.current, refusal, copies.last))
 
 
 class _Copies:
@@ -62,6 +63,11 @@ class _Copies:
         if self._asked is None:
             raise NoAnswerError(problem="its answer is not a copy")
         return self._asked
+
+    def last(self) -> Path | None:
+        """Return the last copy if there is one."""
+        known = (self._asked, self._public, self._own)
+        return next((copy for copy in known if copy is not None and time_of(copy) is not None), None)
 
     def _receive(self, answer: dict[str, Any], stream: IO[bytes]) -> None:
         """Store the copy in *stream*; one that is incomplete is not stored."""

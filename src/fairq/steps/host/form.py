@@ -8,5 +8,8 @@ LARGEST = 16 << 20
 VERSION = 1
 """The version of the documents and answers."""
 
+MOST_NAMES = 10_000
+"""Most jobs, slots or edits that one document names: the program changes them under one lock."""
+
 READ = "read"
 """The verb that changes nothing and sends, or names, a copy of the state."""

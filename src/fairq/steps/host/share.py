@@ -11,6 +11,8 @@ from fairq.people import Person
 from fairq.records import Actor
 from fairq.state.readers_copy import copy_for, one_copy_each, publish, withdraw
 
+__all__ = ["shared", "withdraw"]
+
 
 @contextmanager
 def shared(state: Path, person: Person, actor: Actor, *, private: bool) -> Iterator[tuple[dict[str, Any], bytes]]:

@@ -72,20 +72,33 @@ def submit(
         TooManyJobsError: schedd.max_jobs_per_owner or schedd.max_jobs_submitted is reached.
         JobRequirementError: a UserPriority is not above 0 (task queues under the documented rules).
     """
-    with reading(path) as state:
-        expected = int(meta.get(state, "next_cluster", "1") or 1)
+    expected = next_cluster(path)
     made = submission(source, expected, context)
     if dry_run:
-        _check(made, settings)
-        domain = _domain(settings, host)
-        ranges = _ranges(made, expected, domain, context.owner, actor, lambda _: 0)
-        check_submitters(settings, actor, {job.submitter for job in ranges}, context.owner, domain)
-        return Submitted(expected, made, ranges)
+        return tried(made, expected, settings, context.owner, actor, host=host)
 
     def remade(cluster: int) -> Submission:
         return submission(source, cluster, context) if cluster != expected and made.uses_cluster else made
 
     return queue(path, settings, made, context.owner, actor, host=host, remade=remade)
+
+
+def next_cluster(path: Path) -> int:
+    """Return the number that the next cluster will have unless another process takes it."""
+    with reading(path) as state:
+        return int(meta.get(state, "next_cluster", "1") or 1)
+
+
+def tried(made: Submission, cluster: int, settings: Settings, owner: str, actor: Actor, *, host: str) -> Submitted:
+    """Return what queueing the jobs *made* as *cluster* would give, without the limits of the queue.
+
+    Raises the same errors as `submit`.
+    """
+    _check(made, settings)
+    domain = _domain(settings, host)
+    ranges = _ranges(made, cluster, domain, owner, actor, lambda _: 0)
+    check_submitters(settings, actor, {job.submitter for job in ranges}, owner, domain)
+    return Submitted(cluster, made, ranges)
 
 
 def queue(

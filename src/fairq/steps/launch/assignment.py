@@ -93,6 +93,7 @@ def assignment(
         held_memory=int(number(slot, "Memory", now) or 0) or None,
         gpus=int(number(slot, "GPUs", now) or 0),
         place={name: value for name, value in slot.items() if name.startswith(PLACE)},
+        transfer={name: value for name, value in ad.items() if name.startswith("Transfer")},
     )
 
 

@@ -61,8 +61,8 @@ def kept_directory(state: Path, launcher: str, settings: Settings) -> Path:
 class Launchers:
     """The launchers of one state under its settings; they are closed with `close`."""
 
-    def __init__(self, state: Path, settings: Settings, *, starting: bool = True) -> None:
-        """Use the launchers of a pool; without *starting*, those of a host's pool do not call its starter."""
+    def __init__(self, state: Path, settings: Settings, *, starting: bool) -> None:
+        """Use the launchers of a pool; only with *starting*, that of a host's pool calls its starter."""
         self._state = state
         self._settings = settings
         self._starting = starting
@@ -123,9 +123,12 @@ class Launchers:
 
 
 @contextmanager
-def opened(state: Path, settings: Settings) -> Iterator[Launchers]:
-    """Provide launchers and close them at the end of the context."""
-    found = Launchers(state, settings)
+def opened(state: Path, settings: Settings, *, starting: bool = False) -> Iterator[Launchers]:
+    """Provide launchers and close them at the end of the context.
+
+    Only a turn is *starting*: what a user's request begins would have the limits and the control group of that user.
+    """
+    found = Launchers(state, settings, starting=starting)
     try:
         yield found
     finally:

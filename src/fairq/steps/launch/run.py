@@ -60,7 +60,7 @@ def run(
     another command during a turn causes another turn at once, because the turn may have missed it.
     """
     place = resolve(path)
-    with kept_open(), opened(path, settings) as launchers:
+    with kept_open(), opened(path, settings, starting=True) as launchers:
         view = _View.of(path, 0, "", launchers)
         while True:
             former, who = stamp(place), actor()

@@ -61,7 +61,12 @@ def turn(
         CycleUnderWayError: another cycle is running on this state.
         UnknownLauncherError: the settings or a slot name an unknown launcher.
     """
-    with failures_counted(path, actor.time), kept_open(), opened(path, settings) as own, cycle_lock(path):
+    with (
+        failures_counted(path, actor.time),
+        kept_open(),
+        opened(path, settings, starting=True) as own,
+        cycle_lock(path),
+    ):
         result = _decided(path, settings, actor, launchers or own, match, explain, doing)
         # Without a cycle, `collect` has already notified the users.
         untold = list(result.ended) if match else []

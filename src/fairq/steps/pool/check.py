@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.errors.base import CycleUnderWayError, FairqError
+from fairq.errors.launch import EngineError
+from fairq.launch.interface import Condition
 from fairq.quantities import shown_duration, shown_time
 from fairq.state import cycle_errors, cycles, history, launches, slots
 from fairq.state.connection import reading
@@ -18,7 +20,7 @@ from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import exists, resolve
 from fairq.steps.cycle.accounts import last_update
 from fairq.steps.launch.collect import look
-from fairq.steps.launch.launchers import Launchers, is_launching, opened
+from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.waiting import holders
 
@@ -31,6 +33,7 @@ _SLACK = 60
 _PATIENCE = 2.0
 """Seconds that the check waits for the lock on the state."""
 
+_LOCAL = "local"
 _LEAST_SPACE = 100 * 1024**2
 _CRON_PLACES = ("/etc/crontab", "/etc/cron.d", "/var/spool/cron", "/var/spool/cron/crontabs")
 _UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
@@ -72,6 +75,8 @@ def _state(path: Path) -> Finding:
         return Finding("state", FAULT, str(error), cure)
     if elsewhere_of(path):
         return Finding("state", GOOD, f"a copy of {place} can be read")
+    if os.statvfs(place).f_flag & os.ST_RDONLY:
+        return Finding("state", FAULT, f"the file system of {place} is read-only", "mount it for writing")
     if not os.access(place, os.W_OK):
         return Finding("state", FAULT, f"{place} cannot be written", "run fairq as its owner, or change its mode")
     return Finding("state", GOOD, f"{place} can be read and written")
@@ -134,6 +139,8 @@ def _crontab() -> Iterator[str]:
 def _lock(path: Path, now: int, longest: int) -> Finding:
     """Return whether a cycle can begin: a cycle that has hung since the last one keeps all others from it."""
     if elsewhere_of(path):
+        return Finding("lock", NOT_NEEDED, "only the account of the pool and root can take it")
+    if elsewhere_of(path):
         return Finding("lock", NOT_NEEDED, "only the account of the pool and root take it")
     try:
         with cycle_lock(path):
@@ -193,35 +200,45 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
             return
     with opened(path, settings) as launchers:
         yield _launcher(launchers)
-        yield _cgroup(settings)
+        yield _cgroup(settings) if _LOCAL in launchers.in_use() else Finding("cgroup", NOT_NEEDED, "no job runs here")
         try:
             looks = look(live, launchers)
         except FairqError as error:
             yield Finding("supervisor", FAULT, str(error), "install the launcher again, then run 'fairq negotiate'")
             return
-    lost = sorted(one.job for one in live if looks[one.name].condition.name in ("LOST", "STRAY"))
+    lost = sorted(one.job for one in live if looks[one.name].condition in (Condition.LOST, Condition.STRAY))
     if lost:
         names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
         detail = f"{len(lost)} of {len(live)} runs have no supervisor: {names}"
         yield Finding(
             "supervisor", FAULT, detail, "run 'fairq negotiate'; it collects these runs and starts the jobs again"
         )
+    elif any(one.condition is Condition.UNKNOWN for one in looks.values()):
+        yield Finding("supervisor", NOT_NEEDED, "the engine of the runs does not answer")
     else:
         yield Finding("supervisor", GOOD, f"{len(live)} runs have their supervisors")
 
 
 def _launcher(launchers: Launchers) -> Finding:
-    try:
-        for name in launchers.in_use():
-            _ = launchers[name]
-    except FairqError as error:
-        return Finding("launcher", FAULT, str(error), "install the package of the launcher, or set launch.kind")
-    return Finding("launcher", GOOD, f"{', '.join(launchers.in_use()) or 'that of the slots'} can be used")
+    """Return whether every launcher can be used; an engine must answer."""
+    names = launchers.in_use()
+    for name in names:
+        try:
+            if launchers[name].is_engine:
+                launchers[name].nodes()
+        except EngineError as error:
+            detail = f"{error.fields['engine']} does not answer: {error.fields['reason']}"
+            return Finding("launcher", FAULT, detail, error.fields["cure"])
+        except FairqError as error:
+            return Finding("launcher", FAULT, str(error), "install the package of the launcher, or set launch.kind")
+    return Finding("launcher", GOOD, f"{', '.join(names) or 'that of the slots'} can be used")
 
 
 def _cgroup(settings: Settings) -> Finding:
     from fairq.launch.supervisor.cgroup import base
 
+    if runs_as_owner(settings):
+        return Finding("cgroup", NOT_NEEDED, "root makes the groups of jobs that run as their owners")
     setting = settings["launch.cgroup"]
     if setting == "none":
         return Finding("cgroup", NOT_NEEDED, "launch.cgroup is none")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,9 @@ from fairq.records import Ad
 from fairq.state import claims, dynamic_slots, slots
 from fairq.state.connection import State, reading
 from fairq.state.rows import without_collection
-from fairq.steps.pool.slots import look, standing_ad, totals
+from fairq.steps.pool.slots import PLATFORM, look, standing_ad, totals, totals_of
 
 _ABSENT = object()
-_COUNTED = ("Arch", "OpSys", "State")
 
 
 def look_first(path: Path, limit: int, now: int) -> tuple[list[Ad], list[Ad]]:
@@ -23,7 +22,7 @@ def look_first(path: Path, limit: int, now: int) -> tuple[list[Ad], list[Ad]]:
             chosen = slots.load_first(state, limit)
             held = {claim.slot_id: claim for claim in claims.of_slots(state, (slot.id for slot in chosen))}
             ads = [standing_ad(slot, held.get(slot.id), now) for slot in chosen]
-            return ads, list(totals(_counted(state)))
+            return ads, list(totals_of(_counted(state)))
     every = look(path, (), now)
     return every[:limit], list(totals(every))
 
@@ -33,10 +32,19 @@ def _are_as_advertised(state: State) -> bool:
     return not (dynamic_slots.load_all(state) or slots.draining_names(state) or claims.any_advertised(state))
 
 
-def _counted(state: State) -> Iterator[Ad]:
-    """Yield of every slot what `totals` reads, by column."""
+def _counted(state: State) -> Counter[tuple[tuple[Any, ...], Any]]:
+    """Count all slots as `totals_of` wants them, by column."""
     stored, used = slots.load_table(state), claims.slots_of_jobs(state)
-    columns: list[list[Any]] = [stored.ads.values([name], _ABSENT) for name in _COUNTED]
-    for row, *values in zip(stored.ads.order(), *columns, strict=True):
-        ad = {name: value for name, value in zip(_COUNTED, values, strict=True) if value is not _ABSENT}
-        yield ad | {"State": "Claimed"} if stored.ids[row] in used else ad
+    names = (*PLATFORM, "State")
+    columns = [map(_hashable, stored.ads.values([name], _ABSENT)) for name in names]
+    of_jobs = (stored.ids[row] in used for row in stored.ads.order())
+    found: Counter[tuple[tuple[Any, ...], Any]] = Counter()
+    for (*platform, told, is_of_job), count in Counter(zip(*columns, of_jobs, strict=True)).items():
+        known = tuple(value for value in platform if value is not _ABSENT)
+        found[known, "Claimed" if is_of_job else "" if told is _ABSENT else told] += count
+    return found
+
+
+def _hashable(value: Any) -> Any:
+    """An attribute that is a list or an ad as its text, which is all that the totals show of it."""
+    return str(value) if isinstance(value, list | dict) else value

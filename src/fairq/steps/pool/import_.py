@@ -152,7 +152,10 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
     end_runs(state, settings, gone, actor.time, "lost", moved={claim.slot_id: time for claim, time in plan.moved})
     if pool.slots is not None:
         changes.append(Change("slots", slots.count(state), len(pool.slots.slots)))
-        slots.replace_all(state, plan.pool or [])
+        pool_now = plan.pool or []
+        slots.replace_all(state, pool_now)
+        if slots.load_ids(state) == [slot.id for slot in pool_now]:
+            slot_columns.keep(state, pool_now)
         meta.set(state, CONDOR_VERSION, "" if pool.slots.version is None else words(pool.slots.version))
         dynamic_slots.add(state, plan.dynamic)
         pilot_slots.add(state, plan.pilots)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairq.dumps.slots import read_slots
 from fairq.dumps.source import opened
@@ -126,19 +126,28 @@ def _draining(ad: Ad, busy: bool) -> Ad:
     return {name: value for name, value in ad.items() if name not in state} | state
 
 
+PLATFORM = ("Arch", "OpSys")
+"""The attributes that name a platform."""
+
+
 def totals(ads: Iterable[Ad]) -> Iterator[Ad]:
     """Yield the number of slots by platform and state, then the sum of all (``Platform``: ``Total``)."""
+    yield from totals_of(
+        Counter((tuple(ad[name] for name in PLATFORM if name in ad), ad.get("State", "")) for ad in ads)
+    )
+
+
+def totals_of(counts: Mapping[tuple[tuple[Any, ...], Any], int]) -> Iterator[Ad]:
+    """Yield the same for numbers of slots by the values of `PLATFORM` that their ads have, and by State."""
     by_platform: dict[str, Counter[str]] = {}
-    for ad in ads:
-        platform = "/".join(str(ad[name]) for name in ("Arch", "OpSys") if name in ad)
-        for row in (platform, "Total"):
-            counter = by_platform.setdefault(row, Counter())
-            counter["Total"] += 1
-            counter[str(ad.get("State", "")).capitalize()] += 1
-    every = by_platform.pop("Total", None)
+    every: Counter[str] = Counter()
+    for (values, state), count in counts.items():
+        row = Counter({"Total": count, str(state).capitalize(): count})
+        by_platform.setdefault("/".join(map(str, values)), Counter()).update(row)
+        every.update(row)
     for platform in sorted(by_platform):
         yield {"Platform": platform, **by_platform[platform]}
-    if every is not None:
+    if every:
         yield {"Platform": "Total", **every}
 
 

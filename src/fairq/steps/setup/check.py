@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fairq.errors.base import FairqError
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.steps.setup import rule
-from fairq.steps.setup.cycles import has_cron
+from fairq.steps.setup.cycles import answers, has_cron
 from fairq.steps.setup.installed import interpreter
 from fairq.steps.setup.layout import CRON, RULE, UNITS, has_systemd
 from fairq.steps.setup.owners import weakness, weakness_below
@@ -28,6 +28,8 @@ def check_host(settings: Settings) -> Iterator[Finding]:
     starts = settings["launch.kind"] == "local"
     yield _program(Path(settings["pool.program"]), Path(settings["launch.starter"]) if starts else None)
     yield _rule(settings)
+    if settings["pool.socket"]:
+        yield _socket(Path(settings["pool.socket"]))
     yield _cycles()
 
 
@@ -74,6 +76,12 @@ def _rule(settings: Settings) -> Finding:
         detail = f"sudo does not let everybody run {program} as {account}"
         return Finding("sudo", FAULT, detail, f"{_AGAIN}; 'visudo -c' shows errors in {RULE} and other rules")
     return Finding("sudo", GOOD, f"it lets everybody run {program} as {account}")
+
+
+def _socket(place: Path) -> Finding:
+    if answers(place):
+        return Finding("socket", GOOD, f"the program answers on {place}")
+    return Finding("socket", FAULT, f"nothing answers on {place}", f"{_AGAIN}; 'journalctl -u fairq-apply@*' tells why")
 
 
 def _cycles() -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from fairq.steps.setup.store import cycle
 from fairq.steps.setup.units import cron_line, cycle_units, every_of, socket_units
 
 _MODE = 0o644
+_PATIENCE = 30.0
+"""Seconds within which the program must answer."""
+
 _TIMER, _SERVICE = "fairq.timer", "fairq.service"
 _LISTENER, _ANSWER = "fairq-apply.socket", "fairq-apply@.service"
 _DAEMONS = ("cron", "crond", "cronie", "fcron")
@@ -32,8 +36,8 @@ def running(every: int | None, python: Path) -> list[Step]:
         door = f"answer requests on the socket {SOCKET}: {_LISTENER} and {_ANSWER}"
         return [
             Step(what, _is_enabled(_TIMER, units), lambda back: _enable(_TIMER, units, back)),
-            Step(door, _is_enabled(_LISTENER, listeners), lambda back: _enable(_LISTENER, listeners, back)),
-            _without_cron(),
+            Step(door, _is_enabled(_LISTENER, listeners) and answers(), lambda back: _listen(listeners, back)),
+            *([_without_cron()] if CRON.exists() else []),
         ]
     line = cron_line(every, cycle(python))
     missing = "" if has_cron() else "; no cron is installed yet, so install one"
@@ -86,6 +90,24 @@ def _enable(unit: str, texts: Mapping[str, str], back: WayBack) -> None:
     back.add(unit, lambda: run("systemctl", "disable", "--now", unit))
     run("systemctl", "enable", unit)
     run("systemctl", "restart", unit)
+
+
+def _listen(texts: Mapping[str, str], back: WayBack) -> None:
+    _enable(_LISTENER, texts, back)
+    if not answers():
+        raise FairqError(message=f"nothing answers on {SOCKET}; 'journalctl -u fairq-apply@*' tells why")
+
+
+def answers(place: Path = SOCKET) -> bool:
+    """Say whether the program answers on the socket at *place*: it refuses a request that is none."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(_PATIENCE)
+        try:
+            connection.connect(str(place))
+            connection.sendall(b"2\n{}")
+            return b'"refused"' in connection.recv(4096)
+        except OSError:
+            return False
 
 
 def _disabling(unit: str, names: tuple[str, ...], what: str) -> Step:

@@ -82,7 +82,7 @@ def interpreter_for_a_copy() -> Path:
         reasons.append(reason or f"{executable} is another Python")
     raise HostPoolError(
         action="created",
-        problem=f"no interpreter is root's alone and fits this fairq ({'; '.join(reasons)})",
+        problem=f"no interpreter is root's alone and fits this fairq ({'; '.join(dict.fromkeys(reasons))})",
         cure="install fairq with the system's Python: '/usr/bin/python3 -m venv /opt/fairq', then"
         " '/opt/fairq/bin/pip install fairq'",
     )

@@ -66,7 +66,12 @@ sys.exit(main("{SITE}"))
         return f"#!{self.python} -I\n# {MARK}\n# {comment}\nimport sys\n\nsys.dont_write_bytecode = True\n"
 
     def steps(self, starts: bool) -> list[Step]:
-        """Return the steps that install it; with *starts*, the program that starts jobs, too."""
+        """Return the steps that install it; with *starts*, the program that starts jobs, too.
+
+        Raises HostPoolError if it has to be copied and cannot be.
+        """
+        if self.reason:
+            interpreter_for_a_copy()
         copy = Step(
             f"install a copy of fairq {fairq.__version__} in {COPY}, since {self.reason}",
             not self.reason or _is_complete(),
@@ -78,7 +83,7 @@ sys.exit(main("{SITE}"))
             lambda back: put(PROGRAM, self.script, 0o755, back),
         )
         link = Step(
-            f"link {LINK} to {self.command}, so that everybody finds the command",
+            f"let everybody find the command: link {LINK} -> {self.command}",
             shutil.which("fairq", path=_EVERYBODYS_PATH) is not None,
             self._link,
         )

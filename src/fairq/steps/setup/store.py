@@ -32,9 +32,8 @@ def creating() -> Step:
     owner = account.entry()
     found = HOME.lstat() if HOME.exists() else None
     is_done = found is not None and owner is not None and (found.st_uid, found.st_mode & 0o777) == (owner.pw_uid, _MODE)
-    what = (
-        f"give {HOME}, with the state of the former pool, to {ACCOUNT}" if os.path.lexists(STATE) else f"create {HOME}"
-    )
+    former = not is_done and os.path.lexists(STATE)
+    what = f"give {HOME}, with the state of the former pool, to {ACCOUNT}" if former else f"create {HOME}"
     return Step(f"{what} (mode 0711)", is_done, _create)
 
 

@@ -76,6 +76,7 @@ Documentation=man:fairq-pool(1)
 [Socket]
 ListenStream={SOCKET}
 SocketMode=0666
+RemoveOnStop=yes
 Accept=yes
 MaxConnections=64
 MaxConnectionsPerSource=16
@@ -92,8 +93,8 @@ CollectMode=inactive-or-failed
 [Service]
 User={ACCOUNT}
 UMask=0077
-# The kernel names who has connected; a refused request is no failure of the unit.
-ExecStart=-{PROGRAM} {BY_SOCKET}
+# The kernel names who has connected.
+ExecStart={PROGRAM} {BY_SOCKET}
 StandardInput=socket
 StandardOutput=socket
 StandardError=journal
@@ -104,9 +105,6 @@ ProtectSystem=strict
 ReadWritePaths={HOME}
 ProtectHome=yes
 PrivateTmp=yes
-PrivateDevices=yes
-ProtectKernelTunables=yes
-ProtectControlGroups=yes
 RestrictSUIDSGID=yes
 """
     return {"fairq-apply.socket": socket, "fairq-apply@.service": service}

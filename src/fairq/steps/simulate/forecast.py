@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count, pairwise
+from itertools import count, islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from fairq.engine.accounting.identity import assigned_group
@@ -50,6 +50,7 @@ _WORK = 600_000
 _FEWEST_CYCLES, _MOST_CYCLES = 3, 4000
 _CYCLES_LOOKED_AT = 20
 _RUNS_LOOKED_AT = 20_000
+_ADS_LOOKED_AT = 2_000
 _USUAL, _SHORTEST, _LONGEST = 60, 1, 3600
 """Seconds between cycles: the default if the state has too few cycles, and the bounds of the measured value."""
 
@@ -124,6 +125,7 @@ _CERTAIN = frozenset({"limit", "unknown"})
 
 _SOURCES = {
     "cluster": "same cluster",
+    "kind": "same submitter and limit",
     "submitter": "same submitter",
     "group": "same group",
     "pool": "whole pool",
@@ -164,7 +166,7 @@ class Forecaster:
         recent = _submitted_since(state, world, now - PERIOD)
         missing = {jobs.ad_id for jobs in recent} - world.ads.keys()
         world = replace(world, ads={**world.ads, **job_ads.ads(state, missing)})
-        return cls(world, _usual_gap(state), times or _history(state, world.accountant.policy.group_names), recent)
+        return cls(world, _usual_gap(state), times or _history(state, world.accountant.policy.group_names, now), recent)
 
     def _group(self, submitter: str) -> str:
         return assigned_group(submitter, self._group_names)
@@ -221,7 +223,8 @@ class Forecaster:
     @cached_property
     def _beyond(self) -> int:
         """A number above those of all clusters."""
-        return 1 + max((jobs.cluster for jobs in (*self._world.idle, *self._recent)), default=0)
+        known = (*self._world.idle, *self._world.running.values(), *self._recent)
+        return 1 + max((jobs.cluster for jobs in known), default=0)
 
     def _submitted_again(self) -> Iterator[Arrival]:
         for period in count(1) if self._recent else ():
@@ -244,13 +247,7 @@ class Forecaster:
         """The declared limit of the jobs' run time, in seconds."""
         if not jobs.own and jobs.ad_id in self._limits:
             return self._limits[jobs.ad_id]
-        ad: Ad = {**self._world.ads[jobs.ad_id], **(jobs.own or {})}
-        found = [
-            value
-            for name in ("AllowedExecuteDuration", "AllowedJobDuration")
-            if name in ad and (value := number(ad, name, self._now)) is not None and value > 0
-        ]
-        limit = int(min(found)) if found else None
+        limit = _declared_limit({**self._world.ads[jobs.ad_id], **(jobs.own or {})}, self._now)
         if not jobs.own:
             self._limits[jobs.ad_id] = limit
         return limit
@@ -294,13 +291,33 @@ class _Pass:
         """Only starts count."""
 
 
-def _history(state: State, groups: Sequence[str]) -> RunTimes:
+def _declared_limit(ad: Ad, now: int) -> int | None:
+    """The declared limit of the run time of a job with *ad*, in seconds."""
+    found = [
+        value
+        for name in ("AllowedExecuteDuration", "AllowedJobDuration")
+        if name in ad and (value := number(ad, name, now)) is not None and value > 0
+    ]
+    return int(min(found)) if found else None
+
+
+def _history(state: State, groups: Sequence[str], now: int) -> RunTimes:
     """The run times of the last jobs that ended by themselves."""
+    found = runs.latest_with_ads(state, _ENDED_BY_ITSELF, _RUNS_LOOKED_AT)
+    newest = dict.fromkeys(ad for _, ad in reversed(found) if ad is not None)
+    ads = job_ads.ads(state, islice(newest, _ADS_LOOKED_AT))
+    limits = {number: _declared_limit(ad, now) for number, ad in ads.items()}
     return RunTimes(
         PastRun(
-            run.schedd, run.cluster, run.submitter, assigned_group(run.submitter, groups), run.end_time - run.start_time
+            run.schedd,
+            run.cluster,
+            run.submitter,
+            assigned_group(run.submitter, groups),
+            run.end_time - run.start_time,
+            limits.get(ad) if ad is not None else None,
+            ad in limits,
         )
-        for run in runs.latest(state, _ENDED_BY_ITSELF, _RUNS_LOOKED_AT)
+        for run, ad in found
     )
 
 

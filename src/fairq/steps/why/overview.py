@@ -155,6 +155,7 @@ def _reason(reason: str, entry: _Entry, found: list[_Help]) -> dict[str, Any]:
         "jobs": entry.jobs,
         "submitters": dict(entry.submitters.most_common()),
         "example": _name(entry),
+        "too_large": bool(whole),
         "would_help": too_large_sentence(whole) if whole else best.words or None,
         "would_start": best.starts,
         "changes": [change.document() for change in best.remedy],
@@ -164,9 +165,22 @@ def _reason(reason: str, entry: _Entry, found: list[_Help]) -> dict[str, Any]:
 def _summary(idle: int, matched: int, ordered: list[tuple[str, _Entry]], most: list[_Help]) -> str:
     if not idle:
         return "No jobs are idle."
-    text = f"{idle} jobs are idle; the next cycle starts {matched} of them."
+    text = f"{idle} jobs are idle; the next cycle starts {matched or 'none'} of them."
+    if idle == 1:
+        text = f"1 job is idle; the next cycle {'starts' if matched else 'does not start'} it."
     if ordered:
-        text += f" Most of the others wait because of: {ordered[0][0]} ({ordered[0][1].jobs} jobs)."
+        most_of = (
+            ("Most of the others wait" if matched else "Most wait")
+            if len(ordered) > 1
+            else "The others wait"
+            if matched
+            else "All wait"
+        )
+        text += f" {'It waits' if idle == 1 else most_of} because of: {ordered[0][0]} ({_jobs(ordered[0][1].jobs)})."
     if most:
-        text += f" What would help most: {most[0].words} ({most[0].starts} more jobs start)."
+        text += f" What would help most: {most[0].words} (starts {_jobs(most[0].starts)} more)."
     return text
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"

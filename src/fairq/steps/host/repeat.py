@@ -1,0 +1,14 @@
+"""Whether a request was fulfilled before: the same request can come again after a lost answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairq.state.connection import reading
+from fairq.state.history import is_fulfilled
+
+
+def was_fulfilled(state: Path, request: str) -> bool:
+    """Say whether the pool has fulfilled this *request*, the number of a document."""
+    with reading(state) as opened:
+        return is_fulfilled(opened, request)

@@ -1,0 +1,17 @@
+"""Many equal amounts are added as one after the other."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairq.engine.sums import added
+
+amounts = st.one_of(st.integers(-8, 8).map(float), st.floats(-1e3, 1e3), st.sampled_from([0.1, 1 / 3, 2.0**53, 1e16]))
+
+
+@given(amounts, amounts, st.integers(0, 60))
+def test_the_sum_is_that_of_single_additions_to_the_last_digit(total: float, amount: float, times: int) -> None:
+    single = total
+    for _ in range(times):
+        single += amount
+
+    assert added(total, amount, times) == single
