@@ -126,6 +126,8 @@ def test_a_job_has_its_environment_its_files_and_its_exit_code(pool: Pool) -> No
     assert (pool.work / "out").read_text() == f"hello two words 1.0 {pool.work} 3\n"
     assert (pool.work / "err").read_text() == "e\n"
     assert json.loads(pool("history", "--json"))[0]["ExitCode"] == 7
+    begun, ended = (event["EventTime"] for event in json.loads(pool("log", "1.0", "--json"))[1:])
+    assert begun <= ended
 
 
 def test_what_slurm_holds_up_says_why_and_is_not_charged(pool: Pool, cluster: Cluster) -> None:

@@ -369,7 +369,8 @@ def mark_started(state: State, begun: Iterable[Launch], now: int, *, always: boo
     launches.store(state, begun, "phase", "pid", "pid_start", "cores", "boot", "boottime", "engine_id", "reason")
     for launch in begun:
         found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
-        events.record(state, found, events.EXECUTING, {"slot": launch.slot}, launch.charged_from or now, always=always)
+        begin = now if launch.engine_id is None else launch.claimed
+        events.record(state, found, events.EXECUTING, {"slot": launch.slot}, begin, always=always)
 
 
 def usage(launch: Launch, ad: Ad, former: Sequence[Launch], now: int) -> dict[str, Any]:
