@@ -21,7 +21,8 @@ class KeptOut:
     def __init__(self, preemption: PreemptionPolicy, free: FreeSlots) -> None:
         self._preemption = preemption
         self._free = free
-        self._rows: dict[tuple[int, ...], tuple[NDArray[np.intp], object]] = {}
+        self._rows: dict[tuple[int, ...], tuple[NDArray[np.int32], object]] = {}
+        self._preemptable: object = None
 
     def any(
         self,
@@ -46,11 +47,15 @@ class KeptOut:
 
     def _find(
         self, suitable: NDArray[np.bool_], state: NDArray[np.int8], preemptable: NDArray[np.bool_]
-    ) -> NDArray[np.intp]:
+    ) -> NDArray[np.int32]:
         """The slots that the policy excludes, whoever asks and whatever is taken by now."""
-        key = (id(suitable), id(state), id(preemptable))
+        if self._preemptable is not preemptable:
+            # Where priorities decide, each submitter has its own: those of all would fill the memory.
+            self._rows.clear()
+            self._preemptable = preemptable
+        key = (id(suitable), id(state))
         if key not in self._rows:
-            rows = np.flatnonzero(suitable & self._preemption.held & (state != RANK) & ~preemptable)
+            rows = np.flatnonzero(suitable & self._preemption.held & (state != RANK) & ~preemptable).astype(np.int32)
             # The arrays are kept with it, so that their ids stay their own.
-            self._rows[key] = rows, (suitable, state, preemptable)
+            self._rows[key] = rows, (suitable, state)
         return self._rows[key][0]

@@ -43,7 +43,7 @@ class FreeSlots:
         """Whether the slot is no candidate any more."""
         return self._taken[slot] != 0
 
-    def among(self, slots: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def among(self, slots: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which of these slots are still candidates."""
         free: NDArray[np.bool_] = self._view[slots] == 0
         return free
