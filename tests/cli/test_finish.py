@@ -113,3 +113,13 @@ def test_a_dry_run_tells_what_would_finish_and_refuses_what_could_not(pool, stat
     assert pool("finish", "1", "--dry-run", "--now", T + 20).out == "All jobs in cluster 1 would be finished (1 job)\n"
     assert pool("finish", "1", "--dry-run", "--at", T, "--now", T + 20).code == 37
     assert state.read_bytes() == before
+
+
+def test_the_history_keeps_the_beginning_of_a_long_command(pool):
+    """Thousands of jobs on one command line would be stored again for each of them."""
+    assert pool("finish", *["1.0"] * 2_000, "--now", T + 20).code == 0
+    commands = [entry["command"] for entry in json.loads(pool("state", "history", "--json").out)]
+    (longest,) = {one for one in commands if "finish" in one}
+    assert longest.startswith("fairq finish")
+    assert longest.endswith(" characters)")
+    assert len(longest) < 3_000

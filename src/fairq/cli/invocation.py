@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _LONGEST_COMMAND = 120
 """Maximum number of characters quoted from another process's command line."""
 
+_LONGEST_TYPED = 2_000
+"""Maximum number of characters kept of the command as typed: each change that it makes stores them."""
+
 
 def operating_system_user() -> str:
     """Return the name of the user who runs this process, or the number if it has no name."""
@@ -203,6 +206,8 @@ class Invocation:
         import shlex
 
         text = shlex.join(["fairq", *self.arguments])
+        if len(text) > _LONGEST_TYPED:
+            text = f"{text[:_LONGEST_TYPED]}... ({len(text)} characters)"
         # Bytes that are not UTF-8 appear here as lone surrogates, which SQLite cannot store.
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
