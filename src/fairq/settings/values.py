@@ -70,7 +70,20 @@ def from_text(key: Key, text: str) -> Any:
         case "boolean" if text.lower() in ("true", "false"):
             return text.lower() == "true"
         case _:
-            return from_toml(key, text)
+            return from_toml(key, _array(text) if key.type == "list" and text.startswith("[") else text)
+
+
+def _array(text: str) -> Any:
+    """Return the TOML array *text*, as people copy it from a settings file; raises BadValueError."""
+    import tomllib
+
+    try:
+        found = tomllib.loads(f"array = {text}")
+    except tomllib.TOMLDecodeError:
+        raise BadValueError from None
+    if len(found) > 1:
+        raise BadValueError
+    return found["array"]
 
 
 def _as_number(text: str) -> Any:
