@@ -41,6 +41,17 @@ def test_a_job_that_is_removed_runs_until_its_shadow_is_gone() -> None:
     assert not is_over(removed)
 
 
+def test_a_job_that_a_killed_schedd_forgot_to_start_is_lost_when_its_lease_is_over() -> None:
+    """The schedd was killed between the birth of a shadow and the start: HTCondor itself offers the job again."""
+    leased = {"LastJobLeaseRenewal": 1000, "JobLeaseDuration": 120}
+    forgotten = {**RUNNING, **leased, "JobStatus": 1, "LastRejMatchTime": 1121}
+    assert look_at({**forgotten, "LastRejMatchTime": 1120}).condition is Condition.RUNNING
+    found = look_at(forgotten)
+    assert (found.condition, found.since, found.until) == (Condition.LOST, 1000, 1000)
+    assert is_in_the_way(forgotten)
+    assert is_over({**forgotten, "JobStatus": 3})
+
+
 def test_an_end_has_its_code_and_what_htcondor_held() -> None:
     found = look_at(COMPLETED)
     assert (found.condition, found.since, found.until) == (Condition.ENDED, 1000, 1012)

@@ -19,7 +19,7 @@ PROJECTION = (
     "ExitBySignal", "ExitCode", "ExitSignal", "JobCoreDumped", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize",
     "MemoryProvisioned", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "LastHoldReason", "LastHoldReasonCode",
     "LastHoldReasonSubCode", "RemoveReason", "VacateReason", "LastRejMatchReason",
-    "StageOutFinish",
+    "LastRejMatchTime", "LastJobLeaseRenewal", "JobLeaseDuration", "StageOutFinish",
 )  # fmt: skip
 """The attributes that this module reads."""
 
@@ -43,6 +43,19 @@ def has_begun(ad: Ad) -> bool:
     return bool(ad.get("NumShadowStarts"))
 
 
+def has_shadow(ad: Ad) -> bool:
+    """Tell whether a shadow may work for the job, or the machine on without it.
+
+    A schedd that is killed may leave ShadowBday in the ad of a job that has no shadow. A job with a shadow is not offered
+    to the negotiator: once that rejects the job, the shadow is gone. The machine ends the job when its lease is over.
+    """
+    born = ad.get("ShadowBday")
+    if born is None:
+        return False
+    leased = (ad.get("LastJobLeaseRenewal") or born) + (ad.get("JobLeaseDuration") or 0)
+    return bool((ad.get("LastRejMatchTime") or 0) <= max(born, leased))
+
+
 def former(ad: Ad) -> Ad:
     """Return the ad of a job that has left the queue: no shadow and no output is left there, whatever the ad says."""
     return {**ad, "ShadowBday": None, "StageOutFinish": 0}
@@ -50,21 +63,21 @@ def former(ad: Ad) -> Ad:
 
 def is_over(ad: Ad) -> bool:
     """Tell whether the job will not run any more, and no machine is held for it."""
-    return ad.get("ShadowBday") is None and ad["JobStatus"] in (REMOVED, COMPLETED)
+    return not has_shadow(ad) and ad["JobStatus"] in (REMOVED, COMPLETED)
 
 
 def is_in_the_way(ad: Ad) -> bool:
     """Tell whether HTCondor has stopped the job without an end: it is on hold there, or was evicted."""
     is_held = ad["JobStatus"] == HELD and not _is_spooling(ad)
     is_evicted = ad["JobStatus"] == IDLE and has_begun(ad)
-    return (is_held or is_evicted) and ad.get("ShadowBday") is None
+    return (is_held or is_evicted) and not has_shadow(ad)
 
 
 def look_at(ad: Ad) -> Look:
     """Return the condition of the run that a job's ad describes."""
     begun = Queued(id_of(ad))
     since = ad.get("JobStartDate")
-    if ad.get("ShadowBday") is not None or ad["JobStatus"] not in (IDLE, REMOVED, COMPLETED, HELD):
+    if has_shadow(ad) or ad["JobStatus"] not in (IDLE, REMOVED, COMPLETED, HELD):
         return Look(Condition.RUNNING, begun, since=since)
     if ad["JobStatus"] == IDLE and not has_begun(ad):
         return Look(Condition.QUEUED, begun, detail=_why_idle(ad))
