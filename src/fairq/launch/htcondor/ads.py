@@ -46,8 +46,9 @@ def has_begun(ad: Ad) -> bool:
 def has_shadow(ad: Ad) -> bool:
     """Tell whether a shadow may work for the job, or the machine on without it.
 
-    A schedd that is killed may leave ShadowBday in the ad of a job that has no shadow. A job with a shadow is not offered
-    to the negotiator: once that rejects the job, the shadow is gone. The machine ends the job when its lease is over.
+    A schedd that is killed may leave ShadowBday in the ad of a job that has no shadow. A job with a shadow is not
+    offered to the negotiator: once that rejects the job, the shadow is gone. The machine ends the job when its lease is
+    over.
     """
     born = ad.get("ShadowBday")
     if born is None:
