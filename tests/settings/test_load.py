@@ -397,23 +397,3 @@ def test_every_setting_is_read_or_said_to_have_no_effect() -> None:
     by_rules = {f"shares.{point}" for point in share_policy.POINTS}
 
     assert unread - by_name - by_rules - {UPLOADS} == {key.full_name for key in KEYS if key.without_effect}
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [("ann, %phys", ("ann", "%phys")), ('["ann", "%phys"]', ("ann", "%phys")), ("[]", ())],
-)
-def test_a_list_is_read_as_names_with_commas_or_as_in_a_settings_file(text, names):
-    from fairq.settings.keys import SINGLE
-    from fairq.settings.values import from_text
-
-    assert from_text(SINGLE["pool.administrators"], text) == names
-
-
-@pytest.mark.parametrize("text", ["[ann]", '["ann"', '["ann"]\nx = 1', "[1]"])
-def test_a_list_that_is_no_list_of_names_is_refused(text):
-    from fairq.settings.keys import SINGLE
-    from fairq.settings.values import BadValueError, from_text
-
-    with pytest.raises(BadValueError):
-        from_text(SINGLE["pool.administrators"], text)
