@@ -23,7 +23,7 @@ from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
-from fairq.engine.simulation.runtimes import Estimate, RunTimes
+from fairq.engine.simulation.runtimes import LAST, Estimate, RunTimes, of_similar
 from fairq.engine.simulation.simulation import Arrival, Simulation
 from fairq.records import Ad, Claim, JobRange, JobStatus
 from fairq.settings import load
@@ -35,8 +35,6 @@ from fairq.steps.simulate.shapes import Machines, slot_ads
 from fairq.steps.simulate.world import World
 
 DAY = 86400
-LAST = 50
-FEW = 3
 
 Made = tuple[int, forecast.Forecast]
 """A forecast, and when it was made."""
@@ -82,13 +80,10 @@ class Estimator(RunTimes):
         limit: int | None = None,
         age: int = 0,
     ) -> Estimate:
-        for least in (FEW, 1):
-            for kind in self._kinds:
-                key = KINDS[kind](submitter, self._past.groups[submitter], limit)
-                longer = sorted(seconds for seconds in self._past.known.get(key, ()) if seconds > age)
-                if len(longer) >= least:
-                    found = longer[round(quantile * (len(longer) - 1))]
-                    return Estimate(found if limit is None else max(age, min(found, limit)), "group")
+        keys = [KINDS[kind](submitter, self._past.groups[submitter], limit) for kind in self._kinds]
+        found = of_similar(self._past.known, keys, quantile, limit, age)
+        if found is not None:
+            return Estimate(found[1], "group")
         return Estimate(max(limit or 3600, age), "limit")
 
 

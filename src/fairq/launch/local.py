@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from fairq.launch import processes
+from fairq.launch import processes, run_directories
 from fairq.launch.discovery import Options
 from fairq.launch.interface import Assignment, Condition, Known, Look, Node, Refused, Slots, Started
 from fairq.launch.strays import end_strays
@@ -93,15 +92,11 @@ class Local:
 
     def runs(self) -> set[str]:
         """Return the runs that have a directory."""
-        try:
-            return {entry.name for entry in os.scandir(self._directory) if entry.is_dir(follow_symlinks=False)}
-        except OSError:
-            return set()
+        return run_directories.names(self._directory)
 
     def forget(self, runs: Iterable[str]) -> None:
         """Delete the directories of runs."""
-        for run in runs:
-            shutil.rmtree(self._directory / run, ignore_errors=True)
+        run_directories.delete(self._directory, runs)
 
     def slots(self) -> Slots:
         """Return the cores in this process's CPU affinity."""

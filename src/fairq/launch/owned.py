@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairq.launch import run_directories
 from fairq.launch.discovery import Options
 from fairq.launch.interface import Assignment, Condition, Known, Look, Refused, Started
 from fairq.launch.local import Local, begun_as
@@ -106,15 +106,11 @@ class Owned(Local):
 
     def runs(self) -> set[str]:
         """Return the runs that have a directory of root's, or an order."""
-        ordered = set()
-        with suppress(OSError):
-            ordered = {entry.name for entry in os.scandir(self._orders) if entry.is_dir(follow_symlinks=False)}
-        return ordered | {run for run in super().runs() if not run.startswith(".")}
+        return run_directories.names(self._orders) | {run for run in super().runs() if not run.startswith(".")}
 
     def forget(self, runs: Iterable[str]) -> None:
         """Delete the orders of runs; root deletes the directories of runs that the state does not know."""
-        for run in runs:
-            shutil.rmtree(self._orders / run, ignore_errors=True)
+        run_directories.delete(self._orders, runs)
 
     def _begun(self, run: str) -> Started | None:
         try:

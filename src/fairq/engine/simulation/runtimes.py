@@ -8,10 +8,14 @@ that ran longer count.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
-_LAST = 50
+Key = TypeVar("Key", bound=Hashable)
+
+LAST = 50
+"""Number of the last run times of similar jobs that count."""
+
 _FEW = 3
 """Minimum number of ended runs for an estimate; with fewer, wider sets of jobs are tried first."""
 
@@ -45,12 +49,12 @@ class RunTimes:
     """Estimates of run times from *history*, oldest first."""
 
     def __init__(self, history: Iterable[PastRun]) -> None:
-        self._known: dict[Hashable, deque[int]] = {}
+        self._known: dict[tuple[str, Hashable], deque[int]] = {}
         for run in history:
             for key in _keys(run.schedd, run.cluster, run.submitter, run.group, run.limit):
                 if key[0] == "kind" and not run.limit_known:
                     continue
-                self._known.setdefault(key, deque(maxlen=_LAST)).append(run.seconds)
+                self._known.setdefault(key, deque(maxlen=LAST)).append(run.seconds)
 
     def estimate(
         self,
@@ -67,15 +71,29 @@ class RunTimes:
         *limit* is its declared limit, *age* the time that it has already run; all times in seconds.
         """
         keys = _keys(schedd, cluster, submitter, group, limit)
-        for least in (_FEW, 1):
-            for key in keys:
-                longer = sorted(seconds for seconds in self._known.get(key, ()) if seconds > age)
-                if len(longer) >= least:
-                    found = longer[round(quantile * (len(longer) - 1))]
-                    return Estimate(found if limit is None else max(age, min(found, limit)), key[0])
+        found = of_similar(self._known, keys, quantile, limit, age)
+        if found is not None:
+            key, seconds = found
+            return Estimate(seconds, key[0])
         if limit is not None:
             return Estimate(max(limit, age), "limit")
         return Estimate(max(UNKNOWN, 2 * age), "unknown")
+
+
+def of_similar(
+    known: Mapping[Key, Iterable[int]], keys: Sequence[Key], quantile: float, limit: int | None, age: int
+) -> tuple[Key, int] | None:
+    """Return the first of *keys* with enough run times longer than *age*, and their *quantile*; None without any.
+
+    *known* are the run times of ended jobs by what makes them similar. *limit* caps the run time; all in seconds.
+    """
+    for least in (_FEW, 1):
+        for key in keys:
+            longer = sorted(seconds for seconds in known.get(key, ()) if seconds > age)
+            if len(longer) >= least:
+                found = longer[round(quantile * (len(longer) - 1))]
+                return key, found if limit is None else max(age, min(found, limit))
+    return None
 
 
 def _keys(schedd: str, cluster: int, submitter: str, group: str, limit: int | None) -> tuple[tuple[str, Hashable], ...]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fairq import files, waiting
 from fairq.errors.launch import EngineError
+from fairq.launch import run_directories
 from fairq.launch.discovery import Options
 from fairq.launch.htcondor import ads, machines
 from fairq.launch.htcondor.ads import Ad
@@ -83,19 +83,11 @@ class HTCondor:
 
     def runs(self) -> set[str]:
         """Return the runs that have a directory."""
-        try:
-            return {
-                entry.name
-                for entry in os.scandir(self._directory)
-                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
-            }
-        except OSError:
-            return set()
+        return {run for run in run_directories.names(self._directory) if not run.startswith(".")}
 
     def forget(self, runs: Iterable[str]) -> None:
         """Delete the directories of runs."""
-        for run in runs:
-            shutil.rmtree(self._directory / run, ignore_errors=True)
+        run_directories.delete(self._directory, runs)
 
     def slots(self) -> Slots:
         """Return no cores: HTCondor chooses them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from fairq.errors.launch import EngineError
+from fairq.launch import run_directories
 from fairq.launch.discovery import Options
 from fairq.launch.interface import AT_ONCE, Assignment, Condition, Known, Look, Node, Queued, Refused, Slots
 from fairq.launch.slurm import archive, attempt, nodes, submission, verdict
@@ -106,15 +106,11 @@ class Slurm:
 
     def runs(self) -> set[str]:
         """Return the runs that have a directory."""
-        try:
-            return {entry.name for entry in os.scandir(self._directory) if entry.is_dir(follow_symlinks=False)}
-        except OSError:
-            return set()
+        return run_directories.names(self._directory)
 
     def forget(self, runs: Iterable[str]) -> None:
         """Delete the directories of runs."""
-        for run in runs:
-            shutil.rmtree(self._directory / run, ignore_errors=True)
+        run_directories.delete(self._directory, runs)
 
     def slots(self) -> Slots:
         """Return no cores: the jobs run elsewhere."""
