@@ -3,7 +3,7 @@
     FAIRQ_TEST_HTCONDOR=TREE python -m benchmarks.beside_htcondor [POOL...]
 
 POOL is a name as in `pools`. HTCondor is installed, or in the tree that the variable names (see CONTRIBUTING.md); it
-needs root. fairq reads the dumps of the live pool, imports its configuration, and decides by the rules htcondor.
+needs root. fairq imports the running pool and its configuration, and decides by the rules htcondor.
 The seconds are the clock's and, after the slash, of CPU. HTCondor's are those of the cycle and of the negotiator's
 process, fairq's those of the whole process from its start to the committed state, the median of three.
 """
@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.engines.htcondor_pool import missing
-
 from benchmarks import pools
 from benchmarks.htcondor_cycle import Cycle, Match, hold_cycle
 from benchmarks.measure import Cost, fairq, middle
+from tests.engines.htcondor_pool import missing
+
+from fairq import __version__
 
 POOLS = ("a1000-1000-10", "b1000-1000-10", "a10000-10000-10", "a10000-10000-100", "b10000-10000-10")
 REPEAT = 3
@@ -46,19 +47,24 @@ class Agreement:
     same_slots: int
     same_order: bool
 
+    @property
+    def same(self) -> bool:
+        """Whether all matches are the same, in the same order."""
+        return self.same_counts and self.same_order
+
     def __str__(self) -> str:
-        if self.ours != self.theirs or not self.same_counts:
-            return f"DIFFER: {self.ours} and {self.theirs}, {self.same_slots} alike"
+        if not self.same_counts:
+            return f"DIFFER: {self.ours:,} of fairq, {self.theirs:,} of HTCondor, {self.same_slots:,} are the same"
         if self.same_slots < self.ours:
-            return f"{self.ours}, same for each submitter; {self.same_slots} on the same slot"
-        return f"{self.ours}, all the same{'' if self.same_order else ' but for their order'}"
+            return f"DIFFER: {self.ours:,}, the same number for each submitter, {self.same_slots:,} the same slot"
+        return f"{self.ours:,}, all the same" if self.same_order else f"DIFFER: {self.ours:,}, in another order"
 
 
 def agreement(ours: Sequence[Match], theirs: Sequence[Match], asked: Mapping[str, Any]) -> Agreement:
     """Compare two cycles; *asked* is what each job asks for, by its id.
 
-    HTCondor's log names one job of an autocluster for all of them. So a match is the same if a job of the same submitter
-    that asks for the same got the same slot.
+    HTCondor's log names one job of an autocluster for all of them. So matches are the same if the same slot went to jobs
+    of the same submitter with equal requests.
     """
 
     def compared(matches: Sequence[Match]) -> list[tuple[str, Any, str]]:
@@ -79,18 +85,22 @@ def requests(jobs: Sequence[Ad]) -> dict[str, tuple[Any, ...]]:
     return {f"{ad['ClusterId']}.{ad['ProcId']}": (ad["RequestMemory"], ad["RequestDisk"]) for ad in jobs}
 
 
+def import_live(folder: Path, collector: str) -> None:
+    """Import the running pool into a state in *folder*."""
+    state = folder / "imported.db"
+    fairq(folder, "--state", state, "import", "--live", "--pool", collector)
+    fairq(folder, "--state", state, "config", "set", "negotiator.rules", "htcondor")
+    fairq(folder, "--state", state, "queue", "--json", output=folder / "jobs.json")
+
+
 def decided(folder: Path, began: float) -> tuple[Cost, list[Match]]:
-    """Take the dumps in *folder* over into fairq, and hold a cycle at *began*; return its cost and its matches."""
-    fresh, state, at = folder / "imported.db", folder / "state.db", ("--now", int(began))
-    dumps = ("--slots", folder / "slots.json", "--jobs", folder / "jobs.json", "--accounting", folder / "accounting.long")
-    fairq(folder, "--state", fresh, "config", "import", folder / "pool.conf")
-    fairq(folder, "--state", fresh, "config", "set", "negotiator.rules", "htcondor")
-    fairq(folder, "--state", fresh, "import", *dumps, *at)
-    shutil.copy(f"{fresh}.toml", f"{state}.toml")
-    costs = []
+    """Hold a cycle at *began* on the imported pool; return its cost and its matches."""
+    state, costs = folder / "state.db", []
+    shutil.copy(folder / "imported.db.toml", f"{state}.toml")
     for _ in range(REPEAT):
-        shutil.copy(fresh, state)
-        costs.append(fairq(folder, "--state", state, "negotiate", *at, "--json", output=folder / "cycle.json"))
+        shutil.copy(folder / "imported.db", state)
+        words = ("--state", state, "negotiate", "--now", int(began), "--json")
+        costs.append(fairq(folder, *words, output=folder / "cycle.json"))
     found = json.loads((folder / "cycle.json").read_text(encoding="utf-8"))["matches"]
     return middle(costs), [Match(one["submitter"], one["job"], one["slot"]) for one in found]
 
@@ -116,34 +126,38 @@ def machine() -> str:
     """Return what the figures were measured on."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
-    return f"{len(models)} cores {models[0]}, Python {platform.python_version()}"
+    return f"{len(models)} cores {models[0]}"
 
 
-def beside(name: str) -> str:
-    """Hold both cycles on the pool *name*; return the line of the table and HTCondor's version."""
-    drawn = pools.make(name)
+def beside(name: str) -> tuple[Cycle, Cost, Agreement]:
+    """Hold both cycles on the pool *name*."""
     with tempfile.TemporaryDirectory(prefix="fairq-beside-", dir="/tmp", ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch)
         folder.chmod(0o755)
-        cycle = hold_cycle(drawn, folder)
+        cycle = hold_cycle(pools.make(name), folder, lambda collector: import_live(folder, collector))
         cost, matches = decided(folder, cycle.began)
         asked = requests(json.loads((folder / "jobs.json").read_text(encoding="utf-8")))
-        return row(drawn, cycle, cost, agreement(matches, cycle.matches, asked))
+        return cycle, cost, agreement(matches, cycle.matches, asked)
 
 
 def main(names: Sequence[str]) -> int:
-    """Print the table; return the exit code."""
-    reason = missing()
-    if reason:
-        print(f"beside_htcondor: {reason}", file=sys.stderr)
-        return 1
-    for name in names:
-        pools.make(name)
+    """Print the table; return 1 if matches differ. Raises ValueError if a name is no pool's."""
+    drawn = [pools.make(name) for name in names]
     print(HEADING, flush=True)
-    for name in names:
-        print(beside(name), flush=True)
-    return 0
+    versions, differ = set(), False
+    for pool in drawn:
+        cycle, cost, found = beside(pool.name)
+        versions.add(cycle.version)
+        differ |= not found.same
+        print(row(pool, cycle, cost, found), flush=True)
+    print(f"\nHTCondor {', '.join(versions)}; fairq {__version__}, Python {platform.python_version()}; {machine()}")
+    return int(differ)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or POOLS))
+    if reason := missing():
+        sys.exit(f"beside_htcondor: {reason}")
+    try:
+        sys.exit(main(sys.argv[1:] or POOLS))
+    except (ValueError, RuntimeError) as error:
+        sys.exit(f"beside_htcondor: {error}")

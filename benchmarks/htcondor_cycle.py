@@ -1,4 +1,4 @@
-"""One cycle of a real HTCondor on a made-up pool, and the dumps of that pool from just before.
+"""One cycle of a real HTCondor on a made-up pool.
 
 The slots are ads that the collector gets as from a startd, each with the claim id that the negotiator asks for; there
 is no machine behind them. The jobs are really submitted. The negotiator starts last, so that its first cycle is the
@@ -14,16 +14,15 @@ import shutil
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.engines.htcondor_pool import Pool
-
 from benchmarks import pools
+from tests.engines.htcondor_pool import Pool
 
 DOMAIN = pools.SLOT["UidDomain"]
 
@@ -90,24 +89,25 @@ class Cycle:
     matches: list[Match]
 
 
-def hold_cycle(drawn: pools.Pool, folder: Path) -> Cycle:
+def hold_cycle(drawn: pools.Pool, folder: Path, before: Callable[[str], object]) -> Cycle:
     """Start an HTCondor in *folder*, below /tmp, with the pool *drawn*, and let it hold one cycle.
 
-    The pool's dumps from before the cycle are in *folder* afterwards: slots.json, jobs.json, accounting.long, pool.conf.
+    *before* is called just before the cycle, with the address of the collector. CONDOR_CONFIG is set by then.
     Raises RuntimeError if HTCondor does not do what it should in time.
     """
     pool = Pool(folder / "htcondor")
     settings = _CONFIGURATION + "".join(f"{macro} = {value}\n" for macro, value in drawn.config.items())
-    with pool.configuration.open("a") as file:
-        file.write(settings)
+    for file in (pool.configuration, pool.of_clients):
+        file.write_text(file.read_text() + settings)
+    os.environ["CONDOR_CONFIG"] = str(pool.of_clients)
     try:
-        return _held(pool, drawn, folder)
+        return _held(pool, drawn, before)
     finally:
         pool.stop()
         shutil.rmtree(pool.directory, ignore_errors=True)
 
 
-def _held(pool: Pool, drawn: pools.Pool, folder: Path) -> Cycle:
+def _held(pool: Pool, drawn: pools.Pool, before: Callable[[str], object]) -> Cycle:
     pool.start_daemon("collector", "-p", str(pool.port))
     for name in ("schedd", "negotiator"):
         pool.start_daemon(name)
@@ -117,17 +117,17 @@ def _held(pool: Pool, drawn: pools.Pool, folder: Path) -> Cycle:
         _advertise(_slot_ads(drawn, version, address), pool.port)
         _until(lambda: pool.tool("condor_status", "-af", "Name").count("\n") == len(drawn.slots), "slots are missing")
         _submit(pool, drawn)
-        _dump(pool, folder)
+        before(f"127.0.0.1:{pool.port}")
         pool.kill("negotiator")
         # A negotiator holds its first cycle when it starts; the former one had none with slots.
         log = pool.directory / "log" / "NegotiatorLog"
         log.unlink()
-        before = _cpu(pool.pid("schedd")) + _cpu(pool.pid("collector"))
+        spent = _cpu(pool.pid("schedd")) + _cpu(pool.pid("collector"))
         began = time.time()
         pool.start_daemon("negotiator")
         _until(lambda: _FINISHED.search(_end_of(log)), "the cycle does not end", LONGEST_CYCLE)
         pid = pool.pid("negotiator")
-        others = _cpu(pool.pid("schedd")) + _cpu(pool.pid("collector")) - before
+        others = _cpu(pool.pid("schedd")) + _cpu(pool.pid("collector")) - spent
         text = log.read_text()
         number = version.split()[1]
         return Cycle(number, began, seconds(text), _cpu(pid), _peak(pid), others, matches(text))
@@ -225,18 +225,6 @@ def _submit(pool: Pool, drawn: pools.Pool) -> None:
     _until(offered, "the collector does not know all idle jobs")
 
 
-def _dump(pool: Pool, folder: Path) -> None:
-    """Write what a user would dump: the slots in the collector's order, in which the negotiator breaks ties."""
-    printed = {
-        "pool.conf": ("condor_config_val", "-dump"),
-        "slots.json": ("condor_status", "-sort", "no", "-json"),
-        "jobs.json": ("condor_q", "-allusers", "-json"),
-        "accounting.long": ("condor_userprio", "-long", "-allusers"),
-    }
-    for file, command in printed.items():
-        (folder / file).write_text(pool.tool(*command))
-
-
 def _cpu(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
@@ -245,5 +233,3 @@ def _cpu(pid: int) -> float:
 def _peak(pid: int) -> float:
     (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) / 1024
-
-
