@@ -63,7 +63,7 @@ class Agreement:
 def agreement(ours: Sequence[Match], theirs: Sequence[Match], asked: Mapping[str, Any]) -> Agreement:
     """Compare two cycles; *asked* is what each job asks for, by its id.
 
-    HTCondor's log names one job of an autocluster for all of them. So matches are the same if the same slot went to jobs
+    HTCondor's log names one job of an autocluster for all of them. So matches are the same if one slot went to jobs
     of the same submitter with equal requests.
     """
 
