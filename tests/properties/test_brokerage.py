@@ -142,6 +142,6 @@ def backwards(world: World) -> World:
             continue
         if isinstance(value, Mapping):
             changed[name] = dict(reversed(list(value.items())))
-        elif field.name in ("slots", "links"):
+        elif name in ("slots", "links"):
             changed[name] = tuple(reversed(value))
     return replace(world, **changed)
