@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.pool.config import Config

@@ -8,9 +8,10 @@ dashes, an option needs its full name.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.errors.base import UsageError
 
@@ -33,8 +34,7 @@ class Spelling(NamedTuple):
     bare: bool = False
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Struct, frozen=True, dict=True):
     """The options of one tool for *command*, in the order in which the tool checks them.
 
     Args:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.records import Ad
 
@@ -23,8 +24,7 @@ _UNLIKELY = 20
 """After so many ads in a row that did not repeat the one before, only one in so many is looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedAds:
+class RepeatedAds(Struct, frozen=True):
     """Ads that repeat the *ad* before them, but for the *values* of the attributes *names*, one tuple for each ad."""
 
     ad: Mapping[str, Any]

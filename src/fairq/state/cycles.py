@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.records import CycleRecord, MatchRecord
 from fairq.state.connection import State
 from fairq.state.rows import dumps, insert
 
 
-@dataclass(frozen=True, slots=True)
-class CycleSummary:
+class CycleSummary(Struct, frozen=True):
     """One cycle in a line; *kept*: what was decided can still be read."""
 
     number: int

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.state.connection import State
 
 
-@dataclass(frozen=True, slots=True)
-class EndedFigures:
+class EndedFigures(Struct, frozen=True):
     """The figures of a submitter's jobs that ended in a window.
 
     *failed* jobs ended with an exit code other than 0 or by a signal. *cpu* are the CPU seconds of the *measured* jobs,

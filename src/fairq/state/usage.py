@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from math import fsum
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.past import Charge, UsageEdit, UsageRow
 from fairq.periods import parts
 from fairq.state import meta
 from fairq.state.connection import State
 
-_SUMS = tuple(field.name for field in fields(UsageRow))[2:]
-_EDIT = tuple(field.name for field in fields(UsageEdit))
+_SUMS = UsageRow.__struct_fields__[2:]
+_EDIT = UsageEdit.__struct_fields__
 _THINNED = "usage_thinned_until"
 _ROUNDING = 1e-6
 """Seconds: what is less, or less than this share of the usage, is no edit, but the rounding of sums."""
 
 
-@dataclass(frozen=True, slots=True)
-class Booking:
+class Booking(Struct, frozen=True):
     """How to book what no charge explains: its *kind* (see `UsageEdit`), when, and by whom."""
 
     kind: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 
 class Scene(NamedTuple):
@@ -14,8 +15,7 @@ class Scene(NamedTuple):
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Demo:
+class Demo(Struct, frozen=True):
     """A worked example: its *scenes*, the *settings* of its state, *files* by path, and how to *look* at it later."""
 
     scenes: tuple[Scene, ...]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from copy import deepcopy
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.run import STAGE_COLUMNS
@@ -123,7 +124,7 @@ def _view(found: Why, comparison: dict[str, Any] | None, *, one: bool) -> View:
 
 def _document(found: Why) -> dict[str, Any]:
     """Return the explanation with its texts, for JSON."""
-    told = asdict(found)
+    told = deepcopy(asdict(found))
     stopped, stop_details = told.pop("stopped"), told.pop("compared")
     for record in told["reasons"]:
         record["meaning"] = meaning_of(record["reason"], record["stage"], record["meaning"])

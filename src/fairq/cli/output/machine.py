@@ -11,11 +11,13 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fairq.cli.output.text import escape
 from fairq.cli.output.view import Record
@@ -26,7 +28,7 @@ def _plain(value: Any) -> Any:
         return value.value
     if isinstance(value, Path):
         return str(value)
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         return asdict(value)
     if isinstance(value, (set, frozenset)):
         return sorted(value)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 Record = Mapping[str, Any]
 """One row as an ad: attribute name to value (str, int, float, bool, None, list, ``/Expr(...)/``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column of a table.
 
     *attribute* is the record's attribute, in any case; *heading* is the column's title. *shown* converts the value to
@@ -28,8 +28,7 @@ class Column:
     level: int = 0
 
 
-@dataclass(slots=True)
-class Table:
+class Table(Struct):
     """Records and the columns that people see of them.
 
     *key* names the records in the view's JSON document. *footer* is an additional row for totals, which only the table
@@ -48,8 +47,7 @@ class Table:
     constrained: bool = False
 
 
-@dataclass(slots=True)
-class View:
+class View(Struct):
     """Everything that one command shows.
 
     People see *text* (whole, or in pieces of complete lines), then the tables. ``--csv``, ``--tsv``, ``--ndjson`` and

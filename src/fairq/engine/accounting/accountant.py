@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import (
@@ -33,8 +35,7 @@ SlotKey = Hashable
 """What a slot is charged under: its number in the pool; of a piece carved in this cycle (number, count of matches)."""
 
 
-@dataclass(slots=True)
-class SlotCharge:
+class SlotCharge(Struct):
     """A slot that *submitter* is charged for, with *slot_weight*, since *start_time* (seconds since 1970)."""
 
     submitter: str

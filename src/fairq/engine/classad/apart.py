@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from fairq.engine.classad.budget import Ending, EvaluationBudget, Guarded, Limit
 from fairq.engine.classad.library import library, tree
@@ -13,8 +14,7 @@ LIMITS: Final = {Ending.MEMORY: Limit.MEMORY, Ending.CRASH: Limit.CRASH}
 """The limit that each ending used up; for any other ending, the limit on the CPU time counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """The text of a value that only the library has: a nested ad or an expression."""
 
     text: str

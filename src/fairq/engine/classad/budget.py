@@ -11,9 +11,10 @@ therefore never use up a budget. Ordinary expressions are evaluated even after o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 Meter = Callable[[], float]
 """Returns the CPU time that this process has used, in seconds."""
@@ -71,8 +72,7 @@ class Limit(StrEnum):
     CRASH = "the ClassAd library ended"
 
 
-@dataclass(frozen=True, slots=True)
-class Payer:
+class Payer(Struct, frozen=True):
     """The party that pays for an evaluation: a kind of job of *submitter*, with its *autocluster* and first *job*.
 
     All fields are None for an evaluation for no job.
@@ -97,8 +97,7 @@ class Culprit(NamedTuple):
     of_slot: bool = False
 
 
-@dataclass(slots=True)
-class Overrun:
+class Overrun(Struct):
     """An expression that counted as ERROR for some of its slots or other ads.
 
     Args:
@@ -116,8 +115,7 @@ class Overrun:
     errors: int
 
 
-@dataclass
-class EvaluationBudget:
+class EvaluationBudget(Struct):
     """Accounts for the cost of evaluation over one cycle or one command.
 
     Args:

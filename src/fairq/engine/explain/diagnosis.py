@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.checks import PoolChecks
@@ -83,8 +84,7 @@ _BY_TEST = {
 """The reason of a test if no test before it has excluded a slot."""
 
 
-@dataclass(frozen=True, slots=True)
-class CycleInput:
+class CycleInput(Struct, frozen=True):
     """The input of a cycle; running it changes *accountant*.
 
     *ads* are those of the slots; *clock* measures the time budgets, None: there are none.

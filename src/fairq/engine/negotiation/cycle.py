@@ -6,9 +6,9 @@ docs/htcondor.md 3.1; matchmaker.cpp, negotiationTime.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.accounting.identity import ROOT_GROUP
@@ -99,8 +100,7 @@ class Rejection(NamedTuple):
     limits: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LimitFigures:
+class LimitFigures(Struct, frozen=True):
     """How much of a concurrency limit was in use before the cycle and is after it, and the most there may be."""
 
     name: str
@@ -109,8 +109,7 @@ class LimitFigures:
     maximum: float
 
 
-@dataclass(slots=True)
-class SubmitterDecision:
+class SubmitterDecision(Struct):
     """What one submitter asked for, was entitled to and got in a pie.
 
     Weights are in slot weight. *share* (0 to 1) and *limit* are as the accountant publishes them (SubmitterShare,
@@ -140,8 +139,7 @@ class SubmitterDecision:
     time_budget: Budget | None = None
 
 
-@dataclass(slots=True)
-class CycleDecision:
+class CycleDecision(Struct):
     """All that a cycle decided. *pie* is the weight of all slots, *min_slot_weight* the smallest of them.
 
     With groups, *groups* are their turns in order, over *rounds* rounds of allocation; *quotas* the figures of

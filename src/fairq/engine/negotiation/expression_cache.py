@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from fairq.engine.classad import (
     EVERY_ATTRIBUTE,
@@ -19,8 +20,7 @@ from fairq.records import Ad
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContext:
+class RequestContext(Struct, frozen=True):
     """A request for a slot: an autocluster and the attributes that the cycle adds.
 
     Args:

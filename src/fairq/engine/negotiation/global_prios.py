@@ -8,7 +8,8 @@ docs/htcondor.md 2.6; matchmaker.cpp, submitterLessThan, consolidateGlobalJobPri
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import JobRequest, Request, RequestQueue

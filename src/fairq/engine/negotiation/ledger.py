@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.accounting.accountant import Accountant, SlotKey
 from fairq.engine.classad import EvaluationBudget
@@ -34,8 +35,7 @@ class Allotment(NamedTuple):
     carving: Carving | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Struct, frozen=True):
     """The data that all turns of a cycle share.
 
     Args:

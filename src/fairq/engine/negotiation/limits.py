@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fairq.engine.negotiation.preemption import NONE, RANK, PreemptionLimits, PreemptState
 from fairq.engine.sums import added
 
@@ -11,8 +9,7 @@ TOLERANCE = 1e-6
 """Tolerance above an exact limit for slot weights that are sums of fractions."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Limits(PreemptionLimits):
+class Limits(PreemptionLimits, kw_only=True):
     """How far a submitter may go in one turn, in slot weight, and how far it has gone.
 
     Args:

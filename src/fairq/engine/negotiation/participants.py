@@ -56,15 +56,15 @@ def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[
     That is, DaemonShutdown or DaemonShutdownFast will be true by then; none without a time or with 0.
     """
     ending = np.zeros(len(slots), np.bool_)
+    told = [attribute for attribute in _SHUTDOWN if attribute.lower() in slots.names()]
     seconds = None
-    if policy.shutdown_threshold is not None:
+    if told and policy.shutdown_threshold is not None:
         seconds = evaluate_scalar(policy.shutdown_threshold, {}, now=slots.now, budget=slots.budget)
     if slots.now is None or not isinstance(seconds, int | float) or not seconds > 0:
         return ending
     later = slots.at(slots.now + int(seconds))
-    for attribute in _SHUTDOWN:
-        if attribute.lower() in slots.names():
-            ending |= evaluate_in_columns(attribute, later, {}).is_true()
+    for attribute in told:
+        ending |= evaluate_in_columns(attribute, later, {}).is_true()
     return ending
 
 

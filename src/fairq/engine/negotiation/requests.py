@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.snapshot import SubmitterQueue
@@ -106,8 +107,7 @@ class JobQueue(Protocol):
         """Begin a turn: the requests that still have jobs, in order."""
 
 
-@dataclass(slots=True)
-class Request:
+class Request(Struct):
     """Consecutive idle jobs of one autocluster; jobs are taken from the front as they are matched.
 
     *count* of them are on offer, *held_back* more only in a later turn. *key*: see `JobRequest`; *priority* is

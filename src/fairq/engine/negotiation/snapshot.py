@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
 from fairq.records import Ad, JobRange
 
 
-@dataclass(frozen=True, slots=True)
-class PoolSlots:
+class PoolSlots(Struct, frozen=True):
     """All slots of the pool, in the order the negotiator lists them.
 
     Args:
@@ -29,8 +29,7 @@ class PoolSlots:
     carved: Mapping[int, Carved] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class SubmitterQueue:
+class SubmitterQueue(Struct, frozen=True):
     """One submitter at one schedd: its idle jobs in any order, its number of running jobs, and their slot weight."""
 
     name: str
@@ -40,8 +39,7 @@ class SubmitterQueue:
     running_weight: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Jobs:
+class Jobs(Struct, frozen=True):
     """All submitters' queues, and the shared ads of their jobs by ad id."""
 
     queues: Sequence[SubmitterQueue]

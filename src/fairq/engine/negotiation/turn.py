@@ -6,10 +6,10 @@ docs/htcondor.md 3.3; matchmaker.cpp, negotiate.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.budgets import TurnClock
@@ -80,8 +80,7 @@ TurnStep = Found | FoundMany | Refused | None
 """What a turn yields; None: others may have a match before it goes on (the last dealing)."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnd:
+class TurnEnd(Struct, frozen=True):
     """How a turn ended. *satisfied*: the submitter takes no part in later spins."""
 
     satisfied: bool

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.quotas.tree import QuotaGroup
 
@@ -38,8 +39,7 @@ class GroupTurn(NamedTuple):
     skipped: SkipReason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupFigures:
+class GroupFigures(Struct, frozen=True):
     """One group over the whole cycle, in slot weight.
 
     *quota*, *allocated* and *sort_key* are those of the last round. *requested* is the demand at the start.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from fairq.engine.classad import EvaluationBudget
 from fairq.engine.quotas.enforcement import enforce_caps
@@ -64,8 +65,7 @@ class PassedOver(NamedTuple):
     limiting_group: QuotaGroup
 
 
-@dataclass(frozen=True, slots=True)
-class PoolTerms:
+class PoolTerms(Struct, frozen=True):
     """Further terms of the rounds of a cycle.
 
     Args:

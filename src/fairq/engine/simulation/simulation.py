@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.removal import removable
@@ -54,8 +55,7 @@ class Witness(Protocol):
         """All events at *now* have been reported."""
 
 
-@dataclass(slots=True)
-class _Job:
+class _Job(Struct):
     key: JobKey
     jobs: JobRange
     tenant: Tenant

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.factors import AccountingPolicy

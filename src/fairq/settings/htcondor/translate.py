@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.errors.base import SettingValueError
 from fairq.settings.collect import bad_value
@@ -18,8 +19,7 @@ from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SINGLE
 from fairq.settings.values import BadValueError, from_toml, may_be_unset, read_integer, read_real, to_toml
 
 
-@dataclass(frozen=True, slots=True)
-class Expressions:
+class Expressions(Struct, frozen=True):
     """The functions of the ClassAd language that the import needs; both raise BadValueError for an invalid expression.
 
     Args:
@@ -50,8 +50,7 @@ _LIMIT_MACRO = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Imported:
+class Imported(Struct):
     """The result of an import.
 
     Args:

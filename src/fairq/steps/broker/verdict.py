@@ -11,10 +11,10 @@ import base64
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
@@ -26,8 +26,7 @@ _PLACE = np.dtype("<u4")
 _WEIGHT = np.dtype("<f4")
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """One task's outcome.
 
     Args:

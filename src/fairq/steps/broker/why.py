@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
@@ -30,8 +30,7 @@ from fairq.steps.broker.world import load_types, load_world
 Record = dict[str, Any]
 
 
-@dataclass
-class Why:
+class Why(Struct):
     """The explanation, as data: the command adds the meaning of reasons and the changes that would help.
 
     ``meaning`` and ``change`` of records have the words of a plugin's reason, and are empty otherwise.

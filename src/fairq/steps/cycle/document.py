@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fairq.ad_table import AdTable
 from fairq.engine.accounting.accountant import SlotKey
@@ -20,8 +22,7 @@ from fairq.words.groups import skip_words
 from fairq.words.rejections import rejection_words
 
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
+class Cycle(Struct, frozen=True):
     """A cycle as decided, with what a reader needs to name things.
 
     Args:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.ad_table import AdTable
 from fairq.engine.accounting.accountant import Accountant
@@ -58,8 +60,7 @@ def with_known_groups(policy: NegotiationPolicy, state: State, settings: Setting
     return replace(policy, known_groups=frozenset(name.lower() for name in load_group_names(state)))
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """What else a decision hangs on, as it was before the cycle began to change it.
 
     Args:
@@ -81,7 +82,7 @@ class Standing:
         return {name: (columns[began], columns[seen]) for name, columns in self.records.items()}
 
 
-_COLUMNS = tuple(column.name for column in fields(AccountingRecord))
+_COLUMNS = AccountingRecord.__struct_fields__
 
 
 def _standing(state: State, accountant: Accountant) -> Standing:
@@ -90,8 +91,7 @@ def _standing(state: State, accountant: Accountant) -> Standing:
     return Standing(records, accountant.last_update, load_round_robin_times(state), load_group_names(state))
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedPool:
+class LoadedPool(Struct, frozen=True):
     """What a cycle loads from the state; *imported_parts* are dynamic slots that fairq has no record of, by place."""
 
     slots: PoolSlots

@@ -7,7 +7,8 @@ decision hangs on makes it worthless: slots, claims, priorities, and what the st
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.decision import CycleDecision, Match

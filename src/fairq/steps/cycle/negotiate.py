@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.explain.record import CycleRecorder
@@ -118,8 +120,7 @@ def hold_cycle(
         return cycle
 
 
-@dataclass(frozen=True, slots=True)
-class _Snapshot:
+class _Snapshot(Struct, frozen=True):
     """All that a decision needs of the state.
 
     Args:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease

@@ -7,9 +7,11 @@ program checks everything again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.errors.people import RequestError
 from fairq.records import Actor, Ad, Change, SlotRecord
@@ -148,8 +150,7 @@ def _jobs_document(made: Submission) -> dict[str, Any]:
     return {"ads": ads, "groups": groups}
 
 
-@dataclass(slots=True)
-class RecordedEdits:
+class RecordedEdits(Struct):
     """Edits of accounting records in the form of the document; it has the methods of `Editor`."""
 
     edits: list[dict[str, Any]] = field(default_factory=list)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.errors.base import InvalidNumberError
 from fairq.errors.pool import JobStateError, NoMatchingJobError
@@ -37,8 +39,7 @@ _NAMES = {int(status): status.name.lower() for status in JobStatus}
 _LARGEST_PRIORITY = 2**31 - 1
 
 
-@dataclass(slots=True)
-class Changed:
+class Changed(Struct):
     """The result of a command: the number of jobs for every target, and the jobs as they were before.
 
     *ending* counts the jobs with running processes; these jobs keep their slots and status until all processes end.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
@@ -17,8 +19,7 @@ from fairq.steps.jobs.overlay import Overlay, was_withdrawn
 from fairq.steps.jobs.selection import Selection, find, matcher
 
 
-@dataclass(slots=True)
-class Queue:
+class Queue(Struct):
     """Selected jobs from one consistent reading of the state at *now* (seconds since 1970).
 
     *notes* list the attributes of the constraint that no job has. Of jobs that were not read, *unread* has the counts,

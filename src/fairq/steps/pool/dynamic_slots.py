@@ -7,8 +7,9 @@ removed dynamic slot has returned everything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.negotiation.carving import Carved
@@ -23,8 +24,7 @@ _NOT_OF_CHILDREN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CarvedSlot:
+class CarvedSlot(Struct, frozen=True):
     """A dynamic slot that a cycle creates: its *name*, its *ad*, and the resources taken from the slot *parent_id*."""
 
     name: str

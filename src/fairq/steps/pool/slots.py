@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from fairq.dumps.slots import read_slots
 from fairq.dumps.source import opened

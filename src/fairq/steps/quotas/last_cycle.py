@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from fairq.engine.quotas.record import GroupFigures
@@ -27,7 +26,7 @@ def last_figures(state: State) -> LastFigures:
     decision = cycles.latest_decision(state)
     if decision is None:
         return LastFigures()
-    names = [field.name for field in fields(GroupFigures)]
+    names = GroupFigures.__struct_fields__
     groups: tuple[GroupFigures, ...]
     try:
         groups = tuple(GroupFigures(**{name: of[name] for name in names}) for of in decision["quotas"])

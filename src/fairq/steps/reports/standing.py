@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from fairq.engine.accounting.factors import resolve_factor
 from fairq.engine.accounting.priority import effective_priority, real_priority
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-@dataclass(slots=True)
-class SubmitterStanding:
+class SubmitterStanding(Struct):
     """A submitter with jobs or slots: counts, weight in use, and its entitlement in the last cycle.
 
     *entitled* and *share* (0 to 1) are None if the last cycle did not include it. *stopped* is why it got no more.
@@ -42,16 +42,14 @@ class SubmitterStanding:
     stopped: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupUse:
+class GroupUse(Struct, frozen=True):
     """The slot weight in use by a group and its subgroups, and its effective priority."""
 
     weight: float
     priority: float
 
 
-@dataclass(slots=True)
-class LastCycle:
+class LastCycle(Struct):
     """The last cycle: its number, *time* (seconds since 1970), rules, matches, and how many of them preempted."""
 
     number: int
@@ -62,8 +60,7 @@ class LastCycle:
     spins: int
 
 
-@dataclass(slots=True)
-class Standing:
+class Standing(Struct):
     """The pool at *now* (seconds since 1970); weights are slot weights.
 
     *slots* counts slots without dynamic slots, *drained* those of them that take no jobs, *claims* the jobs and dynamic

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fairq.engine.brokerage.analysis.final import LeastWeight, LocalDataOnly, Problems, TenBest, ranking
 from fairq.engine.brokerage.analysis.input_data import local_data

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.pipeline import UNDECIDED, StageCount
@@ -18,8 +18,7 @@ Status = Literal["assigned", "failed", "waiting", "fatal"]
 """Candidates found; no queue or no input; throttled, without ageing; only the given queue is refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A queue for the task's jobs.
 
     Args:
@@ -77,8 +76,7 @@ class Verdict(NamedTuple):
     of: Reason | None = None
 
 
-@dataclass
-class Outcome:
+class Outcome(Struct):
     """The result for one task.
 
     Attributes:
