@@ -17,7 +17,7 @@ def check(monkeypatch: pytest.MonkeyPatch):
     import check
 
     yield check
-    for name in ("check", "pools", "measure"):
+    for name in ("check", "check_cases", "broker", "pools", "measure", "task_queues"):
         sys.modules.pop(name, None)
 
 
