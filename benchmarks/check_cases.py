@@ -62,7 +62,7 @@ def _of_pool(name: str, folder: Path) -> dict[str, Case]:
 
 
 def _later(folder: Path) -> dict[str, Case]:
-    """What is done with a large state in use: a cycle after a few changes, a first screenful, an import of its slots."""
+    """What is done with a large state in use: a cycle after few changes, a first screenful, its slots anew."""
     pools.make(_LARGE).write(folder)
     used, state, slots = folder / "used.db", folder / "state.db", folder / "slots.db"
     _settings(used, "htcondor")
