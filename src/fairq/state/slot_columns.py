@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fairq.ad_table import AdTable, Part, is_one_text
 from fairq.records import Ad, SlotRecord
@@ -22,7 +24,7 @@ _AT_ONCE = 3000
 """Number of slots in one stretch: more do not fit into the processor's cache."""
 
 
-class Stretch(NamedTuple):
+class Stretch(Struct, frozen=True):
     """Consecutive slots in pool order: their numbers, their names, and their ads, whose rows count from 0."""
 
     ids: list[int]
