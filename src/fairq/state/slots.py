@@ -23,9 +23,10 @@ def load(state: State, name: str) -> list[SlotRecord]:
     return _records(state.connection.execute(f"{_SELECT} WHERE name = ? ORDER BY id", (name,)).fetchall())
 
 
-def load_first(state: State, limit: int) -> list[SlotRecord]:
-    """Return the first *limit* slots, in pool order."""
-    return _records(state.connection.execute(f"{_SELECT} ORDER BY id LIMIT ?", (limit,)).fetchall())
+def load_first(state: State, limit: int, after: int = 0) -> list[SlotRecord]:
+    """Return the first *limit* slots in pool order, of those with higher numbers than *after*."""
+    found = state.connection.execute(f"{_SELECT} WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
+    return _records(found.fetchall())
 
 
 def rewrite_ads(state: State, numbers: Iterable[int], change: Callable[[Ad], Ad]) -> None:
