@@ -56,6 +56,11 @@ def any_advertised(state: State) -> bool:
     return bool(state.connection.execute(query).fetchone()[0])
 
 
+def longest_submitter(state: State) -> int:
+    """Return the number of characters of the longest submitter that has a claim; 0 without claims."""
+    return int(state.connection.execute("SELECT coalesce(max(length(submitter)), 0) FROM claim").fetchone()[0])
+
+
 def count_matched(state: State) -> int:
     """Return how many claims of jobs of the queue fairq's cycles made."""
     query = "SELECT count(*) FROM claim WHERE matched AND cluster IS NOT NULL"
