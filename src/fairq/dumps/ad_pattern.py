@@ -18,6 +18,9 @@ _decode = json.JSONDecoder().raw_decode
 _LONGEST = 1024
 """Most characters of a value that varies."""
 
+_LONG_RUN = 50
+"""After a run of so many ads that differ in some values only, others may vary in the next run."""
+
 
 class _Kind(NamedTuple):
     """A kind of value that may vary: the *form* of its text, many of them on *lines*, and how to *read* a text.
@@ -105,29 +108,37 @@ class AdPattern:
         literals = [between[0] + self._literals[0], *self._literals[1:]]
         columns: list[list[str]] = [[] for _ in self._kinds]
         ends: list[int] = []
+        varying: set[int] = set()
+        run = maxsize
         while True:
             pair, places = _cut(text, at, literals, 2)
+            if run < _LONG_RUN:
+                # What ended the run before varies, too.
+                varying.update(at for at, texts in enumerate(pair) if texts and texts[0] != columns[at][-1])
+            else:
+                varying.clear()
             for column, texts in zip(columns, pair, strict=True):
                 column.extend(texts)
             ends += places
             if len(places) < 2:
                 break
             # What is the same in two ads in succession is likely the same in those that follow: it needs no cut.
-            steady = {place: texts[0] for place, texts in enumerate(pair) if texts[0] == texts[1]}
+            varying.update(at for at, texts in enumerate(pair) if texts[0] != texts[1])
+            steady = {place: texts[1] for place, texts in enumerate(pair) if place not in varying}
             more, places = _cut(text, ends[-1], _joined(literals, steady), maxsize)
             varied = iter(more)
             for place, column in enumerate(columns):
                 column.extend(repeat(steady[place], len(places)) if place in steady else next(varied))
             ends += places
-            at = ends[-1]
+            at, run = ends[-1], len(places)
         if not ends:
             return None
         values = [kind.values(column) for kind, column in zip(self._kinds, columns, strict=True)]
         size = min(map(len, values))
         if not size:
             return None
-        varying = {name: column[:size] for name, column in zip(self._names, values, strict=True)}
-        return Repeats(varying, size, ends[size - 1])
+        found = {name: column[:size] for name, column in zip(self._names, values, strict=True)}
+        return Repeats(found, size, ends[size - 1])
 
 
 def _cut(text: str, at: int, literals: Sequence[str], most: int) -> tuple[list[list[str]], list[int]]:

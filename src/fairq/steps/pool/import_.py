@@ -16,6 +16,7 @@ from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
 from fairq.slot_table import SlotTable
 from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots
 from fairq.state.connection import State, reading, writing
+from fairq.state.rows import without_collection
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import CONDOR_VERSION
 from fairq.steps.jobs.end import end_runs
@@ -85,8 +86,9 @@ def import_dumps(
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError, or the state's errors.
     """
-    pool = _read(dumps, _submitter_of(settings, host), actor.time, advance)
-    with reading(path) if dry_run else writing(path) as state:
+    with without_collection():
+        pool = _read(dumps, _submitter_of(settings, host), actor.time, advance)
+    with reading(path) if dry_run else writing(path) as state, without_collection():
         plan = plan_claims(
             state,
             None if pool.slots is None else pool.slots.slots,
