@@ -9,20 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.pending import is_exhausted
-from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, UNDECIDED, StageCount
+from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.errors.broker import UnknownTaskError
 from fairq.records import Actor, Change
-from fairq.state import broker_cycles, broker_data, history
+from fairq.state import broker_cycles, broker_data, history, rows
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
@@ -30,7 +28,7 @@ from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.tasks import Brokered, load_brokered
-from fairq.steps.broker.verdict import described, keep, pack, pack_names
+from fairq.steps.broker.verdict import Packer, described
 from fairq.steps.broker.world import load_types, load_world
 
 READY, PENDING, ASSIGNED, WAITING = "ready", "pending", "assigned", "waiting"
@@ -69,6 +67,7 @@ class Run:
         decided: the tasks in order of number.
         stages: the stage table of all tasks together, by activity; *orders* the stages in order.
         plugins: entry points of filters and weights of plugins.
+        legend: what the data of the tasks refer to, for the document of the run.
     """
 
     number: int
@@ -78,6 +77,7 @@ class Run:
     stages: dict[str, StageTable] = field(default_factory=dict)
     orders: dict[str, list[str]] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
+    legend: dict[str, Any] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -97,12 +97,19 @@ class StageTable:
 
     def add(self, stages: Iterable[StageCount]) -> None:
         """Count the stages of a task."""
-        turn = 0
-        for stage, *counts in stages:
+        turn, rows = 0, self._rows
+        for stage, before, after, units_before, units_after, marked in stages:
             turn += stage == SECOND_PASS
-            row = self._rows.setdefault((turn, stage), [0] * (1 + len(counts)))
-            for place, number in enumerate((1, *counts)):
-                row[place] += number
+            row = rows.get((turn, stage))
+            if row is None:
+                row = rows[turn, stage] = [0] * 6
+            # Written out, since this is done for each stage of each task.
+            row[0] += 1
+            row[1] += before
+            row[2] += after
+            row[3] += units_before
+            row[4] += units_after
+            row[5] += marked
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
@@ -139,6 +146,7 @@ def run(
     every: bool = False,
     dry_run: bool = False,
     kept: int = 10,
+    detailed: bool = True,
     watch: Watch = _unwatched,
     out: Callable[[dict[str, Any]], None] | None = None,
 ) -> Run:
@@ -146,7 +154,7 @@ def run(
 
     Ready and waiting tasks are due, and pending tasks whose retry time has come. Everything is stored in one
     transaction, or nothing with *dry_run*. The verdicts of the last *kept* runs are kept; of older runs, only the last
-    verdict on each task. *watch* shows the progress. *out* receives the actions for PanDA (see
+    verdict on each task. *detailed*: the documents of tasks describe their candidates. *watch* shows the progress. *out* receives the actions for PanDA (see
     `fairq.steps.broker.actions`) before anything is stored. If *out* fails, nothing is stored.
 
     Raises:
@@ -158,17 +166,17 @@ def run(
     by_activity = flows(plugins)
     if dry_run:
         with reading(path) as state:
-            done, _ = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
+            done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
             if out is not None:
                 out(_actions(done, _former(state, done), applied=False))
             return done
     with cycle_lock(path, BROKERAGE), writing(path) as state:
-        done, columns = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
+        done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
         former = _former(state, done)
         if out is not None:
             out(_actions(done, former, applied=True))
-        if done.decided and columns is not None:
-            _store(state, done, columns, by_activity, former, actor)
+        if done.decided:
+            _store(state, done, by_activity, former, actor)
             broker_cycles.prune(state, done.number - kept + 1)
         return done
 
@@ -209,40 +217,46 @@ def _decide(
     now: int,
     chosen: Sequence[int],
     watch: Watch,
-) -> tuple[Run, Columns | None]:
+    detailed: bool,
+) -> Run:
     orders: dict[str, list[str]] = {activity: stage_order(flow.plan) for activity, flow in by_activity.items()}
     done = Run(broker_cycles.next_number(state), now, rules, orders=orders, plugins=plugins)
     if not chosen:
-        return done, None
-    tasks = load_brokered(state, load_types(state), chosen)
-    datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
-    world = load_world(state, now, datasets)
-    columns = columns_of(world)
-    with watch(len(tasks)) as advance:
-        for one in tasks:
-            outcome = by_activity[one.task.activity].broker(one.task, one.chunk, columns, rules)
-            done.stages.setdefault(one.task.activity, StageTable()).add(outcome.stages)
-            done.decided.append(_decided(one, outcome, columns))
-            advance(1)
-    return done, columns
+        return done
+    # Nothing here is garbage before the end.
+    with rows.without_collection():
+        tasks = load_brokered(state, load_types(state), chosen)
+        datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
+        world = load_world(state, now, datasets)
+        columns = columns_of(world)
+        packer = Packer(columns.names, orders)
+        with watch(len(tasks)) as advance:
+            for one in tasks:
+                outcome = by_activity[one.task.activity].broker(one.task, one.chunk, columns, rules)
+                done.stages.setdefault(one.task.activity, StageTable()).add(outcome.stages)
+                done.decided.append(_decided(one, outcome, columns, packer.pack(outcome), detailed))
+                advance(1)
+        done.legend = packer.document()
+    return done
 
 
-def _decided(one: Brokered, outcome: Outcome, columns: Columns) -> Decided:
+def _decided(one: Brokered, outcome: Outcome, columns: Columns, data: bytes, detailed: bool) -> Decided:
     task, now = one.task, columns.world.now
     status, frozen = _status(one, outcome, columns)
     retry = now + (outcome.retry_after or 0) if status == PENDING else None
-    best = outcome.candidates[0].weight if outcome.candidates else None
+    queues = [name for name, _ in outcome.best]
     document = {
         "task": task.task_id,
         "status": status,
         "activity": task.activity,
-        "queues": [candidate.queue for candidate in outcome.candidates],
-        "weight": best,
+        "queues": queues,
+        "weight": outcome.best[0][1] if outcome.best else None,
         "reason": "" if status == ASSIGNED else reason_of(outcome),
         "retry_time": retry,
-        "candidates": [described(candidate) for candidate in outcome.candidates],
     }
-    return Decided(task.task_id, status, retry, frozen, document, pack(keep(outcome)))
+    if detailed:
+        document["candidates"] = [described(candidate) for candidate in outcome.candidates]
+    return Decided(task.task_id, status, retry, frozen, document, data)
 
 
 def _status(one: Brokered, outcome: Outcome, columns: Columns) -> tuple[str, float | None]:
@@ -263,9 +277,8 @@ def reason_of(outcome: Outcome) -> str:
     if outcome.stopped_by:
         return outcome.stopped_by
     counts: Counter[str] = Counter()
-    for number, count in enumerate(np.bincount(outcome.decided - UNDECIDED)[1:].tolist()):
-        if count:
-            counts[outcome.plan.reasons[number].reason.tag] += count
+    for entry, count in outcome.reason_counts():
+        counts[entry.reason.tag] += count
     return nothing_left(counts, outcome.stages)
 
 
@@ -301,7 +314,6 @@ def _by_state(former: Former) -> dict[str, list[list[int]]]:
 def _store(
     state: State,
     done: Run,
-    columns: Columns,
     by_activity: dict[Activity, Flow],
     former: Former,
     actor: Actor,
@@ -309,7 +321,7 @@ def _store(
     document = {
         "counts": done.counts,
         "plugins": list(done.plugins),
-        "queues": pack_names(columns.names),
+        **done.legend,
         "reasons": {activity: reasons_of(flow.plan) for activity, flow in by_activity.items()},
         "stages": done.stage_tables(),
         "former": _by_state(former),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from fairq.engine.brokerage.analysis.final import LeastWeight, LocalDataOnly, Problems, TenBest, ranking
 from fairq.engine.brokerage.analysis.input_data import local_data
@@ -37,7 +38,7 @@ from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import UNDECIDED, FilterPipeline, StageCount
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -101,17 +102,17 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
     request = BrokerageRequest(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
     select(request)
     pipeline = FilterPipeline(request, plan)
-    outcome = Outcome(request, plan, "failed", pipeline.decided, [])
+    outcome = Outcome(request, plan, "failed", pipeline.refusals, [])
     stop = stop_of(request)
     if stop is not None:
         outcome.stopped_by, outcome.status, outcome.stop_details = stop.tag, stop.status, stop.details
-        pipeline.decided[:] = plan.stop_number(stop.tag)
+        pipeline.refuse_all(plan.stop_number(stop.tag))
     else:
         passed = _pass(pipeline, outcome)
         again = not passed or (rules.problems_open_second_pass and not len(pipeline.left))
         if again and has_second_pass(request):
             pipeline = FilterPipeline(_second(request), plan)
-            outcome.request, outcome.decided = pipeline.request, pipeline.decided
+            outcome.request, outcome.refusals = pipeline.request, pipeline.refusals
             _pass(pipeline, outcome)
         if len(pipeline.left):
             _choose(pipeline, outcome)
@@ -136,8 +137,8 @@ def _second(first: BrokerageRequest) -> BrokerageRequest:
 
 def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
     """Return whether a queue passes the checks of persistent issues."""
-    found = pipeline.run(outcome.plan.before)
-    if found and (pipeline.temporary != UNDECIDED).any():
+    found = pipeline.run("before")
+    if found and pipeline.has_marks:
         pipeline.settle_temporary()
     count = pipeline.stages[0]
     name = FIRST_PASS if pipeline.request.local else SECOND_PASS
@@ -148,12 +149,16 @@ def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
 
 def _choose(pipeline: FilterPipeline, outcome: Outcome) -> None:
     request, before = pipeline.request, len(pipeline.stages)
-    request.weighing = weigh(request, outcome.plan, pipeline.left)
-    found = pipeline.run(outcome.plan.after)
+    weigh(request, outcome.plan, pipeline.left)
+    found = pipeline.run("after")
     outcome.stages.extend(pipeline.stages[before:])
     if found:
         outcome.status = "assigned"
-        outcome.candidates = _candidates(request, pipeline.left)
+        rows = pipeline.left
+        rows = rows[ranking(request, rows)]
+        names, weight = request.columns.names, weighing_of(request).weight
+        outcome.best = [(names[row], float(weight[row])) for row in rows.tolist()]
+        outcome.describe = partial(_candidates, request, rows)
 
 
 def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
@@ -173,5 +178,5 @@ def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
             local_files=int(data.disk_files[row]),
             tape_files=int(data.tape_files[row]),
         )
-        for row in rows[ranking(request, rows)].tolist()
+        for row in rows.tolist()
     ]

@@ -52,24 +52,33 @@ def _kept(answers: Answers, compute: Callable[[BrokerageRequest], T], request: B
 
 
 class Weighing:
-    """The weights of the queues that passed the filters, term by term; arrays are of all rows, 0 if not weighed.
+    """The weights of the queues that passed the filters, term by term.
 
     Attributes:
-        rows: the queues weighed; *weighed* is the same as one value per row.
-        weight: the product of all terms.
-        terms: the factors by the names of the weights, in their order.
+        rows: the queues weighed.
+        weights: the product of all terms of each of them.
+        weight: the same for every row, 0 if it is not weighed.
+        terms: the factors of the queues weighed by the names of the weights, in their order.
     """
 
     def __init__(self, size: int, rows: NDArray[np.intp]) -> None:
         self.rows = rows
-        self.weighed: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
-        self.weighed[rows] = True
+        self.weights: NDArray[np.float64] = np.zeros(len(rows))
         self.weight: NDArray[np.float64] = np.zeros(size)
         self.terms: dict[str, NDArray[np.float64]] = {}
 
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {row: place for place, row in enumerate(self.rows.tolist())}
+
+    def has(self, row: int) -> bool:
+        """Return whether *row* is weighed."""
+        return row in self._places
+
     def of(self, row: int) -> dict[str, float]:
-        """Return the terms of one row."""
-        return {name: float(values[row]) for name, values in self.terms.items()}
+        """Return the terms of one row that is weighed."""
+        place = self._places[row]
+        return {name: float(factors[place]) for name, factors in self.terms.items()}
 
 
 class BrokerageRequest:

@@ -25,12 +25,9 @@ def weigh(request: BrokerageRequest, plan: Plan, rows: Rows) -> Weighing:
     product = np.ones(len(rows))
     for one in plan.weights:
         if one.applies(request):
-            factor = one.factor(request, rows)
-            term = np.zeros(len(request.columns))
-            term[rows] = factor
-            weighing.terms[one.name] = term
+            factor = weighing.terms[one.name] = one.factor(request, rows)
             product = product * factor
-    weighing.weight[rows] = product
+    weighing.weight[rows] = weighing.weights = product
     return weighing
 
 

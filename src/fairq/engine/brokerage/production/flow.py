@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+
+import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
@@ -111,19 +114,28 @@ def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, ru
     request = BrokerageRequest(task, chunk, columns, rules, PRODUCTION)
     assign_given_queues(request)
     pipeline = FilterPipeline(request, plan)
-    outcome = Outcome(request, plan, "failed", pipeline.decided, pipeline.stages)
+    outcome = Outcome(request, plan, "failed", pipeline.refusals, pipeline.stages)
     stop = stop_for_nucleus(request) or stop_for_input(request)
     if stop is not None:
         outcome.stopped_by, outcome.stop_details = stop
-        pipeline.decided[:] = plan.stop_number(outcome.stopped_by)
-    elif pipeline.run(plan.before) and pipeline.settle_temporary():
-        request.weighing = weigh(request, plan, pipeline.left)
-        if pipeline.run(plan.after):
+        pipeline.refuse_all(plan.stop_number(outcome.stopped_by))
+    elif pipeline.run("before") and pipeline.settle_temporary():
+        weigh(request, plan, pipeline.left)
+        if pipeline.run("after"):
+            rows = pipeline.left
+            rows = rows[ranking(request, rows)]
             outcome.status = "assigned"
-            outcome.candidates = _candidates(request, pipeline.left)
+            outcome.best = _best(request, rows)
+            outcome.describe = partial(_candidates, request, rows)
     if outcome.status != "assigned":
         outcome.retry_after = retry_after(task, PRODUCTION, rules)
     return outcome
+
+
+def _best(request: BrokerageRequest, rows: Rows) -> list[tuple[str, float]]:
+    weights = np.where(bootstrapped(request)[rows], 0.0, weighing_of(request).weight[rows])
+    names = request.columns.names
+    return [(names[row], weight) for row, weight in zip(rows.tolist(), weights.tolist(), strict=True)]
 
 
 def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
@@ -133,7 +145,7 @@ def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
     scratch, run = scratch_for_jobs(request), running(request)
     waiting, limit, type_limit = queued(request), cap(request), type_cap(request)
     events, found = atom_of(request).events, []
-    for row in rows[ranking(request, rows)].tolist():
+    for row in rows.tolist():
         queue = columns.queues[row]
         # Under the rules panda, unified queues are capped by resource type, and express tasks not at all.
         by_kind, files = rules.type_cap and queue.capability == "ucore", file_counts(request, row)

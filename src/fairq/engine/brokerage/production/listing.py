@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.site_lists import included_sites
 from fairq.engine.brokerage.pool.activity import PRODUCTION
@@ -107,7 +107,7 @@ class GivenQueues(PlainFilter):
         return {"site": named} if named else {"includedSite": list(included_sites(request.task) or ())}
 
 
-class ProductionQueues(PlainFilter):
+class ProductionQueues(KeyedFilter):
     """Production queues are candidates; under the rules documented, queues for tests only if they are given."""
 
     name = "type"
@@ -122,18 +122,14 @@ class ProductionQueues(PlainFilter):
         """Apply only where no queues are given."""
         return request.given is None
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse the queues of the wrong kind."""
         columns, exclude, every = request.columns, request.rules.exclude_test_queues, request.rules.every_queue
-
-        def make() -> Codes:
-            codes = np.zeros(len(columns), dtype=np.uint8)
-            if exclude:
-                codes[columns.flags("test name", lambda queue: "test" in queue.unit.lower())] = 2
-            codes[~runs(columns, PRODUCTION, every=every)] = 1
-            return codes
-
-        return columns.refusals(("production queues", exclude, every), make, rows)
+        codes = np.zeros(len(columns), dtype=np.uint8)
+        if exclude:
+            codes[columns.flags("test name", lambda queue: "test" in queue.unit.lower())] = 2
+        codes[~runs(columns, PRODUCTION, every=every)] = 1
+        return codes
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what kind of queue it is."""
