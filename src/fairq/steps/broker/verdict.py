@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
 import zlib
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +32,9 @@ _WEIGHT = np.dtype("<f4")
 _EXACT = np.dtype("<f8")
 _SMALL: dict[int, np.dtype[Any]] = {2: np.dtype("<u2"), 4: np.dtype("<u4")}
 """Small numbers by their size: two bytes are enough unless there are 65,536 queues."""
+
+_CODES = {2: "H", 4: "I"}
+"""The same in the words of `struct`."""
 
 Refused = tuple[int, int]
 """The number of a reason, and the queues refused for it as a set of `fairq.engine.brokerage.pool.bits`."""
@@ -84,6 +87,7 @@ class Packer:
         self._activities = {activity: number for number, activity in enumerate(stages)}
         self._stages = {activity: {name: n for n, name in enumerate(order)} for activity, order in stages.items()}
         self._small = _SMALL[2 if len(names) < 2**16 else 4]
+        self._start = bytes((_FORM, self._small.itemsize))
         self._set = (len(names) + 7) // 8
         self._shared: dict[int, int] = {}
         self._refusals: list[Refusal] = []
@@ -103,25 +107,27 @@ class Packer:
         places, rows = self._stages[activity], self._rows
         own = [one for one in outcome.refusals if not one.shared]
         shared = [self._number(one) if one.shared else 0 for one in outcome.refusals]
-        weighed = () if weighing is None else weighing.rows
-        head = (
-            self._activities[activity], len(outcome.stages), len(shared), len(own), len(outcome.best), len(weighed)
-        )  # fmt: skip
+        weighed = 0 if weighing is None else len(weighing.rows)
         numbers = [
-            *head,
-            *(n for stage in outcome.stages for n in (places[stage[0]], *stage[1:])),
-            *(rows[name] for name, _ in outcome.best),
-        ]
+            self._activities[activity], len(outcome.stages), len(shared), len(own), len(outcome.best), weighed,
+        ]  # fmt: skip
+        for stage, *counts in outcome.stages:
+            numbers.append(places[stage])
+            numbers += counts
+        numbers += [rows[name] for name, _ in outcome.best]
         return b"".join((
-            bytes((_FORM, self._small.itemsize)),
-            np.array(numbers, dtype=self._small).tobytes(),
-            np.array(shared, dtype=_PLACE).tobytes(),
+            self._start,
+            self._pack_small(numbers),
+            struct.pack(f"<{len(shared)}I", *shared),
             *map(self._set_of, own),
-            array("d", [weight for _, weight in outcome.best]).tobytes(),
+            struct.pack(f"<{len(outcome.best)}d", *[weight for _, weight in outcome.best]),
             b"" if weighing is None else weighing.rows.astype(self._small).tobytes(),
             b"" if weighing is None else weighing.weights.astype(_WEIGHT).tobytes(),
             outcome.stopped_by.encode(),
         ))  # fmt: skip
+
+    def _pack_small(self, numbers: Sequence[int]) -> bytes:
+        return struct.pack(f"<{len(numbers)}{_CODES[self._small.itemsize]}", *numbers)
 
     def _number(self, one: Refusal) -> int:
         # The same object stands for all tasks, and is held here, so its identity is its own.

@@ -149,27 +149,27 @@ def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
 
 def _choose(pipeline: FilterPipeline, outcome: Outcome) -> None:
     request, before = pipeline.request, len(pipeline.stages)
-    weigh(request, outcome.plan, pipeline.left)
+    weigh(request, outcome.plan, pipeline.members)
     found = pipeline.run("after")
     outcome.stages.extend(pipeline.stages[before:])
     if found:
         outcome.status = "assigned"
         rows = pipeline.left
         rows = rows[ranking(request, rows)]
-        names, weight = request.columns.names, weighing_of(request).weight
-        outcome.best = [(names[row], float(weight[row])) for row in rows.tolist()]
+        names, weights = request.columns.names, weighing_of(request).weights_of(rows)
+        outcome.best = [(names[row], weight) for row, weight in zip(rows.tolist(), weights.tolist(), strict=True)]
         outcome.describe = partial(_candidates, request, rows)
 
 
 def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
-    columns, data, weight = request.columns, local_data(request), weighing_of(request).weight
+    columns, data, weighing = request.columns, local_data(request), weighing_of(request)
     events = atom_of(request).events
     scratch, run, waiting = scratch_for_jobs(request), counted_running(request), queued(request)
     return [
         Candidate(
             queue=columns.names[row],
             unit=columns.queues[row].unit,
-            weight=float(weight[row]),
+            weight=weighing.weight(row),
             queued=int(waiting[row]),
             running=int(run[row]),
             maxwdir=float(scratch[row]) or None,

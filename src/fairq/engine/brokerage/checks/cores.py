@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-
 from typing import Literal
 
 import numpy as np

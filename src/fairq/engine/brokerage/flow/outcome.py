@@ -135,7 +135,7 @@ class Outcome:
         terms: dict[str, float] = {}
         numbers: Details = {}
         if weighing is not None and weighing.has(row):
-            weight, terms = float(weighing.weight[row]), weighing.of(row)
+            weight, terms = weighing.weight(row), weighing.of(row)
             for factor in self.plan.weights:
                 numbers |= factor.details(request, row)
         number = int(self.decided[row])

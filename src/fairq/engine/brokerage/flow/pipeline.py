@@ -55,6 +55,7 @@ class FilterPipeline:
         plan: the flow.
 
     Attributes:
+        members: the set of the rows that are left.
         refusals: each row is refused for the first of these that has it; rows in none of them are left.
         stages: counts so far.
         has_marks: a queue had a temporary problem.
@@ -63,7 +64,7 @@ class FilterPipeline:
     def __init__(self, request: BrokerageRequest, plan: Plan) -> None:
         self.request = request
         self._steps = _steps_of(request.columns, plan, request.rules)
-        self._left = self._steps.every
+        self.members = self._steps.every
         self._count = len(request.columns)
         self._units = len(request.columns.units)
         self._marks: list[Refusal] = []
@@ -73,7 +74,7 @@ class FilterPipeline:
     @property
     def left(self) -> Rows:
         """The rows not refused, those with a temporary problem included."""
-        return rows_in(self._left, len(self.request.columns))
+        return rows_in(self.members, len(self.request.columns))
 
     @property
     def has_marks(self) -> bool:
@@ -82,7 +83,7 @@ class FilterPipeline:
 
     def run(self, phase: Phase) -> bool:
         """Apply the filters of *phase* stage by stage until no queue is left; return whether queues are left."""
-        request, left = self.request, self._left
+        request, left = self.request, self.members
         for stage, steps in self._steps.of[phase]:
             looked, marked = False, 0
             for step in steps:
@@ -112,7 +113,7 @@ class FilterPipeline:
 
     def settle_temporary(self) -> bool:
         """Remove the queues with a temporary problem, for the last one each; return whether queues are left."""
-        left = self._left
+        left = self.members
         for mark in reversed(self._marks):
             hit = left & mark.rows
             if hit:
@@ -124,12 +125,12 @@ class FilterPipeline:
     def refuse_all(self, number: int) -> None:
         """Refuse every queue for the reason of this *number*."""
         self.refusals.append(Refusal(number, self._steps.every, shared=True))
-        self._left = 0
+        self.members = 0
 
     def _note(self, stage: str, left: int, marked: int) -> None:
         count, units = self._count, self._units
-        if left != self._left:
-            self._left = left
+        if left != self.members:
+            self.members = left
             self._count = left.bit_count()
             self._units = self._steps.runs.count(left)
         self.stages.append(StageCount(stage, count, self._count, units, self._units, marked))

@@ -5,11 +5,10 @@ Source: docs/panda.md, Production weight and Analysis.
 
 from __future__ import annotations
 
-import numpy as np
-
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, Weighing
+from fairq.engine.brokerage.pool.bits import bits_at
 
 FINAL_STAGE = "final check"
 """The stage of filters that see weighed queues."""
@@ -18,16 +17,13 @@ MOST_CANDIDATES = 10
 """Maximum number of queues of a task."""
 
 
-def weigh(request: BrokerageRequest, plan: Plan, rows: Rows) -> Weighing:
-    """Return the weights of *rows* by the factors of *plan*, and keep them in the request."""
-    weighing = Weighing(len(request.columns), rows)
-    request.weighing = weighing
-    product = np.ones(len(rows))
+def weigh(request: BrokerageRequest, plan: Plan, members: int) -> Weighing:
+    """Return the weights of the set *members* by the factors of *plan*, and keep them in the request."""
+    weighing = request.weighing = Weighing(len(request.columns), members)
     for one in plan.weights:
         if one.applies(request):
-            factor = weighing.terms[one.name] = one.factor(request, rows)
-            product = product * factor
-    weighing.weight[rows] = weighing.weights = product
+            factor = weighing.terms[one.name] = one.factor(request, weighing.rows)
+            weighing.weights = weighing.weights * factor
     return weighing
 
 
@@ -35,3 +31,9 @@ def weighing_of(request: BrokerageRequest) -> Weighing:
     """Return the weights, which exist after the filters."""
     assert request.weighing is not None
     return request.weighing
+
+
+def members_of(request: BrokerageRequest, rows: Rows) -> int:
+    """Return *rows* as a set."""
+    weighing = request.weighing
+    return weighing.members if weighing is not None and weighing.rows is rows else bits_at(rows, len(request.columns))

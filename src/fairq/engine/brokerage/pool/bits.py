@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-
 Parts = Sequence[tuple[int, int]]
 """Codes of a filter's reasons (1 is the first), each with a set of queues."""
 

@@ -9,7 +9,7 @@ from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilte
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, weighing_of
 from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.bits import Parts, bits_at, bits_of, rows_in
+from fairq.engine.brokerage.pool.bits import Parts, bits_of, joined, rows_in
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.input_data import input_data
@@ -176,15 +176,15 @@ class TypeCap(FinalFilter):
         }
 
 
-def bootstrapped(request: BrokerageRequest) -> Booleans:
+def bootstrapped(request: BrokerageRequest) -> Booleans | None:
     """Return for every row whether it is to be tried out under the rules panda: no job of the share runs or waits.
 
-    This is only for low priorities, and not for merges, express tasks and jumbo jobs.
+    This is only for low priorities, and not for merges, express tasks and jumbo jobs; None: no row is.
     """
-    most = request.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
-    low = request.task.current_priority <= most and request.rules.bootstrap
-    if not low or request.chunk.is_merging or request.is_express:
-        return np.zeros(len(request.columns), dtype=np.bool_)
+    if not request.rules.bootstrap or request.chunk.is_merging or request.is_express:
+        return None
+    if request.task.current_priority > request.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP"):
+        return None
     idle = is_idle(request)
     return idle & ~takes_jumbo_jobs(request.columns) if request.task.has_rule("NJ") else idle
 
@@ -198,7 +198,10 @@ class LeastWeight(LeastWeightCheck):
     def exempt(self, request: BrokerageRequest) -> Booleans | None:
         """Return the queues to be tried out and those for the task's jumbo jobs."""
         tried = bootstrapped(request)
-        return tried | takes_jumbo_jobs(request.columns) if request.task.has_rule("NJ") else tried
+        if not request.task.has_rule("NJ"):
+            return tried
+        jumbo = takes_jumbo_jobs(request.columns)
+        return jumbo if tried is None else tried | jumbo
 
 
 class OneAtNucleus(PlainFilter):
@@ -216,7 +219,8 @@ class OneAtNucleus(PlainFilter):
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse all but the queue with the most running jobs of all shares; ties by name."""
-        counted = ~bootstrapped(request)[rows]
+        tried = bootstrapped(request)
+        counted = np.ones(len(rows), dtype=np.bool_) if tried is None else ~tried[rows]
         if request.task.has_rule("NJ"):
             counted &= ~takes_jumbo_jobs(request.columns)[rows]
         if not counted.any():
@@ -250,18 +254,22 @@ class TenBest(SetFilter):
         if left.bit_count() <= MOST_CANDIDATES:
             return ()
         rows = rows_in(left, size)
-        rest = bits_at(rows[ranking(request, rows)[MOST_CANDIDATES:]], size)
-        tried = bits_of(bootstrapped(request))
-        return ((1, rest & ~tried), (2, rest & tried))
+        rest = left & ~joined(1 << row for row in rows[ranking(request, rows)[:MOST_CANDIDATES]].tolist())
+        tried = bootstrapped(request)
+        if tried is None:
+            return ((1, rest),)
+        others = bits_of(tried)
+        return ((1, rest & ~others), (2, rest & others))
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the weight."""
-        return {"weight": float(weighing_of(request).weight[row])}
+        return {"weight": weighing_of(request).weight(row)}
 
 
 def ranking(request: BrokerageRequest, rows: Rows) -> Rows:
     """Return the order of *rows*, as positions: those to be tried out, then by weight; ties by name."""
-    tried = bootstrapped(request)[rows]
-    weight = np.where(tried, np.inf, weighing_of(request).weight[rows])
+    tried, weight = bootstrapped(request), weighing_of(request).weights_of(rows)
+    if tried is not None:
+        weight[tried[rows]] = np.inf
     # Rows are in order of name already.
     return np.argsort(-weight, kind="stable")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-import numpy as np
-
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import ProductionSoftware, platform_at
@@ -120,7 +118,7 @@ def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, ru
         outcome.stopped_by, outcome.stop_details = stop
         pipeline.refuse_all(plan.stop_number(outcome.stopped_by))
     elif pipeline.run("before") and pipeline.settle_temporary():
-        weigh(request, plan, pipeline.left)
+        weigh(request, plan, pipeline.members)
         if pipeline.run("after"):
             rows = pipeline.left
             rows = rows[ranking(request, rows)]
@@ -133,20 +131,23 @@ def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, ru
 
 
 def _best(request: BrokerageRequest, rows: Rows) -> list[tuple[str, float]]:
-    weights = np.where(bootstrapped(request)[rows], 0.0, weighing_of(request).weight[rows])
+    tried, weights = bootstrapped(request), weighing_of(request).weights_of(rows)
+    if tried is not None:
+        weights[tried[rows]] = 0.0
     names = request.columns.names
     return [(names[row], weight) for row, weight in zip(rows.tolist(), weights.tolist(), strict=True)]
 
 
 def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
     columns, numbers, rules = request.columns, by_type(request), request.rules
-    weight, tried = weighing_of(request).weight, bootstrapped(request)
+    weighing, tried = weighing_of(request), bootstrapped(request)
     jumbo = takes_jumbo_jobs(columns) & request.task.has_rule("NJ")
     scratch, run = scratch_for_jobs(request), running(request)
     waiting, limit, type_limit = queued(request), cap(request), type_cap(request)
     events, found = atom_of(request).events, []
     for row in rows.tolist():
         queue = columns.queues[row]
+        is_tried = tried is not None and bool(tried[row])
         # Under the rules panda, unified queues are capped by resource type, and express tasks not at all.
         by_kind, files = rules.type_cap and queue.capability == "ucore", file_counts(request, row)
         uncapped = request.is_express and rules.queue_caps == "limit"
@@ -154,8 +155,8 @@ def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
             Candidate(
                 queue=queue.name,
                 unit=queue.unit,
-                weight=0.0 if tried[row] else float(weight[row]),
-                bootstrap=bool(tried[row]),
+                weight=0.0 if is_tried else weighing.weight(row),
+                bootstrap=is_tried,
                 jumbo=bool(jumbo[row]),
                 queued=int(numbers.queued[row] if by_kind else waiting[row]),
                 cap=None if uncapped else int((type_limit if by_kind else limit)[row]),

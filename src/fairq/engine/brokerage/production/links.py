@@ -12,7 +12,6 @@ from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.queue_kinds import flags_of
 from fairq.engine.brokerage.production.network_weight import BLOCKED, CLOSENESS_KEY, EXPRESS_QUEUED_KEY, QUEUED_KEY
 from fairq.engine.brokerage.production.nucleus import (
-    Nucleus,
     down_nuclei,
     link_numbers,
     nucleus_of,
@@ -34,7 +33,7 @@ def queued_key(request: BrokerageRequest) -> str:
 def stop_for_nucleus(request: BrokerageRequest) -> tuple[str, Details] | None:
     """Return a reason if the task's nucleus is unknown, so that no queue is possible; otherwise None."""
     name = request.task.nucleus
-    return ("unknown_nucleus", {"nucleus": name}) if name and not nucleus_of(request).members.any() else None
+    return ("unknown_nucleus", {"nucleus": name}) if name and not nucleus_of(request).is_known else None
 
 
 def goes_to_one_queue(request: BrokerageRequest) -> bool:

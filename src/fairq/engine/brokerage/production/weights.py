@@ -8,6 +8,7 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.weighing import members_of
 from fairq.engine.brokerage.jobs.units import MIB
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.bits import bits_of, flags_in, joined
@@ -44,7 +45,9 @@ class Jobs(PlainWeight):
         # The running jobs are kept, so their identity stands for what they depend on.
         key = ("jobs weight", share, request.rules.many_assigned, id(run))
         far, near = request.columns.kept(key, lambda: self._factors(request, run))
-        return np.where(data.is_local[rows], near[rows], far[rows]) if data.local else far[rows]
+        if not members_of(request, rows) & data.local:
+            return far[rows]
+        return np.where(data.is_local[rows], near[rows], far[rows])
 
     def _factors(self, request: BrokerageRequest, run: Floats) -> tuple[Floats, Floats]:
         """Return the factor of each row if its input must be moved, and if it is local."""
@@ -103,8 +106,8 @@ class Data(PlainWeight):
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the factor; it is 1 for queues that lack local input, which are refused later."""
         data, lacking = input_data(request), lacks_local_data(request)
-        total = data.size
-        result: Floats = (total + data.disk_size[rows]) / total / ((data.files - data.disk_files[rows]) / 100 + 1)
+        total, (size, files) = data.size, data.on_disk_of(rows, members_of(request, rows))
+        result: Floats = (total + size) / total / ((data.files - files) / 100 + 1)
         return np.where(flags_in(lacking, len(request.columns))[rows], 1.0, result) if lacking else result
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
