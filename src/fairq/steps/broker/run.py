@@ -16,6 +16,7 @@ from fairq.engine.brokerage.flow.pending import is_exhausted
 from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.jobs.tasks import Case
 from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.errors.broker import UnknownTaskError
@@ -34,6 +35,9 @@ from fairq.steps.broker.world import load_types, load_world
 READY, PENDING, ASSIGNED, WAITING = "ready", "pending", "assigned", "waiting"
 FAILED, EXHAUSTED = "failed", "exhausted"
 
+
+_AT_ONCE = 200
+"""Tasks brokered together: enough for `run_all`, and what is known of each is soon forgotten."""
 
 Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 """Starts a progress display for a total number of tasks; yields a function called with the number newly done."""
@@ -231,13 +235,25 @@ def _decide(
         columns = columns_of(world)
         packer = Packer(columns.names, orders)
         with watch(len(tasks)) as advance:
-            for one in tasks:
-                outcome = by_activity[one.task.activity].broker(one.task, one.chunk, columns, rules)
-                done.stages.setdefault(one.task.activity, StageTable()).add(outcome.stages)
-                done.decided.append(_decided(one, outcome, columns, packer.pack(outcome), detailed))
-                advance(1)
+            for start in range(0, len(tasks), _AT_ONCE):
+                some = tasks[start : start + _AT_ONCE]
+                for one, outcome in zip(some, _outcomes(some, by_activity, columns, rules), strict=True):
+                    done.stages.setdefault(one.task.activity, StageTable()).add(outcome.stages)
+                    done.decided.append(_decided(one, outcome, columns, packer.pack(outcome), detailed))
+                advance(len(some))
         done.legend = packer.document()
     return done
+
+
+def _outcomes(
+    tasks: Sequence[Brokered], by_activity: dict[Activity, Flow], columns: Columns, rules: Rules
+) -> list[Outcome]:
+    """Return the outcome for each of *tasks*; those of one activity are brokered together."""
+    found = {}
+    for activity, flow in by_activity.items():
+        cases = [Case(one.task, one.chunk) for one in tasks if one.task.activity == activity]
+        found[activity] = iter(flow.broker_all(cases, columns, rules))
+    return [next(found[one.task.activity]) for one in tasks]
 
 
 def _decided(one: Brokered, outcome: Outcome, columns: Columns, data: bytes, detailed: bool) -> Decided:

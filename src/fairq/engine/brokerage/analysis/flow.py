@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -38,13 +38,13 @@ from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import FilterPipeline, StageCount
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline, StageCount, run_all
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
-from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.flow.weighing import weigh_all, weighing_of
+from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
 from fairq.engine.brokerage.jobs.walltime_needed import job_seconds
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Columns
@@ -94,6 +94,11 @@ def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight]
     return Plan.of(ANALYSIS, filters, weights, STOPS)
 
 
+def broker_all_analysis(cases: Sequence[Case], columns: Columns, plan: Plan, rules: Rules) -> list[Outcome]:
+    """Return `broker_analysis` of each of *cases*."""
+    return [broker_analysis(task, chunk, columns, plan, rules) for task, chunk in cases]
+
+
 def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
     """Return the queues for the jobs of *task* and *chunk*, and why the other queues are refused.
 
@@ -137,8 +142,8 @@ def _second(first: BrokerageRequest) -> BrokerageRequest:
 
 def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
     """Return whether a queue passes the checks of persistent issues."""
-    found = pipeline.run("before")
-    if found and pipeline.has_marks:
+    found = bool(run_all([pipeline], "before"))
+    if found and pipeline.marks:
         pipeline.settle_temporary()
     count = pipeline.stages[0]
     name = FIRST_PASS if pipeline.request.local else SECOND_PASS
@@ -149,8 +154,8 @@ def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
 
 def _choose(pipeline: FilterPipeline, outcome: Outcome) -> None:
     request, before = pipeline.request, len(pipeline.stages)
-    weigh(request, outcome.plan, pipeline.members)
-    found = pipeline.run("after")
+    weigh_all([(request, pipeline.members)], outcome.plan)
+    found = bool(run_all([pipeline], "after"))
     outcome.stages.extend(pipeline.stages[before:])
     if found:
         outcome.status = "assigned"

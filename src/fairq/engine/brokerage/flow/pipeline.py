@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import partial
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -48,99 +47,99 @@ class Refusal(NamedTuple):
 
 
 class FilterPipeline:
-    """Applies a plan's filters to the queues of one task.
+    """The queues of one task on their way through a plan's filters (see `run_all`).
 
     Args:
         request: the task and the pool.
         plan: the flow.
 
     Attributes:
-        members: the set of the rows that are left.
+        members: the set of the rows not refused, those with a temporary problem included.
         refusals: each row is refused for the first of these that has it; rows in none of them are left.
+        marks: temporary problems of rows, in the order in which they were found.
         stages: counts so far.
-        has_marks: a queue had a temporary problem.
     """
 
     def __init__(self, request: BrokerageRequest, plan: Plan) -> None:
+        columns = request.columns
         self.request = request
-        self._steps = _steps_of(request.columns, plan, request.rules)
-        self.members = self._steps.every
-        self._count = len(request.columns)
-        self._units = len(request.columns.units)
-        self._marks: list[Refusal] = []
+        self.flow = _flow_of(columns, plan, request.rules)
+        self.members = self.flow.every
         self.refusals: list[Refusal] = []
+        self.marks: list[Refusal] = []
         self.stages: list[StageCount] = []
+        self._counts = len(columns), len(columns.units)
+        # The stage under way: whether a filter has looked at the queues, and how many rows it has marked.
+        self.has_looked = False
+        self.marked = 0
 
     @property
     def left(self) -> Rows:
         """The rows not refused, those with a temporary problem included."""
         return rows_in(self.members, len(self.request.columns))
 
-    @property
-    def has_marks(self) -> bool:
-        """Whether a queue had a temporary problem, refused or not."""
-        return bool(self._marks)
+    def refuse(self, refusals: Iterable[Refusal]) -> None:
+        """Refuse the queues that are left and that *refusals* name."""
+        self.has_looked = True
+        for refusal in refusals:
+            hit = self.members & refusal.rows
+            if not hit:
+                continue
+            if refusal.permanent:
+                self.refusals.append(refusal)
+                self.members ^= hit
+            else:
+                self.marks.append(refusal)
+                self.marked += hit.bit_count()
 
-    def run(self, phase: Phase) -> bool:
-        """Apply the filters of *phase* stage by stage until no queue is left; return whether queues are left."""
-        request, left = self.request, self.members
-        for stage, steps in self._steps.of[phase]:
-            looked, marked = False, 0
-            for step in steps:
-                if not step.filter.applies(request):
-                    continue
-                refusals = step.refusals(request, left)
-                if refusals is None:
-                    continue
-                looked = True
-                for refusal in refusals:
-                    hit = left & refusal.rows
-                    if not hit:
-                        continue
-                    if refusal.permanent:
-                        self.refusals.append(refusal)
-                        left ^= hit
-                    else:
-                        self._marks.append(refusal)
-                        marked += hit.bit_count()
-                if not left:
-                    break
-            if looked:
-                self._note(stage, left, marked)
-                if not left:
-                    return False
-        return bool(left)
+    def end_stage(self, stage: str) -> None:
+        """Count what *stage* left, and prepare for the next one."""
+        before = rows, units = self._counts
+        if self.members != self.flow.every:
+            rows, units = self._counts = self.members.bit_count(), self.flow.runs.count(self.members)
+        self.stages.append(StageCount(stage, before[0], rows, before[1], units, self.marked))
+        self.has_looked, self.marked = False, 0
 
     def settle_temporary(self) -> bool:
         """Remove the queues with a temporary problem, for the last one each; return whether queues are left."""
-        left = self.members
-        for mark in reversed(self._marks):
-            hit = left & mark.rows
+        for mark in reversed(self.marks):
+            hit = self.members & mark.rows
             if hit:
                 self.refusals.append(mark)
-                left ^= hit
-        self._note(TEMPORARY_STAGE, left, 0)
-        return bool(left)
+                self.members ^= hit
+        self.end_stage(TEMPORARY_STAGE)
+        return bool(self.members)
 
     def refuse_all(self, number: int) -> None:
         """Refuse every queue for the reason of this *number*."""
-        self.refusals.append(Refusal(number, self._steps.every, shared=True))
+        self.refusals.append(Refusal(number, self.flow.every, shared=True))
         self.members = 0
 
-    def _note(self, stage: str, left: int, marked: int) -> None:
-        count, units = self._count, self._units
-        if left != self.members:
-            self.members = left
-            self._count = left.bit_count()
-            self._units = self._steps.runs.count(left)
-        self.stages.append(StageCount(stage, count, self._count, units, self._units, marked))
+
+def run_all(pipelines: Sequence[FilterPipeline], phase: Phase) -> list[FilterPipeline]:
+    """Apply the filters of *phase* to the queues of many tasks, each task until none is left; return those with queues.
+
+    The tasks take a filter one after the other: going through all filters with one task takes twice as long, since
+    neither the code nor the data of a filter are in the caches of the processor when their turn comes again.
+
+    All pipelines must have the same queues, plan and rules.
+    """
+    under_way = list(pipelines)
+    for stage, steps in pipelines[0].flow.stages[phase] if pipelines else ():
+        for step in steps:
+            step.take(under_way)
+        for one in under_way:
+            if one.has_looked:
+                one.end_stage(stage)
+        under_way = [one for one in under_way if one.members]
+    return under_way
 
 
 class _Step:
     """One filter in the flow of one run."""
 
     def __init__(self, columns: Columns, plan: Plan, rules: Rules, one: Filter) -> None:
-        self.filter = one
+        self._filter = one
         self._size = len(columns)
         first = plan.first_reason(one)
         self._reasons = [(first + place, reason.permanent) for place, reason in enumerate(one.reasons)]
@@ -149,36 +148,50 @@ class _Step:
         self._parts: dict[Hashable, Parts] = columns.kept(
             ("parts", id(one), id(rules)), lambda: _Held(one, rules, {})
         ).parts
-        self.refusals: Callable[[BrokerageRequest, int], tuple[Refusal, ...] | None] = self._of_rows
+
+    def take(self, pipelines: Iterable[FilterPipeline]) -> None:
+        """Apply the filter to each task that has queues left."""
+        one = self._filter
         if isinstance(one, KeyedFilter):
-            self.refusals = partial(self._of_key, one)
-        elif isinstance(one, SetFilter):
-            self.refusals = partial(self._of_set, one)
+            self._take_by_key(one, pipelines)
+            return
+        for pipeline in pipelines:
+            if pipeline.members and one.applies(pipeline.request):
+                refusals = self._of(one, pipeline)
+                if refusals is not None:
+                    pipeline.refuse(refusals)
 
-    def _of_key(self, one: KeyedFilter, request: BrokerageRequest, left: int) -> tuple[Refusal, ...]:
-        key = one.key(request)
-        try:
-            return self._known[key]
-        except KeyError:
-            if key not in self._parts:
-                codes = one.codes(request)
-                self._parts[key] = () if codes is None else parts_of(codes)
-            found = self._known[key] = self._refusals(self._parts[key], shared=True)
-            return found
+    def _take_by_key(self, one: KeyedFilter, pipelines: Iterable[FilterPipeline]) -> None:
+        for pipeline in pipelines:
+            request = pipeline.request
+            if pipeline.members and one.applies(request):
+                key = one.key(request)
+                refusals = self._known.get(key)
+                if refusals is None:
+                    refusals = self._known[key] = self._of_key(one, key, request)
+                pipeline.refuse(refusals)
 
-    def _of_set(self, one: SetFilter, request: BrokerageRequest, left: int) -> tuple[Refusal, ...] | None:
-        parts = one.parts(request, left)
-        return None if parts is None else self._refusals(parts)
+    def _of_key(self, one: KeyedFilter, key: Hashable, request: BrokerageRequest) -> tuple[Refusal, ...]:
+        if key not in self._parts:
+            codes = one.codes(request)
+            self._parts[key] = () if codes is None else parts_of(codes)
+        return self._refusals(self._parts[key], shared=True)
 
-    def _of_rows(self, request: BrokerageRequest, left: int) -> tuple[Refusal, ...] | None:
-        rows = rows_in(left, self._size)
-        codes = self.filter.judge(request, rows)
+    def _of(self, one: Filter, pipeline: FilterPipeline) -> tuple[Refusal, ...] | None:
+        if isinstance(one, SetFilter):
+            parts = one.parts(pipeline.request, pipeline.members)
+            return None if parts is None else self._refusals(parts)
+        rows = pipeline.left
+        codes = one.judge(pipeline.request, rows)
         if codes is SWITCHED_OFF:
             return None
         return () if codes is None else self._refusals(parts_of(codes, rows, self._size))
 
     def _refusals(self, parts: Parts, *, shared: bool = False) -> tuple[Refusal, ...]:
-        return tuple(Refusal(self._reasons[code - 1][0], rows, self._reasons[code - 1][1], shared) for code, rows in parts)
+        return tuple(
+            Refusal(self._reasons[code - 1][0], rows, self._reasons[code - 1][1], shared)
+            for code, rows in parts
+        )
 
 
 class _Held(NamedTuple):
@@ -189,14 +202,14 @@ class _Held(NamedTuple):
     parts: dict[Hashable, Parts]
 
 
-class _Steps:
-    """The stages of a flow in one run: by phase, the name of each stage and its filters."""
+class _Flow:
+    """A flow in one run: by phase, the name of each stage and its filters."""
 
     def __init__(self, columns: Columns, plan: Plan, rules: Rules) -> None:
         self.held = plan, rules
         self.every = (1 << len(columns)) - 1
         self.runs = Runs(columns.unit_of)
-        self.of: dict[Phase, list[tuple[str, list[_Step]]]] = {
+        self.stages: dict[Phase, list[tuple[str, list[_Step]]]] = {
             phase: [
                 (stage, [_Step(columns, plan, rules, one) for one in group])
                 for stage, group in groupby(filters, key=lambda one: one.stage)
@@ -205,6 +218,6 @@ class _Steps:
         }
 
 
-def _steps_of(columns: Columns, plan: Plan, rules: Rules) -> _Steps:
+def _flow_of(columns: Columns, plan: Plan, rules: Rules) -> _Flow:
     # Rules have too many fields to be compared for every task: the same object stands for the same rules.
-    return columns.kept(("steps", id(plan), id(rules)), lambda: _Steps(columns, plan, rules))
+    return columns.kept(("flow", id(plan), id(rules)), lambda: _Flow(columns, plan, rules))

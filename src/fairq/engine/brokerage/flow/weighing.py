@@ -5,6 +5,8 @@ Source: docs/panda.md, Production weight and Analysis.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, Weighing
@@ -17,14 +19,19 @@ MOST_CANDIDATES = 10
 """Maximum number of queues of a task."""
 
 
-def weigh(request: BrokerageRequest, plan: Plan, members: int) -> Weighing:
-    """Return the weights of the set *members* by the factors of *plan*, and keep them in the request."""
-    weighing = request.weighing = Weighing(len(request.columns), members)
+def weigh_all(requests: Sequence[tuple[BrokerageRequest, int]], plan: Plan) -> None:
+    """Keep in each of *requests* the weights of the set of queues beside it, by the factors of *plan*.
+
+    As in `run_all`, the tasks take a weight one after the other.
+    """
+    for request, members in requests:
+        request.weighing = Weighing(len(request.columns), members)
     for one in plan.weights:
-        if one.applies(request):
-            factor = weighing.terms[one.name] = one.factor(request, weighing.rows)
-            weighing.weights = weighing.weights * factor
-    return weighing
+        for request, _ in requests:
+            if one.applies(request):
+                weighing = weighing_of(request)
+                factor = weighing.terms[one.name] = one.factor(request, weighing.rows)
+                weighing.weights = weighing.weights * factor
 
 
 def weighing_of(request: BrokerageRequest) -> Weighing:
