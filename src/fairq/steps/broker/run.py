@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -99,21 +100,21 @@ class StageTable:
     def __init__(self) -> None:
         self._rows: dict[tuple[int, str], list[int]] = {}
 
-    def add(self, stages: Iterable[StageCount]) -> None:
-        """Count the stages of a task."""
-        turn, rows = 0, self._rows
-        for stage, before, after, units_before, units_after, marked in stages:
-            turn += stage == SECOND_PASS
-            row = rows.get((turn, stage))
-            if row is None:
-                row = rows[turn, stage] = [0] * 6
-            # Written out, since this is done for each stage of each task.
-            row[0] += 1
-            row[1] += before
-            row[2] += after
-            row[3] += units_before
-            row[4] += units_after
-            row[5] += marked
+    def add(self, tasks: Iterable[Sequence[StageCount]]) -> None:
+        """Count the stages of some tasks."""
+        found: tuple[dict[str, list[StageCount]], ...] = defaultdict(list), defaultdict(list)
+        for stages in tasks:
+            lines = found[0]
+            for count in stages:
+                if count[0] == SECOND_PASS:
+                    lines = found[1]
+                lines[count[0]].append(count)
+        for turn, lines in enumerate(found):
+            for stage, counts in lines.items():
+                row = self._rows.setdefault((turn, stage), [0] * len(StageCount._fields))
+                row[0] += len(counts)
+                for place, numbers in enumerate(islice(zip(*counts, strict=True), 1, None), 1):
+                    row[place] += sum(numbers)
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
@@ -158,7 +159,8 @@ def run(
 
     Ready and waiting tasks are due, and pending tasks whose retry time has come. Everything is stored in one
     transaction, or nothing with *dry_run*. The verdicts of the last *kept* runs are kept; of older runs, only the last
-    verdict on each task. *detailed*: the documents of tasks describe their candidates. *watch* shows the progress. *out* receives the actions for PanDA (see
+    verdict on each task. *detailed*: the documents of tasks describe their candidates.
+    *watch* shows the progress. *out* receives the actions for PanDA (see
     `fairq.steps.broker.actions`) before anything is stored. If *out* fails, nothing is stored.
 
     Raises:
@@ -237,9 +239,13 @@ def _decide(
         with watch(len(tasks)) as advance:
             for start in range(0, len(tasks), _AT_ONCE):
                 some = tasks[start : start + _AT_ONCE]
-                for one, outcome in zip(some, _outcomes(some, by_activity, columns, rules), strict=True):
-                    done.stages.setdefault(one.task.activity, StageTable()).add(outcome.stages)
+                outcomes = _outcomes(some, by_activity, columns, rules)
+                for one, outcome in zip(some, outcomes, strict=True):
                     done.decided.append(_decided(one, outcome, columns, packer.pack(outcome), detailed))
+                for activity in dict.fromkeys(one.task.activity for one in some):
+                    done.stages.setdefault(activity, StageTable()).add(
+                        one.stages for one in outcomes if one.request.activity == activity
+                    )
                 advance(len(some))
         done.legend = packer.document()
     return done

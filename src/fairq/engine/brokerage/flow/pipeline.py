@@ -15,6 +15,9 @@ from fairq.engine.brokerage.pool.columns import Columns
 
 TEMPORARY_STAGE = "temporary problem check"
 
+_COUNTS_KEPT = 10_000
+"""Sets whose numbers of members are kept: a few megabytes."""
+
 
 class StageCount(NamedTuple):
     """Queues before and after one stage: *rows* counts pseudo queues, *units* counts queues as CRIC knows them.
@@ -68,6 +71,7 @@ class FilterPipeline:
         self.refusals: list[Refusal] = []
         self.marks: list[Refusal] = []
         self.stages: list[StageCount] = []
+        self._counted = self.members
         self._counts = len(columns), len(columns.units)
         # The stage under way: whether a filter has looked at the queues, and how many rows it has marked.
         self.has_looked = False
@@ -94,10 +98,12 @@ class FilterPipeline:
 
     def end_stage(self, stage: str) -> None:
         """Count what *stage* left, and prepare for the next one."""
-        before = rows, units = self._counts
-        if self.members != self.flow.every:
-            rows, units = self._counts = self.members.bit_count(), self.flow.runs.count(self.members)
-        self.stages.append(StageCount(stage, before[0], rows, before[1], units, self.marked))
+        rows_before, units_before = self._counts
+        if self.members is not self._counted:
+            self._counted = self.members
+            self._counts = self.flow.counts(self.members)
+        rows, units = self._counts
+        self.stages.append(StageCount(stage, rows_before, rows, units_before, units, self.marked))
         self.has_looked, self.marked = False, 0
 
     def settle_temporary(self) -> bool:
@@ -208,7 +214,8 @@ class _Flow:
     def __init__(self, columns: Columns, plan: Plan, rules: Rules) -> None:
         self.held = plan, rules
         self.every = (1 << len(columns)) - 1
-        self.runs = Runs(columns.unit_of)
+        self._runs = Runs(columns.unit_of)
+        self._counts: dict[int, tuple[int, int]] = {}
         self.stages: dict[Phase, list[tuple[str, list[_Step]]]] = {
             phase: [
                 (stage, [_Step(columns, plan, rules, one) for one in group])
@@ -216,6 +223,15 @@ class _Flow:
             ]
             for phase, filters in (("before", plan.before), ("after", plan.after))
         }
+
+    def counts(self, members: int) -> tuple[int, int]:
+        """Return the numbers of rows and of units in the set *members*; after the first stages, tasks have the same."""
+        found = self._counts.get(members)
+        if found is None:
+            if len(self._counts) >= _COUNTS_KEPT:
+                self._counts.clear()
+            found = self._counts[members] = members.bit_count(), self._runs.count(members)
+        return found
 
 
 def _flow_of(columns: Columns, plan: Plan, rules: Rules) -> _Flow:

@@ -13,8 +13,7 @@ USER_LABELS = frozenset({"user", "panda"})
 """Labels of tasks for the analysis brokerage; all others are production."""
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(NamedTuple):
     """One input file: *fsize* in bytes, and an event range if only a part of it is read."""
 
     lfn: str
