@@ -85,22 +85,24 @@ def count_matched(state: State) -> int:
 
 def store(state: State, claims: Iterable[Claim]) -> None:
     """Store claims, each in the place of a former one on its slot."""
-    places: dict[_Terms, list[Place]] = defaultdict(list)
-    of_terms: dict[_Terms, Claim] = {}
-    for claim in claims:
-        terms = _terms(claim)
-        of_terms.setdefault(terms, claim)
-        places[terms].append((claim.slot_id, claim.schedd, claim.cluster, claim.proc))
-    store_alike(state, (AlikeClaims(claim, places[terms]) for terms, claim in of_terms.items()))
+    store_alike(state, map(alone, claims))
+
+
+def alone(claim: Claim) -> AlikeClaims:
+    """Return one claim as if there were others that are alike."""
+    return AlikeClaims(claim, [(claim.slot_id, claim.schedd, claim.cluster, claim.proc)])
 
 
 def store_alike(state: State, alike: Iterable[AlikeClaims]) -> None:
     """Store claims, each in the place of a former one on its slot."""
+    places_of: dict[_Terms, list[Place]] = defaultdict(list)
+    for claim, places in alike:
+        places_of[_terms(claim)] += places
     execute = state.connection.execute
     new: list[tuple[int, int, str | None, int | None, int | None]] = []
     (last,) = execute("SELECT coalesce(max(id), 0) FROM claim_terms").fetchone()
-    for number, (claim, places) in enumerate(alike, start=last + 1):
-        execute(f"INSERT INTO claim_terms (id, {_TERMS}) VALUES ({', '.join('?' * 11)})", (number, *_terms(claim)))
+    for number, (terms, places) in enumerate(places_of.items(), start=last + 1):
+        execute(f"INSERT INTO claim_terms (id, {_TERMS}) VALUES ({', '.join('?' * 11)})", (number, *terms))
         new += ((slot_id, number, schedd, cluster, proc) for slot_id, schedd, cluster, proc in places)
     # In the order of the table's key: in any other, SQLite takes twice as long.
     new.sort(key=itemgetter(0))

@@ -13,7 +13,8 @@ from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
-from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
+from fairq.engine.negotiation.decision import CycleDecision, Rejection
+from fairq.engine.negotiation.matches import Match
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.quotas.record import GroupTurn
 from fairq.records import Claim, MatchRecord
@@ -54,6 +55,8 @@ def shared_slots(cycle: Cycle, ads: AdTable) -> list[str]:
     if cycle.policy.partitionable_slots != "whole":
         return []
     partitionable = _partitionable(ads)
+    if not partitionable:
+        return []
     matches = (match for match in cycle.decision.matches if match.key not in cycle.carved)
     found = list(dict.fromkeys(match.slot for match in matches if match.slot in partitionable))
     if not found:
