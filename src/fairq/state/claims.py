@@ -6,8 +6,8 @@ What claims have in common, their terms, is stored once: a cycle makes thousands
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import count, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -25,15 +25,12 @@ _SELECT = f"SELECT slot_id, schedd, cluster, proc, {_TERMS} FROM whole_claim"
 
 _Terms = tuple[Any, ...]
 
-Place = tuple[int, str | None, int | None, int | None]
-"""A slot's number, and the schedd, cluster and proc of its job; no cluster: the job is not in fairq's queue."""
-
 
 class AlikeClaims(NamedTuple):
-    """Claims that differ only in their *places*; slot and job of the *claim* itself do not count."""
+    """Claims that differ only in slot and proc: those of consecutive procs, on *slots*; *claim* is the first."""
 
     claim: Claim
-    places: Iterable[Place]
+    slots: Sequence[int]
 
 
 def load_all(state: State) -> list[Claim]:
@@ -90,20 +87,23 @@ def store(state: State, claims: Iterable[Claim]) -> None:
 
 def alone(claim: Claim) -> AlikeClaims:
     """Return one claim as if there were others that are alike."""
-    return AlikeClaims(claim, [(claim.slot_id, claim.schedd, claim.cluster, claim.proc)])
+    return AlikeClaims(claim, [claim.slot_id])
 
 
 def store_alike(state: State, alike: Iterable[AlikeClaims]) -> None:
     """Store claims, each in the place of a former one on its slot."""
-    places_of: dict[_Terms, list[Place]] = defaultdict(list)
-    for claim, places in alike:
-        places_of[_terms(claim)] += places
     execute = state.connection.execute
     new: list[tuple[int, int, str | None, int | None, int | None]] = []
     (last,) = execute("SELECT coalesce(max(id), 0) FROM claim_terms").fetchone()
-    for number, (terms, places) in enumerate(places_of.items(), start=last + 1):
-        execute(f"INSERT INTO claim_terms (id, {_TERMS}) VALUES ({', '.join('?' * 11)})", (number, *terms))
-        new += ((slot_id, number, schedd, cluster, proc) for slot_id, schedd, cluster, proc in places)
+    numbers: dict[_Terms, int] = {}
+    for claim, slots in alike:
+        number = numbers.setdefault(_terms(claim), last + len(numbers) + 1)
+        procs = repeat(None) if claim.proc is None else count(claim.proc)
+        new += zip(slots, repeat(number), repeat(claim.schedd), repeat(claim.cluster), procs)
+    state.connection.executemany(
+        f"INSERT INTO claim_terms (id, {_TERMS}) VALUES ({', '.join('?' * 11)})",
+        ((number, *terms) for terms, number in numbers.items()),
+    )
     # In the order of the table's key: in any other, SQLite takes twice as long.
     new.sort(key=itemgetter(0))
     if execute("SELECT EXISTS (SELECT 1 FROM claim)").fetchone()[0]:

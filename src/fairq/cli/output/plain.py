@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from fairq.cli.output.text import escape, shown, width
@@ -12,6 +13,8 @@ from fairq.cli.output.view import Column, Record, Table
 def values_of(column: Column, records: Sequence[Record]) -> list[Any]:
     """Return the value that each record has for *column*."""
     lowered = column.attribute.lower()
+    with suppress(KeyError):
+        return [record[column.attribute] for record in records]
     values: list[Any] = []
     for record in records:
         value = record.get(column.attribute)
@@ -32,6 +35,8 @@ def cells(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in present
         )
     form = column.shown
+    if form is None and set(map(type, values)) == {str} and "".join(values).isprintable():
+        return values, right
     texts = [shown(value) if form is None or value is None else escape(form(value)) for value in values]
     return texts, right
 
@@ -47,15 +52,26 @@ def _padded(text: str, size: int, right: bool) -> str:
     return blanks + text if right else text + blanks
 
 
+def _widest(texts: list[str]) -> int:
+    measure = len if "".join(texts).isascii() else width
+    return max(map(measure, texts), default=0)
+
+
+def _all_padded(texts: list[str], size: int, right: bool) -> list[str]:
+    if "".join(texts).isascii():
+        return [text.rjust(size) for text in texts] if right else [text.ljust(size) for text in texts]
+    return [_padded(text, size, right) for text in texts]
+
+
 def lines(table: Table, records: Sequence[Record], header: bool) -> Iterator[str]:
     """Yield the lines of *table* for *records*: headings, rows, a rule and the footer."""
     columns = grid(table, records)
-    sizes = [max([width(heading) if header else 0, *map(width, texts)]) for heading, texts, _ in columns]
+    sizes = [max(width(heading) if header else 0, _widest(texts)) for heading, texts, _ in columns]
     if header:
         yield _line([heading for heading, _, _ in columns], sizes, columns)
     count = len(records)
-    for row in range(count):
-        yield _line([texts[row] for _, texts, _ in columns], sizes, columns)
+    padded = [_all_padded(texts[:count], size, right) for (_, texts, right), size in zip(columns, sizes, strict=True)]
+    yield from map(str.rstrip, map("  ".join, zip(*padded, strict=True)))
     if table.footer is not None:
         yield "  ".join("-" * size for size in sizes)
         yield _line([texts[count] for _, texts, _ in columns], sizes, columns)

@@ -14,7 +14,7 @@ from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
 from fairq.engine.negotiation.decision import CycleDecision, Rejection
-from fairq.engine.negotiation.matches import Match
+from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.quotas.record import GroupTurn
 from fairq.records import Claim, MatchRecord
@@ -131,6 +131,37 @@ def overrun_document(of: Overrun) -> dict[str, Any]:
         "seconds": of.seconds,
         "errors": of.errors,
     }
+
+
+def match_documents(cycle: Cycle) -> list[dict[str, Any]]:
+    """All matches in the order made, as `match_document`."""
+    found: list[dict[str, Any]] = []
+    for step in cycle.decision.matches.steps:
+        if isinstance(step, AlikeMatches):
+            found += _alike_documents(cycle, step)
+        else:
+            found.append(match_document(cycle, step))
+    return found
+
+
+def _alike_documents(cycle: Cycle, run: AlikeMatches) -> list[dict[str, Any]]:
+    jobs = [f"{cluster}.{proc}" for cluster, first, last in run.jobs for proc in range(first, last + 1)]
+    by_request = cycle.policy.report_job == "request" and run.request is not None
+    asked = [_job(*run.request)] * len(jobs) if by_request and run.request is not None else jobs
+    names, reason = cycle.slot_names, MatchReason.NO_PREEMPTION.value
+    return [
+        {
+            "job": job,
+            "assigned": assigned,
+            "submitter": run.submitter,
+            "slot": names[slot],
+            "group": run.group,
+            "reason": reason,
+            "preempted": None,
+            "dynamic_slot": None,
+        }
+        for job, assigned, slot in zip(asked, jobs, run.slots, strict=True)
+    ]
 
 
 def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, groupby
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.negotiation.matches import AlikeMatches, Matches, MatchReason
 from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRun, Run
 from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
-from fairq.state.claims import AlikeClaims, Place
+from fairq.state.claims import AlikeClaims
 from fairq.state.connection import State
 from fairq.state.job_ranges import Procs
 from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL
@@ -143,24 +143,28 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
 
 
 def _alike_claims(run: AlikeMatches, now: int) -> Iterator[AlikeClaims]:
-    """Return the claims of alike matches: they differ at most in how the slot ranks the job."""
-    places: dict[float, list[Place]] = defaultdict(list)
-    jobs = ((cluster, proc) for cluster, first, last in run.jobs for proc in range(first, last + 1))
-    for key, slot, job in zip(run.keys, run.slots, jobs, strict=True):
-        assert isinstance(key, int)
-        places[run.ranks[slot]].append((key, run.schedd, *job))
-    for rank, some in places.items():
-        claim = Claim(
-            0,
-            run.submitter,
-            now,
-            run.cost,
-            current_rank=rank,
-            negotiating_group=run.group,
-            autoregroup=run.autoregroup,
-            matched=True,
-        )
-        yield AlikeClaims(claim, some)
+    """Return the claims of alike matches, those in a row that have a cluster and the slots' rank in common as one."""
+    numbers, start = cast("list[int]", run.keys), 0
+    for cluster, proc, last in run.jobs:
+        ranks = [run.ranks[slot] for slot in run.slots[start : start + last - proc + 1]]
+        for rank, same in groupby(ranks):
+            slots = numbers[start : start + len(list(same))]
+            claim = Claim(
+                slots[0],
+                run.submitter,
+                now,
+                run.cost,
+                run.schedd,
+                cluster,
+                proc,
+                rank,
+                negotiating_group=run.group,
+                autoregroup=run.autoregroup,
+                matched=True,
+            )
+            yield AlikeClaims(claim, slots)
+            start += len(slots)
+            proc += len(slots)  # noqa: PLW2901 - the next stretch begins there
 
 
 def _procs(matches: Matches) -> Iterator[Procs]:
