@@ -17,6 +17,7 @@ from fairq.engine.negotiation.concurrency import ConcurrencyLimits, JobLimits, L
 from fairq.engine.negotiation.decision import RejectReason, StopReason
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.matchlist import BucketedMatchList, MatchList, SortedList
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE, PRIO, PreemptState
@@ -52,7 +53,7 @@ class FoundMany(Struct, frozen=True):
         slots: a slot for each, of weight *cost*.
     """
 
-    jobs: list[JobId]
+    jobs: list[ProcRange]
     request: JobId | None
     autocluster: int
     slots: list[int]
