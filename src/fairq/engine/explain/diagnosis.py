@@ -21,13 +21,13 @@ from fairq.engine.negotiation.cycle import NegotiationCycle, bring_up_to_date
 from fairq.engine.negotiation.decision import (
     CycleDecision,
     LimitFigures,
-    Match,
     Rejection,
     RejectReason,
     StopReason,
     SubmitterDecision,
 )
 from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.matches import Match
 from fairq.engine.negotiation.participants import JobConstraint
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import job_order

@@ -6,7 +6,6 @@ docs/htcondor.md 3.3; matchmaker.cpp, negotiate.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -18,6 +17,7 @@ from fairq.engine.negotiation.concurrency import ConcurrencyLimits, JobLimits, L
 from fairq.engine.negotiation.decision import RejectReason, StopReason
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.matchlist import BucketedMatchList, MatchList, SortedList
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE, PRIO, PreemptState
@@ -26,7 +26,7 @@ from fairq.engine.negotiation.requests import JobQueue, JobRequest
 JobId = tuple[int, int]
 
 
-class Found(NamedTuple):
+class Found(Struct, frozen=True):
     """A slot for a job, to be charged before the turn goes on.
 
     Args:
@@ -44,7 +44,7 @@ class Found(NamedTuple):
     concurrency_limits: str | None
 
 
-class FoundMany(NamedTuple):
+class FoundMany(Struct, frozen=True):
     """Slots for alike jobs, that nobody uses and that weigh the same: as so many times `Found`.
 
     Args:
@@ -53,14 +53,14 @@ class FoundMany(NamedTuple):
         slots: a slot for each, of weight *cost*.
     """
 
-    jobs: list[JobId]
+    jobs: list[ProcRange]
     request: JobId | None
     autocluster: int
     slots: list[int]
     cost: float
 
 
-class Refused(NamedTuple):
+class Refused(Struct, frozen=True):
     """A request offered in vain.
 
     Args:
