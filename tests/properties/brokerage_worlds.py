@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
-from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Dataset, File, Task
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
 from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
@@ -45,6 +45,29 @@ def asked(seed: int, label: str) -> Asked:
     """Return the case number *seed* for a task with *label*."""
     maker = _Maker(random.Random(seed))
     return Asked(maker.world(label), maker.task(label), maker.chunk(), maker.queue("more", label))
+
+
+def cases(seed: int, label: str, number: int) -> tuple[World, list[Case]]:
+    """Return a pool, and tasks that differ from the first one in one or two properties of the task or its chunk.
+
+    Whoever takes two tasks for equal that are not is found by these sooner than by tasks that differ in everything.
+    """
+    source = random.Random(seed)
+    maker = _Maker(source)
+    world, first = maker.world(label), Case(maker.task(label), maker.chunk())
+    found = [first]
+    while len(found) < number:
+        task, chunk = first
+        other, piece = _Maker(source).task(label), _Maker(source).chunk()
+        for _ in range(source.choice((1, 1, 2))):
+            if source.random() < 0.7:
+                name = source.choice([field.name for field in fields(Task)])
+                task = replace(task, **{name: getattr(other, name)})
+            else:
+                name = source.choice([field.name for field in fields(Chunk)])
+                chunk = replace(chunk, **{name: getattr(piece, name)})
+        found.append(Case(replace(task, task_id=source.choice((1, 2))), chunk))
+    return world, found
 
 
 def with_one_more(world: World, queue: Queue) -> World:
