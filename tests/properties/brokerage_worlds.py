@@ -47,18 +47,19 @@ def asked(seed: int, label: str) -> Asked:
     return Asked(maker.world(label), maker.task(label), maker.chunk(), maker.queue("more", label))
 
 
-def cases(seed: int, label: str, number: int) -> tuple[World, list[Case]]:
+def cases(seed: int, label: str, number: int, oddness: float | None = None) -> tuple[World, list[Case]]:
     """Return a pool, and tasks that differ from the first one in one or two properties of the task or its chunk.
 
     Whoever takes two tasks for equal that are not is found by these sooner than by tasks that differ in everything.
+    *oddness*: how much of the pool and of the tasks is not sane.
     """
     source = random.Random(seed)
-    maker = _Maker(source)
+    maker = _Maker(source, oddness)
     world, first = maker.world(label), Case(maker.task(label), maker.chunk())
     found = [first]
     while len(found) < number:
         task, chunk = first
-        other, piece = _Maker(source).task(label), _Maker(source).chunk()
+        other, piece = _Maker(source, oddness).task(label), _Maker(source, oddness).chunk()
         for _ in range(source.choice((1, 1, 2))):
             if source.random() < 0.7:
                 name = source.choice([field.name for field in fields(Task)])
@@ -85,9 +86,9 @@ def with_one_more(world: World, queue: Queue) -> World:
 
 
 class _Maker:
-    def __init__(self, source: random.Random) -> None:
+    def __init__(self, source: random.Random, oddness: float | None = None) -> None:
         self._source = source
-        self._oddness = source.choice([0.0, 0.02, 0.02, 0.1, 0.4])
+        self._oddness = source.choice([0.0, 0.02, 0.02, 0.1, 0.4]) if oddness is None else oddness
 
     def one(self, sane: T, *others: T) -> T:
         """Return what is sane, or now and then another value."""
