@@ -125,7 +125,7 @@ def _view(found: Why, comparison: dict[str, Any] | None, *, one: bool) -> View:
 def _document(found: Why) -> dict[str, Any]:
     """Return the explanation with its texts, for JSON."""
     # Records are changed below, but what they hold is not, so it need not be copied.
-    told = {
+    told: dict[str, Any] = {
         field.name: [dict(record) for record in value] if isinstance(value, list) else value
         for field in fields(found)
         for value in (getattr(found, field.name),)
