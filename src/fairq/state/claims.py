@@ -74,6 +74,11 @@ def any_advertised(state: State) -> bool:
     return bool(state.connection.execute(query).fetchone()[0])
 
 
+def longest_submitter(state: State) -> int:
+    """Return the number of characters of the longest submitter that has a claim; 0 without claims."""
+    return int(state.connection.execute("SELECT coalesce(max(length(submitter)), 0) FROM claim_terms").fetchone()[0])
+
+
 def count_matched(state: State) -> int:
     """Return how many claims of jobs of the queue fairq's cycles made."""
     query = "SELECT count(*) FROM whole_claim WHERE matched AND cluster IS NOT NULL"

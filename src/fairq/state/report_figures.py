@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -46,7 +45,7 @@ def ended(state: State, since: int, until: int) -> list[EndedFigures]:
     return [EndedFigures(*row) for row in rows]
 
 
-class RunSums(NamedTuple):
+class RunSums(Struct, frozen=True):
     """The runs of a submitter on a slot (empty: on all): how many, their seconds, and these times slot weight."""
 
     submitter: str

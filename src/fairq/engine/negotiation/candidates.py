@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import attributes_read, evaluate_in_ad, evaluate_in_columns, expression_of, parse
+from fairq.engine.distinct import distinct
 from fairq.engine.negotiation.carved_list import FindRoom
 from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.holders import Holders
@@ -42,7 +43,7 @@ _REQUIREMENTS = parse("Requirements")
 _RANK = parse("Rank")
 
 
-class SlotTests(NamedTuple):
+class SlotTests(Struct, frozen=True):
     """The relation of every slot of the pool to one autocluster at one moment.
 
     Args:
@@ -90,8 +91,8 @@ class RankedCandidates:
         """Whether all of them rank equally."""
         self.buckets = [
             SlotBucket(order[(states == state) & (costs == weight)], PREEMPT_STATES[state], float(weight))
-            for state in np.unique(states)
-            for weight in np.unique(costs[states == state])
+            for state in distinct(states)
+            for weight in distinct(costs[states == state])
         ]
         self.any_preferred = any(bucket.state == RANK for bucket in self.buckets)
         self._untaken = [bucket for bucket in self.buckets if bucket.state == NONE]

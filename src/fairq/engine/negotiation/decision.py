@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -41,7 +40,7 @@ class StopReason(StrEnum):
     JOB_CONSTRAINT = "jobs left are kept out by negotiator_job_constraint"
 
 
-class Rejection(NamedTuple):
+class Rejection(Struct, frozen=True):
     """One request that was offered in vain; *request* is its first job when the turn began.
 
     *group* is the group whose turn it was. *quota_group* is set where a limit stood in the way that came from

@@ -6,7 +6,6 @@ docs/htcondor.md 3.3; matchmaker.cpp, negotiate.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -27,7 +26,7 @@ from fairq.engine.negotiation.requests import JobQueue, JobRequest
 JobId = tuple[int, int]
 
 
-class Found(NamedTuple):
+class Found(Struct, frozen=True):
     """A slot for a job, to be charged before the turn goes on.
 
     Args:
@@ -45,7 +44,7 @@ class Found(NamedTuple):
     concurrency_limits: str | None
 
 
-class FoundMany(NamedTuple):
+class FoundMany(Struct, frozen=True):
     """Slots for alike jobs, that nobody uses and that weigh the same: as so many times `Found`.
 
     Args:
@@ -61,7 +60,7 @@ class FoundMany(NamedTuple):
     cost: float
 
 
-class Refused(NamedTuple):
+class Refused(Struct, frozen=True):
     """A request offered in vain.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from fairq.state.schema import (
     m0001_initial,
@@ -25,7 +25,7 @@ from fairq.state.schema import (
 )
 
 
-class Migration(NamedTuple):
+class Migration(Struct, frozen=True):
     """One step of the schema: the *name* it is known by, and its statements in order."""
 
     name: str

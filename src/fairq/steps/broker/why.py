@@ -17,6 +17,7 @@ from fairq.engine.brokerage.flow.pipeline import UNDECIDED
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Reason
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
+from fairq.engine.distinct import distinct
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
@@ -244,7 +245,7 @@ def _reasons(queues: list[Record]) -> list[Record]:
 
 def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome) -> Iterable[Record]:
     """Broker the task without each check that refused a queue, and yield the checks that alone block it."""
-    numbers = np.unique(outcome.decided[outcome.decided != UNDECIDED]).tolist()
+    numbers = distinct(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()
     for number in numbers:
         entry = outcome.plan.reasons[number]

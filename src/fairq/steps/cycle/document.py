@@ -101,7 +101,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
 
 def turn_document(turn: GroupTurn) -> dict[str, Any]:
     """One group's turn in a round of allocation."""
-    return {**turn._asdict(), "skipped": skip_words(turn)}
+    return {**asdict(turn), "skipped": skip_words(turn)}
 
 
 def explanation_document(explained: Iterable[ExplainedRejection]) -> list[dict[str, Any]]:

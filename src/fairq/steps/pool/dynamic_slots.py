@@ -50,6 +50,16 @@ def load_slots(state: State) -> list[SlotRecord]:
     return found
 
 
+def lay_out_part(state: State, part: Sequence[SlotRecord], dynamic: Sequence[DynamicSlot]) -> None:
+    """Convert the stored ads of a *part* of the pool as `lay_out`; *dynamic* are the dynamic slots of its families."""
+    families = {number for one in dynamic for number in (one.slot_id, one.parent_id)}
+    every = [*part, *slots.of_ids(state, families - {slot.id for slot in part})]
+    ads = [slot.ad for slot in every]
+    lay_out([slot.id for slot in every], ads, dynamic)
+    for slot, ad in zip(every, ads, strict=True):
+        slot.ad = ad
+
+
 def carved_rows(dynamic: Sequence[DynamicSlot], ids: Sequence[int]) -> dict[int, Carved]:
     """Return the *dynamic* slots by their places among the slots *ids*."""
     places = {number: place for place, number in enumerate(ids)} if dynamic else {}
