@@ -70,7 +70,7 @@ def slots_of_jobs(state: State) -> set[int]:
 
 def any_advertised(state: State) -> bool:
     """Tell whether any claim has further attributes of an imported slot's ad."""
-    query = "SELECT EXISTS (SELECT 1 FROM whole_claim WHERE advertised IS NOT NULL)"
+    query = "SELECT EXISTS (SELECT 1 FROM claim_terms WHERE advertised IS NOT NULL)"
     return bool(state.connection.execute(query).fetchone()[0])
 
 
