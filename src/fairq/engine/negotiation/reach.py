@@ -83,6 +83,9 @@ class Reach:
         self._users = self._cache(self._find_users, holders)
         self._elsewhere = self._cache(self._find_elsewhere, holders)
         self._left: dict[int, tuple[NDArray[np.int32], int, object]] = {}
+        self.hopeless: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        """By autocluster, whether no slot is left within reach, whoever asks, for the rest of the cycle."""
+        self._users_of = np.zeros(0, np.int64)
 
     def _cache(self, make: Callable[[RequestContext], Result], holders: Holders) -> ExpressionCache[Result]:
         return ExpressionCache(make, self._slots, ["requirements"], [REQUIREMENTS], holders.changing)
@@ -98,7 +101,26 @@ class Reach:
         rows, head, _ = self._left.get(id(suitable)) or (np.flatnonzero(suitable).astype(np.int32), 0, suitable)
         head = self._free.next_free(rows, head)
         self._left[id(suitable)] = rows, head, suitable
-        return head == len(rows)
+        if head < len(rows):
+            return False
+        if self._suitable.is_settled(context) and self._users.is_settled(context):
+            self._settle(context)
+        return True
+
+    def keep_out(self, autoclusters: NDArray[np.int64], submitter: str) -> NDArray[np.bool_]:
+        """Whether a slot in use by another submitter suits the jobs of each of these `hopeless` autoclusters."""
+        users = self._users_of[autoclusters]
+        kept_out: NDArray[np.bool_] = (users == _SEVERAL) | ((users != _NOBODY) & (users != self._code_of(submitter)))
+        return kept_out
+
+    def _settle(self, context: RequestContext) -> None:
+        autocluster = context.autocluster
+        if autocluster >= len(self.hopeless):
+            more = 2 * autocluster + 64 - len(self.hopeless)
+            self.hopeless = np.append(self.hopeless, np.zeros(more, np.bool_))
+            self._users_of = np.append(self._users_of, np.full(more, _NOBODY))
+        self.hopeless[autocluster] = True
+        self._users_of[autocluster] = self._users.get(context)
 
     def keeps_out(self, context: RequestContext) -> bool:
         """Whether a slot in use by another submitter suits the job."""

@@ -13,8 +13,9 @@ from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
-from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
+from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.rejections import Rejection
 from fairq.engine.quotas.record import GroupTurn
 from fairq.records import Claim, MatchRecord
 from fairq.steps.pool.dynamic_slots import CarvedSlot
