@@ -134,11 +134,6 @@ def idle_jobs(schedd: str, submitter: str, rows: Sequence[Sequence[Any]]) -> Idl
     return IdleJobs(schedd, submitter, columns, list(texts))
 
 
-def count(idle: Sequence[JobRange]) -> int:
-    """Return how many jobs the ranges *idle* hold."""
-    return idle.jobs if isinstance(idle, IdleJobs) else sum(map(len, idle))
-
-
 class KnownKind(Struct, frozen=True):
     """What all jobs of a kind have in common: their attributes *names* (lower case) are those of *ad*."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum, StrEnum
 from typing import Any
 
@@ -231,6 +232,12 @@ class JobRange(Struct):
     def ad_of(self, shared: Ad, proc: int) -> Ad:
         """Assemble the complete ad of one proc from the *shared* ad of the range."""
         return {**shared, **self.overrides_for(proc), **self.attributes(), "ProcId": proc}
+
+
+def job_count(ranges: Sequence[JobRange]) -> int:
+    """Return how many jobs *ranges* hold; a queue by column (`fairq.idle_jobs`) knows it without a look at each."""
+    known: int | None = getattr(ranges, "jobs", None)
+    return sum(map(len, ranges)) if known is None else known
 
 
 class Run(Struct):

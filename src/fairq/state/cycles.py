@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from fairq.packed_rejections import unpacked
 from fairq.records import CycleRecord, MatchRecord
 from fairq.state.connection import State
 from fairq.state.rows import dumps, insert
@@ -85,7 +86,7 @@ def latest(state: State) -> CycleRecord | None:
 
 
 def latest_decision(state: State) -> dict[str, Any] | None:
-    """Return what the last cycle decided, without its matches; None if there was no cycle."""
+    """Return what the last cycle decided, its rejections packed and without its matches; None if there was no cycle."""
     row = state.connection.execute("SELECT decision FROM cycle ORDER BY number DESC LIMIT 1").fetchone()
     return None if row is None else dict(json.loads(row[0]))
 
@@ -109,4 +110,6 @@ def load(state: State, number: int) -> CycleRecord | None:
         (number,),
     )
     decision = json.loads(row[3])
+    if "rejections" in decision:
+        decision["rejections"] = unpacked(decision["rejections"])
     return CycleRecord(*(*row[:3], decision, [MatchRecord(*match) for match in matches]))

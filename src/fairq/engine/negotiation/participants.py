@@ -28,8 +28,7 @@ from fairq.engine.negotiation.request_columns import column_queue
 from fairq.engine.negotiation.requests import RequestQueue, job_order
 from fairq.engine.negotiation.snapshot import Jobs, SubmitterQueue
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
-from fairq.idle_jobs import count
-from fairq.records import Ad
+from fairq.records import Ad, job_count
 
 _SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
 
@@ -124,7 +123,7 @@ def find_submitters(
 
 def decision_without(queue: SubmitterQueue, accountant: Accountant) -> SubmitterDecision:
     """The record of a submitter that takes no part."""
-    decision = _decision(queue, accountant, count(queue.idle))
+    decision = _decision(queue, accountant, job_count(queue.idle))
     if decision.idle:
         decision.stopped = StopReason.SUBMITTER_CONSTRAINT
     return decision
@@ -176,7 +175,7 @@ def _submitter_ad(queue: SubmitterQueue) -> Ad:
         "MyType": "Submitter",
         "Name": queue.name,
         "ScheddName": queue.schedd,
-        "IdleJobs": count(queue.idle),
+        "IdleJobs": job_count(queue.idle),
         "RunningJobs": queue.running_jobs,
         "WeightedRunningJobs": queue.running_weight,
     }

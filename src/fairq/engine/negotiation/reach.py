@@ -83,9 +83,9 @@ class Reach:
         self._users = self._cache(self._find_users, holders)
         self._elsewhere = self._cache(self._find_elsewhere, holders)
         self._left: dict[int, tuple[NDArray[np.int32], int, object]] = {}
-        self.hopeless: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.hopeless: NDArray[np.bool_] = np.zeros(64, np.bool_)
         """By autocluster, whether no slot is left within reach, whoever asks, for the rest of the cycle."""
-        self._users_of = np.zeros(0, np.int64)
+        self._users_of = np.full(64, _NOBODY)
 
     def _cache(self, make: Callable[[RequestContext], Result], holders: Holders) -> ExpressionCache[Result]:
         return ExpressionCache(make, self._slots, ["requirements"], [REQUIREMENTS], holders.changing)
@@ -116,7 +116,7 @@ class Reach:
     def _settle(self, context: RequestContext) -> None:
         autocluster = context.autocluster
         if autocluster >= len(self.hopeless):
-            more = 2 * autocluster + 64 - len(self.hopeless)
+            more = 2 * autocluster - len(self.hopeless)
             self.hopeless = np.append(self.hopeless, np.zeros(more, np.bool_))
             self._users_of = np.append(self._users_of, np.full(more, _NOBODY))
         self.hopeless[autocluster] = True

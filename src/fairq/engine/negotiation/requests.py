@@ -9,8 +9,7 @@ from msgspec import Struct, field
 
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.snapshot import SubmitterQueue
-from fairq.idle_jobs import count
-from fairq.records import Ad, JobRange
+from fairq.records import Ad, JobRange, job_count
 
 
 class ProcRange(NamedTuple):
@@ -212,7 +211,7 @@ class RequestQueue:
         self._requests: list[Request] = []
         self._jobs_per_turn = jobs_per_turn
         self._by_priority = by_priority
-        self.idle_jobs = count(queue.idle)
+        self.idle_jobs = job_count(queue.idle)
         self.kept_out = 0
         parts: list[_Part] = []
         for jobs in sorted(queue.idle, key=order):

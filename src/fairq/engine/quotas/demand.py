@@ -10,8 +10,7 @@ from typing import Any
 
 from fairq.engine.classad import EvaluationBudget, Expression, evaluate_scalar, expression_of
 from fairq.engine.quotas.policy import DemandPolicy
-from fairq.idle_jobs import count
-from fairq.records import Ad, JobRange
+from fairq.records import Ad, JobRange, job_count
 
 _REQUESTS = {"requestcpus": ("Cpus", 1), "requestmemory": ("Memory", 0), "requestdisk": ("Disk", 0)}
 """The resources of a slot made for the job, and their defaults."""
@@ -30,7 +29,7 @@ class IdleDemand:
     def of(self, idle: Sequence[JobRange]) -> float:
         """The summed weight of all *idle* jobs."""
         if not self._policy.weighted:
-            return float(count(idle))
+            return float(job_count(idle))
         return sum((self._weight(jobs) for jobs in idle), start=0.0)
 
     def _weight(self, jobs: JobRange) -> float:

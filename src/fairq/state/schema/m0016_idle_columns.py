@@ -19,6 +19,7 @@ STATEMENTS = (
         """
         for event, row in (("INSERT", "NEW"), ("DELETE", "OLD"), ("UPDATE", "OLD"), ("UPDATE", "NEW"))
     ),
-    "CREATE INDEX guard_idle_columns ON idle_columns (schedd, submitter, fairq_crc32(content))",
+    "CREATE INDEX guard_idle_changed ON idle_changed (schedd, cluster)",
+    "CREATE INDEX guard_idle_columns ON idle_columns (schedd, submitter, fairq_crc32(CAST(content AS BLOB)))",
     "CREATE INDEX guard_job_kind ON job_kind (id, fairq_crc32(CAST(content AS BLOB)))",
 )
