@@ -64,6 +64,7 @@ class Autoclusters:
         self._numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self._shared: dict[int, tuple[Ad, _Names]] = {}
         self._plain: dict[int, int] = {}
+        self._of_kinds: dict[int, int] = {}
         self._learned: dict[int, KnownKind] = {}
         self._closures: dict[tuple[object, ...], _Names] = {}
         self._reads: dict[str, frozenset[str]] = {}
@@ -86,7 +87,12 @@ class Autoclusters:
 
     def of_kind(self, kind: int, kinds: Kinds) -> int:
         """Return the autocluster of the jobs of a known kind; -1 if it is not known, or more matters now than then."""
-        known = kinds.known.get(kind)
+        number = self._of_kinds.get(kind)
+        if number is None:
+            number = self._of_kinds[kind] = self._of_kind(kinds.known.get(kind))
+        return number
+
+    def _of_kind(self, known: KnownKind | None) -> int:
         if known is None or self._reads_more:
             return -1
         names = self._closure(known.ad)
