@@ -35,7 +35,7 @@ class AdTable(Sequence[Ad]):
         for place, ad in enumerate(ads):
             shapes.setdefault(tuple(ad), []).append(place)
         for names, places in shapes.items():
-            columns = list(map(_shared, zip(*[ads[place].values() for place in places], strict=True)))
+            columns = list(map(shared, zip(*[ads[place].values() for place in places], strict=True)))
             whole = len(places) == len(ads)
             self.parts.append(Part(names, rows if whole else [rows[place] for place in places], columns))
         self._size += len(ads)
@@ -117,7 +117,7 @@ class EditedAds(Sequence[Ad]):
         return self._ads[self._rows[row]] if changed is None else changed
 
 
-def _shared(column: tuple[Any, ...]) -> tuple[Any, ...]:
+def shared(column: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return *column* stored as one shared text if all rows have that text, to save memory."""
     return (column[0],) * len(column) if is_one_text(column) else column
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum, StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
@@ -351,6 +351,20 @@ class MatchRecord(Struct):
     slot: str
     reason: str
     preempted: str | None = None
+
+
+class MatchRun(NamedTuple):
+    """Matches of a cycle in a row that differ only in job and slot.
+
+    *jobs* are ranges of procs: (cluster, first proc, how many). *slots* has the name of the slot of each job.
+    """
+
+    schedd: str
+    submitter: str
+    reason: str
+    preempted: str | None
+    jobs: Sequence[tuple[int, int, int]]
+    slots: Sequence[str]
 
 
 class CycleRecord(Struct):

@@ -102,8 +102,9 @@ HIDDEN = {"job", "job_ad", "ended_job", "history", "undo", "request", "job_event
 """Tables with texts of users about their jobs, which `fairq.state.hidden` hides from others."""
 
 PUBLIC = {
-    "meta", "submitter", "slot", "claim", "run", "cycle", "match", "dynamic_slot", "task_queue", "share_group",
-    "usage_report", "pilot_slot", "matching_delay", "slot_columns", "usage", "usage_edit", "idle_changed",
+    "meta", "submitter", "slot", "claim", "claim_terms", "run", "cycle", "match", "dynamic_slot", "task_queue",
+    "share_group", "usage_report", "pilot_slot", "matching_delay", "slot_columns", "usage", "usage_edit",
+    "idle_changed",
 }  # fmt: skip
 
 

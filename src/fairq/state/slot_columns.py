@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fairq.ad_table import AdTable, Part, is_one_text
-from fairq.records import Ad, SlotRecord
+from fairq.records import Ad
+from fairq.slot_table import STRETCH, SlotTable
 from fairq.state import rows
 from fairq.state.connection import State
 
 WORTHWHILE = 2000
 """Number of slots below which no copy is made."""
 
-_AT_ONCE = 3000
-"""Number of slots in one stretch: more do not fit into the processor's cache."""
 
-
-class Stretch(NamedTuple):
+class Stretch(Struct, frozen=True):
     """Consecutive slots in pool order: their numbers, their names, and their ads, whose rows count from 0."""
 
     ids: list[int]
@@ -30,10 +30,10 @@ class Stretch(NamedTuple):
     ads: AdTable
 
 
-def keep(state: State, known: Sequence[SlotRecord] | None = None) -> None:
+def keep(state: State, known: SlotTable | None = None) -> None:
     """Create the copy of the current slots, unless it exists or there are too few slots.
 
-    *known* are all these slots if they are in memory, in pool order.
+    *known* are all these slots if they are in memory.
     """
     find = state.connection.execute
     if find("SELECT EXISTS (SELECT 1 FROM slot_columns)").fetchone()[0]:
@@ -67,7 +67,7 @@ def load(state: State) -> Iterator[Stretch]:
 def of_slots(state: State) -> Iterator[Stretch]:
     """Yield the slots as they are stored, in pool order."""
     cursor = state.connection.execute("SELECT id, name, ad FROM slot ORDER BY id")
-    while some := cursor.fetchmany(_AT_ONCE):
+    while some := cursor.fetchmany(STRETCH):
         ids, names, texts = zip(*some, strict=True)
         found: list[Ad] = rows.loads_all(texts)
         ads = AdTable()
@@ -75,13 +75,13 @@ def of_slots(state: State) -> Iterator[Stretch]:
         yield Stretch(list(ids), list(names), ads)
 
 
-def _stretches(slots: Sequence[SlotRecord]) -> Iterator[Stretch]:
+def _stretches(slots: SlotTable) -> Iterator[Stretch]:
     """Yield slots that are in memory by stretches."""
-    for start in range(0, len(slots), _AT_ONCE):
-        some = slots[start : start + _AT_ONCE]
-        ads = AdTable()
-        ads.put(range(len(some)), [slot.ad for slot in some])
-        yield Stretch([slot.id for slot in some], [slot.name for slot in some], ads)
+    first = 0
+    for ads in slots.ads:
+        end = first + len(ads)
+        yield Stretch(list(range(first + 1, end + 1)), list(slots.names[first:end]), ads)
+        first = end
 
 
 def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequence[Part], dict[int, Ad]]:

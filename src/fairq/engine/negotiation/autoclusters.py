@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.classad import (
     EVERY_ATTRIBUTE,
@@ -27,7 +28,7 @@ _EPHEMERAL_PREFIXES = ("submitter", "submittor")
 """Attributes that the negotiator adds to jobs during the cycle; they do not define autoclusters."""
 
 
-class _Names(NamedTuple):
+class _Names(Struct, frozen=True):
     """Names of attributes, lower case: all of them, and in order."""
 
     all: frozenset[str]

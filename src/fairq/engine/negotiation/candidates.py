@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import attributes_read, evaluate_in_columns, parse
@@ -22,30 +22,28 @@ from fairq.engine.negotiation.kept_out import KeptOut
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.matchlist import BucketedMatchList, FreeSlots, MatchList, SlotBucket, SortedList
 from fairq.engine.negotiation.offers import Offers
-from fairq.engine.negotiation.ordering import Ordering, StaticRanks, order_slots
+from fairq.engine.negotiation.ordering import StaticRanks, order_slots
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import (
     EXPRESSIONS,
     NONE,
-    PREEMPT_STATES,
     PRIO,
     RANK,
     PreemptionPolicy,
     PreemptState,
 )
 from fairq.engine.negotiation.pslot_preemption import PslotPreemption, SlotsForJob
+from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, agreeing, slots_stay
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
 
 _RANK = parse("Rank")
 
-_FEW = 16  # of so many slots, it is faster to sort one than to look up all in the order
 
-
-class SlotTests(NamedTuple):
+class SlotTests(Struct, frozen=True):
     """The relation of every slot of the pool to one autocluster at one moment.
 
     Args:
@@ -67,47 +65,6 @@ class SlotTests(NamedTuple):
     outranked: NDArray[np.bool_]
     meets_preemption_requirements: NDArray[np.bool_]
     preemptable: NDArray[np.bool_]
-
-
-class RankedCandidates:
-    """The candidates of one autocluster in order, in buckets of one preempt state and weight each.
-
-    Partitionable slots that are *divided* are not in buckets.
-    """
-
-    def __init__(
-        self,
-        suitable: NDArray[np.bool_],
-        ordering: Ordering,
-        cost: NDArray[np.float64],
-        divided: NDArray[np.intp],
-    ) -> None:
-        self.suitable = suitable
-        self.ordering = ordering
-        self.place = ordering.place
-        listed = suitable & ~ordering.outranked
-        listed[divided] = False
-        if np.count_nonzero(listed) * _FEW < len(listed):
-            rows = np.flatnonzero(listed)
-            order = rows[np.argsort(ordering.place[rows])].astype(np.int32)
-        else:
-            order = ordering.order[listed[ordering.order]]
-        states, costs, dense = ordering.state[order], cost[order], ordering.dense[order]
-        self.equal = bool(len(order)) and bool(dense[0] == dense[-1])
-        """Whether all of them rank equally."""
-        self.buckets = [
-            SlotBucket(order[(states == state) & (costs == weight)], PREEMPT_STATES[state], float(weight))
-            for state in np.unique(states)
-            for weight in np.unique(costs[states == state])
-        ]
-        self.any_preferred = any(bucket.state == RANK for bucket in self.buckets)
-        self._untaken = [bucket for bucket in self.buckets if bucket.state == NONE]
-
-    def none_free(self, free: FreeSlots) -> bool:
-        """Whether all slots that nobody holds are taken by now: they stay so."""
-        if self._untaken:
-            self._untaken = [bucket for bucket in self._untaken if bucket.start(free) < len(bucket.order)]
-        return not self._untaken
 
 
 class Candidates:

@@ -6,10 +6,11 @@ from collections.abc import Generator
 
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.budgets import TurnClock
-from fairq.engine.negotiation.decision import Match, MatchReason, StopReason
+from fairq.engine.negotiation.decision import StopReason
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.ledger import Ledger
 from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
 from fairq.engine.negotiation.pie_rules import PieRules
 from fairq.engine.negotiation.preemption import NONE, PRIO, RANK
 from fairq.engine.negotiation.reject_reason import RejectReason
@@ -193,29 +194,22 @@ class HeldTurn:
         self._limits.use_free(cost, len(keys))
         submitter.decision.matched += len(keys)
         submitter.decision.matched_weight = added(submitter.decision.matched_weight, cost, len(keys))
-        ranks, reason = ledger.candidates.ranks_of_all, _REASONS[NONE]
+        ranks = ledger.candidates.ranks_of_all
         assert ranks is not None
-        name, schedd, group, regrouped = submitter.name, submitter.schedd, self._group, self._regrouped
-        ledger.decision.matches += [
-            Match(
-                name,
-                schedd,
-                job[0],
-                job[1],
-                found.request or job,
-                slot,
+        ledger.decision.matches.extend(
+            AlikeMatches(
+                submitter.name,
+                submitter.schedd,
+                found.jobs,
+                found.request,
+                found.slots,
+                keys,
                 cost,
-                ranks[slot],
-                group,
-                reason,
-                None,
-                None,
-                key,
-                None,
-                regrouped,
+                ranks,
+                self._group,
+                self._regrouped,
             )
-            for job, slot, key in zip(found.jobs, found.slots, keys, strict=True)
-        ]
+        )
 
     def _refuse(self, refused: Refused) -> None:
         """Note a rejection."""

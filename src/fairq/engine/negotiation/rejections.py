@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple, overload
+from typing import overload
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.negotiation.reject_reason import RejectReason
 
 
-class Rejection(NamedTuple):
+class Rejection(Struct, frozen=True):
     """One request that was offered in vain; *request* is its first job when the turn began.
 
     *group* is the group whose turn it was. *quota_group* is set where a limit stood in the way that came from
@@ -30,7 +31,7 @@ class Rejection(NamedTuple):
     limits: tuple[str, ...] = ()
 
 
-class RejectedMany(NamedTuple):
+class RejectedMany(Struct, frozen=True):
     """Requests of one submitter that were offered one after the other in vain, as so many times `Rejection`.
 
     Args:

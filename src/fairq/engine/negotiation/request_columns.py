@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.kinds import autoclusters_of
+from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.requests import ProcRange, Request
+from fairq.engine.negotiation.requests import Request
 from fairq.idle_jobs import IdleJobs, Kinds, Numbers
 
 

@@ -8,16 +8,9 @@ from typing import Literal, NamedTuple, Protocol
 from msgspec import Struct, field
 
 from fairq.engine.negotiation.autoclusters import Autoclusters
+from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.records import Ad, JobRange, job_count
-
-
-class ProcRange(NamedTuple):
-    """Jobs of one cluster: its number, the first and the last proc."""
-
-    cluster: int
-    first: int
-    last: int
 
 
 class _Part(NamedTuple):
@@ -91,7 +84,7 @@ class JobRequest(Protocol):
     def take(self) -> tuple[int, int]:
         """Take the next job: its cluster and proc."""
 
-    def take_many(self, jobs: int) -> list[tuple[int, int]]:
+    def take_many(self, jobs: int) -> list[ProcRange]:
         """Take so many of the next jobs, as `take` would; no more than are on offer."""
 
     def pack(self, jobs: int) -> None:
@@ -153,15 +146,15 @@ class Request(Struct):
         self.count -= 1
         return cluster, proc
 
-    def take_many(self, jobs: int) -> list[tuple[int, int]]:
+    def take_many(self, jobs: int) -> list[ProcRange]:
         """Take so many of the next jobs, as `take` would; no more than are on offer."""
-        taken: list[tuple[int, int]] = []
+        taken: list[ProcRange] = []
         self.count -= jobs
         while jobs:
             cluster, first, last = self.jobs[self._at]
             first += self._taken
             end = min(last + 1, first + jobs)
-            taken += [(cluster, proc) for proc in range(first, end)]
+            taken.append(ProcRange(cluster, first, end - 1))
             jobs -= end - first
             self._taken += end - first
             if end > last:

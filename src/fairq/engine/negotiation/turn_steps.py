@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.preemption import PreemptState
 from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.engine.negotiation.request_columns import PassedOver
@@ -15,7 +15,7 @@ from fairq.engine.negotiation.requests import JobRequest, SkipBy
 JobId = tuple[int, int]
 
 
-class Found(NamedTuple):
+class Found(Struct, frozen=True):
     """A slot for a job, to be charged before the turn goes on.
 
     Args:
@@ -33,7 +33,7 @@ class Found(NamedTuple):
     concurrency_limits: str | None
 
 
-class FoundMany(NamedTuple):
+class FoundMany(Struct, frozen=True):
     """Slots for alike jobs, that nobody uses and that weigh the same: as so many times `Found`.
 
     Args:
@@ -42,14 +42,14 @@ class FoundMany(NamedTuple):
         slots: a slot for each, of weight *cost*.
     """
 
-    jobs: list[JobId]
+    jobs: list[ProcRange]
     request: JobId | None
     autocluster: int
     slots: list[int]
     cost: float
 
 
-class Refused(NamedTuple):
+class Refused(Struct, frozen=True):
     """A request offered in vain.
 
     Args:
@@ -65,7 +65,7 @@ class Refused(NamedTuple):
     limits: tuple[str, ...] = ()
 
 
-class RefusedMany(NamedTuple):
+class RefusedMany(Struct, frozen=True):
     """Requests offered in vain one after the other: as so many times `Refused`.
 
     Args:

@@ -12,11 +12,11 @@ import numpy as np
 from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
-from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
-from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome, Verdict
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Reason
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
+from fairq.engine.distinct import distinct
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
@@ -24,7 +24,7 @@ from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.run import nothing_left, reason_of, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
-from fairq.steps.broker.verdict import Kept, described, unpack, unpack_names
+from fairq.steps.broker.verdict import Kept, Legend, described, unpack
 from fairq.steps.broker.world import load_types, load_world
 
 Record = dict[str, Any]
@@ -147,7 +147,8 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
         run = None if verdict is None else broker_cycles.load(state, verdict.cycle)
     if verdict is None or run is None:
         raise NoVerdictError(task=task, of="" if cycle is None else f" of cycle {cycle}")
-    kept, names = unpack(verdict.data), unpack_names(run.document["queues"])
+    legend = Legend(run.document)
+    kept, names = unpack(verdict.data, legend), legend.names
     reasons = run.document["reasons"][kept.activity]
     queues = []
     for name, number, weight in zip(names, kept.decided.tolist(), kept.weights.tolist(), strict=True):
@@ -244,7 +245,7 @@ def _reasons(queues: list[Record]) -> list[Record]:
 
 def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome) -> Iterable[Record]:
     """Broker the task without each check that refused a queue, and yield the checks that alone block it."""
-    numbers = np.unique(outcome.decided[outcome.decided != UNDECIDED]).tolist()
+    numbers = distinct(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()
     for number in numbers:
         entry = outcome.plan.reasons[number]

@@ -14,7 +14,8 @@ from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
-from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.engine.negotiation.rejections import RejectedMany, Rejection
@@ -58,6 +59,8 @@ def shared_slots(cycle: Cycle, ads: AdTable) -> list[str]:
     if cycle.policy.partitionable_slots != "whole":
         return []
     partitionable = _partitionable(ads)
+    if not partitionable:
+        return []
     matches = (match for match in cycle.decision.matches if match.key not in cycle.carved)
     found = list(dict.fromkeys(match.slot for match in matches if match.slot in partitionable))
     if not found:
@@ -103,7 +106,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
 
 def turn_document(turn: GroupTurn) -> dict[str, Any]:
     """One group's turn in a round of allocation."""
-    return {**turn._asdict(), "skipped": skip_words(turn)}
+    return {**asdict(turn), "skipped": skip_words(turn)}
 
 
 def explanation_document(explained: Iterable[ExplainedRejection]) -> list[dict[str, Any]]:
@@ -142,6 +145,37 @@ def overrun_document(of: Overrun) -> dict[str, Any]:
         "seconds": of.seconds,
         "errors": of.errors,
     }
+
+
+def match_documents(cycle: Cycle) -> list[dict[str, Any]]:
+    """All matches in the order made, as `match_document`."""
+    found: list[dict[str, Any]] = []
+    for step in cycle.decision.matches.steps:
+        if isinstance(step, AlikeMatches):
+            found += _alike_documents(cycle, step)
+        else:
+            found.append(match_document(cycle, step))
+    return found
+
+
+def _alike_documents(cycle: Cycle, run: AlikeMatches) -> list[dict[str, Any]]:
+    jobs = [f"{cluster}.{proc}" for cluster, first, last in run.jobs for proc in range(first, last + 1)]
+    by_request = cycle.policy.report_job == "request" and run.request is not None
+    asked = [_job(*run.request)] * len(jobs) if by_request and run.request is not None else jobs
+    names, reason = cycle.slot_names, MatchReason.NO_PREEMPTION.value
+    return [
+        {
+            "job": job,
+            "assigned": assigned,
+            "submitter": run.submitter,
+            "slot": names[slot],
+            "group": run.group,
+            "reason": reason,
+            "preempted": None,
+            "dynamic_slot": None,
+        }
+        for job, assigned, slot in zip(asked, jobs, run.slots, strict=True)
+    ]
 
 
 def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:

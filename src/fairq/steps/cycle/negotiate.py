@@ -195,11 +195,11 @@ def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
     decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic)
     victims = {
         row: claim
-        for match in decision.matches
+        for match in decision.matches.single
         for row in match.victims
         if (claim := pool.claims.get(pool.ids[row])) is not None and claim.cluster is not None
     }
-    carved = carved_slots(decision.matches, pool.ids, pool.slots.names, pool.ads)
+    carved = carved_slots(decision.matches.single, pool.ids, pool.slots.names, pool.ads)
     document = decision_document(snapshot.number, decision)
     if recorder is not None:
         document["explanation"] = explanation_document(recorder.explained)

@@ -1,4 +1,4 @@
-"""Schema 16: the idle jobs kept by column besides, so that a cycle reads what changed, and not every range."""
+"""Schema 17: the idle jobs kept by column besides, so that a cycle reads what changed, and not every range."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATEMENTS = (
         """
         for event, row in (("INSERT", "NEW"), ("DELETE", "OLD"), ("UPDATE", "OLD"), ("UPDATE", "NEW"))
     ),
-    "CREATE INDEX guard_idle_changed ON idle_changed (schedd, cluster)",
-    "CREATE INDEX guard_idle_columns ON idle_columns (schedd, submitter, fairq_crc32(CAST(content AS BLOB)))",
-    "CREATE INDEX guard_job_kind ON job_kind (id, fairq_crc32(CAST(content AS BLOB)))",
+    'CREATE INDEX guard_idle_changed ON idle_changed ("schedd", "cluster")',
+    'CREATE INDEX guard_idle_columns ON idle_columns ("schedd", "submitter", fairq_crc32(CAST("content" AS BLOB)))',
+    'CREATE INDEX guard_job_kind ON job_kind ("id", fairq_crc32(CAST("content" AS BLOB)))',
 )
