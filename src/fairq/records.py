@@ -234,6 +234,12 @@ class JobRange(Struct):
         return {**shared, **self.overrides_for(proc), **self.attributes(), "ProcId": proc}
 
 
+def job_count(ranges: Sequence[JobRange]) -> int:
+    """Return how many jobs *ranges* hold; a queue by column (`fairq.idle_jobs`) knows it without a look at each."""
+    known: int | None = getattr(ranges, "jobs", None)
+    return sum(map(len, ranges)) if known is None else known
+
+
 class Run(Struct):
     """An ended stay of a job on a slot; *how*: finished, removed, held, lost, preempted."""
 

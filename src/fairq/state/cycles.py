@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from fairq.packed_rejections import unpacked
 from fairq.records import CycleRecord, MatchRun
 from fairq.state import match_runs
 from fairq.state.connection import State
@@ -72,7 +73,7 @@ def latest(state: State) -> CycleRecord | None:
 
 
 def latest_decision(state: State) -> dict[str, Any] | None:
-    """Return what the last cycle decided, without its matches; None if there was no cycle."""
+    """Return what the last cycle decided, its rejections packed and without its matches; None if there was no cycle."""
     row = state.connection.execute("SELECT decision FROM cycle ORDER BY number DESC LIMIT 1").fetchone()
     return None if row is None else dict(json.loads(row[0]))
 
@@ -92,4 +93,7 @@ def load(state: State, number: int) -> CycleRecord | None:
         return None
     stored = state.connection.execute("SELECT runs FROM match WHERE cycle = ?", (number,)).fetchone()
     matches = [] if stored is None else match_runs.records(json.loads(stored[0]))
-    return CycleRecord(*(*row[:3], json.loads(row[3]), matches))
+    decision = json.loads(row[3])
+    if "rejections" in decision:
+        decision["rejections"] = unpacked(decision["rejections"])
+    return CycleRecord(*(*row[:3], decision, matches))

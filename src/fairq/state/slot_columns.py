@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.ad_table import AdTable, Part, is_one_text
+from fairq.ad_table import AdTable, Part, is_one_value, picked, repeated
 from fairq.records import Ad
 from fairq.slot_table import STRETCH, SlotTable
 from fairq.state import rows
@@ -112,15 +112,15 @@ def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequenc
             continue
         left = [place for place, row in enumerate(part.rows) if row not in taken]
         if left:
-            columns = [tuple([column[place] for place in left]) for column in part.columns]
+            columns = [picked(column, left) for column in part.columns]
             parts.append(Part(part.names, [first + part.rows[place] for place in left], columns))
     return parts, ads
 
 
 def _packed(column: Sequence[Any]) -> Sequence[Any]:
-    """Return *column*, or only its first value if all rows have the same text."""
-    return [column[0]] if is_one_text(column) else column
+    """Return *column*, or only its first value if all rows have the same."""
+    return [column[0]] if is_one_value(column) else column
 
 
 def _unpacked(column: list[Any], size: int) -> tuple[Any, ...]:
-    return (column[0],) * size if len(column) == 1 else tuple(column)
+    return repeated(column[0], size) if len(column) == 1 else tuple(column)

@@ -10,17 +10,9 @@ from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.negotiation.budgets import Budget
 from fairq.engine.negotiation.matches import Match, Matches
+from fairq.engine.negotiation.rejections import Rejections
 from fairq.engine.quotas.record import GroupFigures, GroupTurn
 from fairq.engine.quotas.tree import Problem
-
-
-class RejectReason(StrEnum):
-    """Why a request got no slot, in the negotiator's own words (matchmaker.cpp, negotiate)."""
-
-    CONCURRENCY_LIMIT = "concurrency limit reached"
-    PREEMPTION_POLICY = "PREEMPTION_REQUIREMENTS == False"
-    SUBMITTER_LIMIT = "submitter limit exceeded"
-    NO_MATCH = "no match found"
 
 
 class StopReason(StrEnum):
@@ -38,23 +30,6 @@ class StopReason(StrEnum):
     TIME = "time budget used up"
     SUBMITTER_CONSTRAINT = "kept out by negotiator_submitter_constraint"
     JOB_CONSTRAINT = "jobs left are kept out by negotiator_job_constraint"
-
-
-class Rejection(Struct, frozen=True):
-    """One request that was offered in vain; *request* is its first job when the turn began.
-
-    *group* is the group whose turn it was. *quota_group* is set where a limit stood in the way that came from
-    a group's quota: it is the group up the tree whose quota it was. *limits* are the concurrency limits that
-    were used up, if that was the reason.
-    """
-
-    submitter: str
-    schedd: str
-    request: tuple[int, int]
-    reason: RejectReason
-    group: str = ROOT_GROUP
-    quota_group: str | None = None
-    limits: tuple[str, ...] = ()
 
 
 class LimitFigures(Struct, frozen=True):
@@ -114,7 +89,7 @@ class CycleDecision(Struct):
     min_slot_weight: float
     spins: int = 0
     matches: Matches = field(default_factory=Matches)
-    rejections: list[Rejection] = field(default_factory=list)
+    rejections: Rejections = field(default_factory=Rejections)
     submitters: list[SubmitterDecision] = field(default_factory=list)
     rounds: int = 0
     groups: list[GroupTurn] = field(default_factory=list)

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.snapshot import SubmitterQueue
-from fairq.records import Ad, JobRange
+from fairq.records import Ad, JobRange, job_count
 
 
 class _Part(NamedTuple):
@@ -22,6 +22,8 @@ class _Part(NamedTuple):
 
 
 _PRIORITY_KEYS = ("PreJobPrio1", "PreJobPrio2", "JobPrio", "PostJobPrio1", "PostJobPrio2")
+
+_FURTHER_KEYS = frozenset(name.lower() for name in _PRIORITY_KEYS if name != "JobPrio")
 
 JobKey = Callable[[JobRange], tuple[float, ...]]
 
@@ -54,6 +56,11 @@ def job_order(ads: Mapping[int, Ad], rule: JobOrder = "submission_time") -> JobK
         return (*(-values.get(name, 0) for name in _PRIORITY_KEYS), since, jobs.cluster, jobs.first_proc)
 
     return key
+
+
+def has_priorities(ad: Ad) -> bool:
+    """Whether an ad holds priorities that no column of its jobs has, in any spelling."""
+    return not _FURTHER_KEYS.isdisjoint(name.lower() for name in ad)
 
 
 def _priorities(ad: Ad) -> Ad:
@@ -197,7 +204,7 @@ class RequestQueue:
         self._requests: list[Request] = []
         self._jobs_per_turn = jobs_per_turn
         self._by_priority = by_priority
-        self.idle_jobs = sum(map(len, queue.idle))
+        self.idle_jobs = job_count(queue.idle)
         self.kept_out = 0
         parts: list[_Part] = []
         for jobs in sorted(queue.idle, key=order):

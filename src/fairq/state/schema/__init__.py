@@ -22,6 +22,7 @@ from fairq.state.schema import (
     m0014_requests,
     m0015_engines,
     m0016_alike,
+    m0017_idle_columns,
 )
 
 
@@ -49,5 +50,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0014_requests", m0014_requests.STATEMENTS),
     Migration("0015_engines", m0015_engines.STATEMENTS),
     Migration("0016_alike", m0016_alike.STATEMENTS),
+    Migration("0017_idle_columns", m0017_idle_columns.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

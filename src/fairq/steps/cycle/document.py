@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -13,10 +14,13 @@ from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
-from fairq.engine.negotiation.decision import CycleDecision, Rejection
+from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.rejections import RejectedMany, Rejection
 from fairq.engine.quotas.record import GroupTurn
+from fairq.packed_rejections import packed
 from fairq.records import Claim, MatchRecord
 from fairq.steps.pool.dynamic_slots import CarvedSlot
 from fairq.words.groups import skip_words
@@ -77,7 +81,8 @@ def _partitionable(ads: AdTable) -> set[int]:
 
 
 def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
-    """The cycle without its matches, as it is stored and printed as JSON (see the manual of negotiate)."""
+    """The cycle without its matches, as it is stored; `unpacked` makes of it what is printed as JSON."""
+    entries = decision.rejections.entries
     return {
         "cycle": number,
         "time": decision.time,
@@ -94,7 +99,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "time_budgets_used_up": list(decision.time_budgets_used_up),
         "limits": [asdict(of) for of in decision.limits],
         "overruns": [overrun_document(of) for of in decision.overruns],
-        "rejections": [_rejection(of) for of in decision.rejections],
+        "rejections": [_packed(of) if isinstance(of, RejectedMany) else _rejection(of) for of in entries],
         "dropped": [_job(of.cluster, of.proc) for of in decision.dropped],
     }
 
@@ -117,6 +122,15 @@ def _rejection(of: Rejection) -> dict[str, Any]:
         "group": of.group,
         "quota_group": of.quota_group,
     }
+
+
+def _packed(of: RejectedMany) -> dict[str, Any]:
+    jobs = np.column_stack((of.clusters, of.procs)).ravel().tolist()
+    which = (of.by_policy + ord("0")).astype(np.uint8).tobytes().decode()
+    return packed(of.submitter, of.group, of.quota_group, jobs, _REASONS, which)
+
+
+_REASONS = (RejectReason.NO_MATCH.value, RejectReason.PREEMPTION_POLICY.value)
 
 
 def overrun_document(of: Overrun) -> dict[str, Any]:

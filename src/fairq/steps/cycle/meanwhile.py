@@ -14,6 +14,7 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.matches import Match, Matches
 from fairq.engine.quotas.record import GroupFigures
+from fairq.idle_jobs import IdleJobs
 from fairq.records import JobRange
 from fairq.steps.cycle.load import LoadedPool
 
@@ -91,8 +92,10 @@ def _after(figures: GroupFigures, accountant: Accountant, all_used: float) -> Gr
 def _waiting(pool: LoadedPool, clusters: set[_Place]) -> Iterator[tuple[_Place, list[JobRange]]]:
     """The idle jobs of these clusters, those of each together."""
     found: dict[_Place, list[JobRange]] = {}
+    numbers = {cluster for _, cluster in clusters}
     for queue in pool.jobs.queues:
-        for jobs in queue.idle:
+        idle = queue.idle
+        for jobs in idle.of_clusters(numbers) if isinstance(idle, IdleJobs) else idle:
             place = jobs.schedd, jobs.cluster
             if place in clusters:
                 found.setdefault(place, []).append(jobs)

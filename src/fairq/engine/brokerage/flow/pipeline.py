@@ -215,13 +215,13 @@ class _Flow:
         self.every = (1 << len(columns)) - 1
         self._runs = Runs(columns.unit_of)
         self._counts: dict[int, tuple[int, int]] = {}
-        phases: tuple[tuple[Phase, Sequence[Filter]], ...] = (("before", plan.before), ("after", plan.after))
+        phases: dict[Phase, Sequence[Filter]] = {"before": plan.before, "after": plan.after}
         self.stages: dict[Phase, list[tuple[str, list[_Step]]]] = {
             phase: [
                 (stage, [_Step(columns, plan, rules, one) for one in group])
                 for stage, group in groupby(filters, key=lambda one: one.stage)
             ]
-            for phase, filters in phases
+            for phase, filters in phases.items()
         }
 
     def counts(self, members: int) -> tuple[int, int]:
