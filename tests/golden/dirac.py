@@ -146,7 +146,7 @@ def _conditions(found: Record, expected: Record) -> list[str]:
 class _WatchedLoad(SiteLoad):
     """What runs at a site; remembers whether anybody counted it."""
 
-    has_counted = False
+    has_counted: bool = False
 
     def count(self, attribute: str, grid_ce: str | None) -> Mapping[str, int]:
         self.has_counted = True
