@@ -45,6 +45,8 @@ def hide(copy: sqlite3.Connection, user: str) -> None:
     _hide_changes(copy, user)
     execute("UPDATE undo SET data = '{}' WHERE user <> ?1", (user,))
     execute("DELETE FROM request WHERE user <> ?1", (user,))
+    execute("DELETE FROM kept_queues")  # it has others' sites and tags
+    execute("DELETE FROM kept_queues_change")
     for _, statement in triggers:
         execute(statement)
     execute("DROP TABLE mine")

@@ -30,8 +30,14 @@ class RequirementTable(Struct, frozen=True):
     def of(cls, requirements: Iterable[Requirements]) -> RequirementTable:
         """Return the table of *requirements*."""
         rows = list(requirements)
-        kinds = enumerate(_KINDS.values())
+        kinds = enumerate(cls.kinds())
         return cls(*(kind.of([row[place] for row in rows]) for place, kind in kinds))  # type: ignore[arg-type,misc]
+
+    @staticmethod
+    def kinds() -> tuple[type[TextColumn] | type[NumberColumn] | type[ListColumn], ...]:
+        """The classes of the columns, in order."""
+        lists = (ListColumn,) * 6
+        return TextColumn, TextColumn, NumberColumn, *lists, NumberColumn, NumberColumn
 
     @property
     def columns(self) -> tuple[TextColumn | NumberColumn | ListColumn, ...]:
@@ -70,18 +76,3 @@ class RequirementTable(Struct, frozen=True):
             if not len(places):
                 return None
         return int(places[0])
-
-
-_KINDS: dict[str, type[TextColumn] | type[NumberColumn] | type[ListColumn]] = {
-    "owner": TextColumn,
-    "group": TextColumn,
-    "cpu_time": NumberColumn,
-    "grid_ces": ListColumn,
-    "platforms": ListColumn,
-    "job_types": ListColumn,
-    "tags": ListColumn,
-    "sites": ListColumn,
-    "banned_sites": ListColumn,
-    "min_ram": NumberColumn,
-    "max_ram": NumberColumn,
-}

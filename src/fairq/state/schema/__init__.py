@@ -21,6 +21,7 @@ from fairq.state.schema import (
     m0013_usage,
     m0014_requests,
     m0015_engines,
+    m0018_kept_queues,
 )
 
 
@@ -47,5 +48,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0013_past", m0013_ended_jobs.STATEMENTS + m0013_usage.STATEMENTS),
     Migration("0014_requests", m0014_requests.STATEMENTS),
     Migration("0015_engines", m0015_engines.STATEMENTS),
+    Migration("0018_kept_queues", m0018_kept_queues.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""
