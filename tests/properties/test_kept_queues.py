@@ -138,7 +138,7 @@ def described(state: State, policy: SharePolicy) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.lists(SUBMIT, min_size=1, max_size=3), st.lists(STEP, max_size=9), RULES)
 def test_kept_queues_are_those_formed_from_all_jobs(start: list[Any], steps: list[Any], rules: str) -> None:
     """Numbers, requirements, jobs, sums to the last bit, and what is left out and why."""

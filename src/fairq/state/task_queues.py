@@ -11,10 +11,9 @@ from fairq.state.connection import State
 
 def load_all(state: State, above: int | None = None) -> list[QueueNumber]:
     """Return every known queue, in order of number; only those with a number *above* one if given."""
+    where, values = ("", ()) if above is None else ("WHERE number > ? ", (above,))
     found = state.connection.execute(
-        "SELECT number, identity, part, priority, updated FROM task_queue WHERE ?1 IS NULL OR number > ?1 "
-        "ORDER BY number",
-        (above,),
+        f"SELECT number, identity, part, priority, updated FROM task_queue {where}ORDER BY number", values
     ).fetchall()
     identities = rows.loads_all(text for _, text, *_ in found)
     return [

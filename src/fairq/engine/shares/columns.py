@@ -19,6 +19,9 @@ Mask = NDArray[np.bool_]
 _EXACT = 2**53
 """Up to here an integer and a float compare in NumPy as they do in Python."""
 
+_ONE_BY_ONE = 100
+"""With more distinct lists than this for each value, the values are built one by one, not all lists first."""
+
 
 class NumberColumn(Struct, frozen=True):
     """Numbers; those beyond `_EXACT`, and others than integers, are Python objects."""
@@ -126,6 +129,8 @@ class ListColumn(Struct, frozen=True):
 
     def tolist(self) -> list[tuple[str, ...]]:
         """Return all values."""
+        if len(self.codes) * _ONE_BY_ONE < len(self.lengths):
+            return [self[place] for place in range(len(self.codes))]
         lists = self.distinct()
         return [lists[code] for code in self.codes.tolist()]
 

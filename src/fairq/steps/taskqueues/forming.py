@@ -234,23 +234,13 @@ def remember(
     deleted.
     """
     of, fresh = formed.numbers, np.arange(formed.stored, len(formed.numbers.number))
-    task_queues.put(
-        state,
-        (
-            QueueNumber(number, fields_of(requirements), part)
-            for number, requirements, part in zip(
-                of.number[fresh].tolist(),
-                of.sets.take(of.of_set[fresh]).tolist(),
-                of.part[fresh].tolist(),
-                strict=True,
-            )
-        ),
-    )
+    numbers, requirements = of.number[fresh].tolist(), of.sets.take(of.of_set[fresh]).tolist()
+    identities = map(fields_of, requirements)
+    task_queues.put(state, map(QueueNumber, numbers, identities, of.part[fresh].tolist()))
     gone = of.number[of.jobs == 0].tolist()
     if priorities is not None:
         task_queues.forget(state, gone)
-        numbers = formed.queues.ids.tolist()
-        task_queues.set_priorities(state, zip(numbers, priorities, strict=True), now)
+        task_queues.set_priorities(state, zip(formed.queues.ids.tolist(), priorities, strict=True), now)
     if len(fresh) or gone or (priorities is not None and len(formed.queues)):
         meta.set(state, NEXT, str(formed.next_number))
 
