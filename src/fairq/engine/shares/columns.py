@@ -19,9 +19,6 @@ Mask = NDArray[np.bool_]
 _EXACT = 2**53
 """Up to here an integer and a float compare in NumPy as they do in Python."""
 
-_ONE_BY_ONE = 100
-"""With more distinct lists than this for each value, the values are built one by one, not all lists first."""
-
 
 class NumberColumn(Struct, frozen=True):
     """Numbers; those beyond `_EXACT`, and others than integers, are Python objects."""
@@ -117,9 +114,7 @@ class ListColumn(Struct, frozen=True):
         return cls(none, none, none, []).extended(values)
 
     def __getitem__(self, place: int) -> tuple[str, ...]:
-        code = self.codes[place]
-        end = int(self.lengths[: code + 1].sum())
-        return tuple(self.names[item] for item in self.items[end - self.lengths[code] : end])
+        return self.take(np.array([place])).tolist()[0]
 
     def distinct(self) -> list[tuple[str, ...]]:
         """Return the distinct lists, by code."""
@@ -129,10 +124,17 @@ class ListColumn(Struct, frozen=True):
 
     def tolist(self) -> list[tuple[str, ...]]:
         """Return all values."""
-        if len(self.codes) * _ONE_BY_ONE < len(self.lengths):
-            return [self[place] for place in range(len(self.codes))]
-        lists = self.distinct()
-        return [lists[code] for code in self.codes.tolist()]
+        used = self._compact() if len(self.codes) < len(self.lengths) else self
+        lists = used.distinct()
+        return [lists[code] for code in used.codes.tolist()]
+
+    def _compact(self) -> ListColumn:
+        """Return the same column without the distinct lists that no row has."""
+        used, codes = np.unique(self.codes, return_inverse=True)
+        lengths = self.lengths[used]
+        starts, first = np.cumsum(self.lengths) - self.lengths, np.cumsum(lengths) - lengths
+        items = self.items[np.repeat(starts[used] - first, lengths) + np.arange(lengths.sum())]
+        return ListColumn(codes, lengths, items, self.names)
 
     def take(self, places: Integers) -> ListColumn:
         """Return the column of the values at *places*."""

@@ -53,6 +53,12 @@ class QueueTable(Sequence[TaskQueue]):
         rows = (self.ids.tolist(), self.requirements.tolist(), self.jobs.tolist(), self.real_priorities.tolist())
         return map(TaskQueue, *rows)
 
+    def of_group(self, name: str) -> tuple[Integers, QueueTable]:
+        """Return the places of the queues of a group, and these queues."""
+        rows = np.flatnonzero(self.requirements.group.among((name,)))
+        table = QueueTable(self.ids[rows], self.requirements.take(rows), self.jobs[rows], self.real_priorities[rows])
+        return rows, table
+
     @cached_property
     def owners(self) -> tuple[list[tuple[str, str]], Integers]:
         """The distinct pairs of group and owner, and over the queues the place of each one's pair."""
