@@ -143,7 +143,7 @@ def _conditions(found: Record, expected: Record) -> list[str]:
     return unequal("match_dict", plain(found), plain(expected["match_dict"]))
 
 
-class _WatchedLoad(SiteLoad):
+class _WatchedLoad(SiteLoad, frozen=False):
     """What runs at a site; remembers whether anybody counted it."""
 
     has_counted: bool = False

@@ -35,6 +35,10 @@ class Table(Struct):
     shows. *plain* draws the table as exact text if there is no terminal, and also on a terminal if there are no
     *columns*. Its argument is the records left after ``--constraint``. *empty* is the message on stderr for a table
     without records. *constrained* means that the step has already applied ``--constraint``.
+
+    With *widest*, a long table is printed page by page while its records are still being read. The columns then are as
+    wide as those records and the first page; a page with wider values widens them. *release* reads what is left and
+    releases what is being read (the lock of the state); it is called before printing may take long.
     """
 
     columns: Sequence[Column]
@@ -45,6 +49,8 @@ class Table(Struct):
     plain: Callable[[Sequence[Record]], str] | None = None
     empty: str | None = None
     constrained: bool = False
+    widest: Sequence[Record] | None = None
+    release: Callable[[], None] | None = None
 
 
 class View(Struct):

@@ -18,7 +18,8 @@ from fairq.records import Actor, Ad, Change, SlotRecord
 from fairq.state.elsewhere import last_copy
 from fairq.steps.host.ask import Door
 from fairq.steps.host.form import MOST_NAMES
-from fairq.steps.jobs.change import Changed, JobEditor, job_name
+from fairq.steps.jobs.change import Changed, JobEditor
+from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Selection, Target
 from fairq.steps.jobs.submit import Submitted, next_cluster, tried
 from fairq.steps.userprio.edit import Bound, Edited

@@ -20,6 +20,7 @@ from fairq.state.job_ranges import Procs
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.ended import record_ended
+from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Selection, Target, find, matcher
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
@@ -222,11 +223,6 @@ def _with_schedds(target: Target, found: Sequence[JobRange]) -> Target:
 def procs(job: JobRange) -> Procs:
     """Return the procs of *job* in the form that the state's functions take."""
     return Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
-
-
-def job_name(cluster: int, first_proc: int, last_proc: int) -> str:
-    """Return the id of one job, ``7.0``, or of a range, ``7.0-99``."""
-    return f"{cluster}.{first_proc}" if first_proc == last_proc else f"{cluster}.{first_proc}-{last_proc}"
 
 
 def _changes(found: Sequence[JobRange], after: Callable[[JobRange], dict[str, Any]]) -> Iterator[Change]:

@@ -12,7 +12,7 @@ from fairq.records import Ad
 from fairq.state import ended_jobs, jobs
 from fairq.state.connection import reading
 from fairq.state.ended_jobs import Wanted
-from fairq.steps.jobs.change import job_name
+from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Target
 from fairq.steps.jobs.view import command_of
 
