@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from fairq.dumps.ads import Soundness, Spellings, read_repeated_ads, same, shown, whole
 from fairq.dumps.kinds import JOB, Sorter
@@ -40,8 +41,7 @@ _OWN = ("clusterid", "procid", "globaljobid")
 _IN_COLUMNS = ("jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user")
 
 
-@dataclass(slots=True)
-class JobDump:
+class JobDump(Struct):
     """The jobs of a dump.
 
     Args:
@@ -72,8 +72,7 @@ class _Columns(NamedTuple):
     reason: str | None
 
 
-@dataclass(slots=True)
-class _Stretch:
+class _Stretch(Struct):
     """Adjacent ads of the dump, from the *number*-th on, with identical and consecutive procs."""
 
     number: int

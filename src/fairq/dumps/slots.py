@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fairq.dumps.ads import Soundness, Spellings, read_repeated_ads, shown
 from fairq.dumps.kinds import SLOT, Sorter
@@ -20,8 +21,7 @@ _IN_USE = {"claimed", "preempting"}
 _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
 
 
-@dataclass(slots=True)
-class SlotDump:
+class SlotDump(Struct):
     """The slots of a dump in its order, the number of ads left out by reason, and the newest CondorVersion."""
 
     slots: SlotTable
@@ -29,8 +29,7 @@ class SlotDump:
     version: Version | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """The job of a claimed slot, from the slot's ad; unknown: *schedd* is empty, numbers are 0, others None."""
 
     schedd: str

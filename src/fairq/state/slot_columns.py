@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
-from fairq.ad_table import AdTable, Part, is_one_text
+from msgspec import Struct
+
+from fairq.ad_table import AdTable, Part, is_one_value, picked, repeated
 from fairq.records import Ad
 from fairq.slot_table import STRETCH, SlotTable
 from fairq.state import rows
@@ -21,7 +23,7 @@ WORTHWHILE = 2000
 """Number of slots below which no copy is made."""
 
 
-class Stretch(NamedTuple):
+class Stretch(Struct, frozen=True):
     """Consecutive slots in pool order: their numbers, their names, and their ads, whose rows count from 0."""
 
     ids: list[int]
@@ -110,15 +112,15 @@ def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequenc
             continue
         left = [place for place, row in enumerate(part.rows) if row not in taken]
         if left:
-            columns = [tuple([column[place] for place in left]) for column in part.columns]
+            columns = [picked(column, left) for column in part.columns]
             parts.append(Part(part.names, [first + part.rows[place] for place in left], columns))
     return parts, ads
 
 
 def _packed(column: Sequence[Any]) -> Sequence[Any]:
-    """Return *column*, or only its first value if all rows have the same text."""
-    return [column[0]] if is_one_text(column) else column
+    """Return *column*, or only its first value if all rows have the same."""
+    return [column[0]] if is_one_value(column) else column
 
 
 def _unpacked(column: list[Any], size: int) -> tuple[Any, ...]:
-    return (column[0],) * size if len(column) == 1 else tuple(column)
+    return repeated(column[0], size) if len(column) == 1 else tuple(column)

@@ -25,9 +25,21 @@ def load(state: State, name: str) -> list[SlotRecord]:
     return _records(state.connection.execute(f"{_SELECT} WHERE name = ? ORDER BY id", (name,)).fetchall())
 
 
-def load_first(state: State, limit: int) -> list[SlotRecord]:
-    """Return the first *limit* slots, in pool order."""
-    return _records(state.connection.execute(f"{_SELECT} ORDER BY id LIMIT ?", (limit,)).fetchall())
+def load_first(state: State, limit: int, after: int = -1) -> list[SlotRecord]:
+    """Return the first *limit* slots in pool order, of those with higher numbers than *after*."""
+    found = state.connection.execute(f"{_SELECT} WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
+    return _records(found.fetchall())
+
+
+def of_ids(state: State, numbers: Iterable[int]) -> list[SlotRecord]:
+    """Return the slots of these numbers."""
+    find = state.connection.execute
+    return _records([row for number in numbers for row in find(f"{_SELECT} WHERE id = ?", (number,))])
+
+
+def longest_name(state: State) -> int:
+    """Return the number of characters of the longest name; 0 without slots."""
+    return int(state.connection.execute("SELECT coalesce(max(length(name)), 0) FROM slot").fetchone()[0])
 
 
 def rewrite_ads(state: State, numbers: Iterable[int], change: Callable[[Ad], Ad]) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import numpy as np
+from msgspec import Struct
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup, TaskQueue
 from fairq.engine.shares.queue_priorities import Recalculation, Share
+from fairq.engine.shares.queue_table import QueueTable
 
 
-@dataclass(frozen=True)
-class QueueExplanation:
+class QueueExplanation(Struct, frozen=True):
     """One task queue.
 
     Attributes:
@@ -34,8 +36,7 @@ class QueueExplanation:
     priority: float | None
 
 
-@dataclass(frozen=True)
-class UserExplanation:
+class UserExplanation(Struct, frozen=True):
     """One user of a group, or (owner None) all users of a group with job sharing.
 
     Attributes:
@@ -54,8 +55,7 @@ class UserExplanation:
         return self.share.steps
 
 
-@dataclass(frozen=True)
-class GroupExplanation:
+class GroupExplanation(Struct, frozen=True):
     """One group.
 
     Attributes:
@@ -102,11 +102,11 @@ def explain(result: Recalculation, group: str | None = None) -> list[GroupExplan
 def _queues(result: Recalculation, group: str | None) -> dict[str, dict[str, list[QueueExplanation]]]:
     places = {row: place for place, row in enumerate(result.rows.tolist())}
     found: dict[str, dict[str, list[QueueExplanation]]] = {}
-    for row, queue in enumerate(result.queues):
-        name = queue.requirements.group
-        if group is None or name == group:
-            one = _queue(result, queue, row, places.get(row))
-            found.setdefault(name, {}).setdefault(queue.requirements.owner, []).append(one)
+    queues = QueueTable.of(result.queues)
+    rows, asked = (np.arange(len(queues)), queues) if group is None else queues.of_group(group)
+    for row, queue in zip(rows.tolist(), asked, strict=True):
+        one = _queue(result, queue, row, places.get(row))
+        found.setdefault(queue.requirements.group, {}).setdefault(queue.requirements.owner, []).append(one)
     return found
 
 

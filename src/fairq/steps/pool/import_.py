@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from fairq.dumps.accounting import AccountingDump, read_accounting
 from fairq.dumps.jobs import JobDump, read_jobs
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Dumps:
+class Dumps(Struct, frozen=True):
     """The dumps to import: paths, ``-`` for standard input, or data in memory; None for data that stays unchanged."""
 
     slots: str | Held | None = None
@@ -38,8 +38,7 @@ class Dumps:
     accounting: str | Held | None = None
 
 
-@dataclass(slots=True)
-class Imported:
+class Imported(Struct):
     """Numbers of imported records; None for a dump that was not given.
 
     Args:
@@ -60,8 +59,7 @@ class Imported:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pool:
+class _Pool(Struct, frozen=True):
     slots: SlotDump | None
     jobs: JobDump | None
     accounting: AccountingDump | None

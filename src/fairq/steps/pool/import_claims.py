@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.dumps.slots import Use, use_of
 from fairq.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
@@ -18,8 +20,7 @@ Job = tuple[str | None, int | None, int | None]
 """A job's schedd, cluster and proc."""
 
 
-@dataclass(slots=True)
-class ClaimPlan:
+class ClaimPlan(Struct):
     """The claims after an import.
 
     Args:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fairq.records import Claim, DynamicSlot, PilotSlot, SlotRecord
 from fairq.state import dynamic_slots, pilot_slots
