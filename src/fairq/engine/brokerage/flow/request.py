@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,11 +45,11 @@ def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[Brokera
 
 
 def _kept(answers: Answers, compute: Callable[[BrokerageRequest], T], request: BrokerageRequest) -> T:
-    try:
-        return cast(T, answers[compute])
-    except KeyError:
+    if compute in answers:
+        answer: T = answers[compute]
+    else:
         answer = answers[compute] = compute(request)
-        return answer
+    return answer
 
 
 class Weighing:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from fairq.engine.brokerage.jobs.tasks import Dataset
@@ -54,8 +53,7 @@ class Replica(NamedTuple):
         return self.total - self.found <= max_missing or self.found / self.total * 100 >= min_completeness
 
 
-@dataclass(frozen=True, slots=True)
-class Availability:
+class Availability(NamedTuple):
     """What the replicas of a dataset come to; virtual ones left out, and all but *locations* without endpoints that can
     be read over neither LAN nor WAN.
 
