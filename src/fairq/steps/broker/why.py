@@ -102,9 +102,8 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
         (brokered,) = load_brokered(state, load_types(state), [task])
         plugins = load_plugins(brokered.task.activity)
         datasets = (dataset.name for dataset in brokered.chunk.datasets)
-        # fairq's own filters and weights look at the jobs of the task's share, and at all jobs.
-        share = None if plugins.names else brokered.task.gshare or ""
-        world = load_world(state, now, datasets, only_share=share)
+        # A plugin may look at anything.
+        world = load_world(state, now, datasets, only_for=None if plugins.names else brokered.task)
     return Asked(stored, brokered, columns_of(world), flow_of(plugins, brokered.task.activity))
 
 
