@@ -13,8 +13,10 @@ import heapq
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import mean, median
+
+from msgspec.structs import replace
 
 from fairq.dumps.trace import Trace, TraceJob
 from fairq.dumps.trace_table import read_trace

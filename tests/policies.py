@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.negotiation.policy import NegotiationPolicy

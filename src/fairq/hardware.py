@@ -10,25 +10,24 @@ import platform
 import shutil
 import socket
 import subprocess
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 _MACHINES = {"x86_64": "X86_64", "amd64": "X86_64", "i386": "INTEL", "i586": "INTEL", "i686": "INTEL"}
 _NVIDIA_FIELDS = "uuid,name,memory.total,compute_cap,driver_version"
 _NVIDIA_WAIT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Struct, frozen=True):
     """One GPU; the properties are HTCondor's (``Capability``, ``GlobalMemoryMb``, …) where known."""
 
     name: str
     properties: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """The resources of this machine for the calling process: *memory* in MB, *disk* in KB."""
 
     name: str

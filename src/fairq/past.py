@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fairq.records import PROC_PLACEHOLDER, Ad, JobStatus
 
 
-@dataclass(slots=True)
-class EndedJob:
+class EndedJob(Struct):
     """Procs *first_proc* to *last_proc* of one cluster that left the queue together, at *end_time*.
 
     Procs that ran have one record each; those that never ran share one. The ad has the layout of a `JobRange`.
@@ -99,7 +99,7 @@ class EndedJob:
         return {name: value for name, value in (ad | told).items() if value is not None or name not in told}
 
 
-class Charge(NamedTuple):
+class Charge(Struct, frozen=True):
     """A charge to a submitter or a group for the time from *start* to *end*: slot-seconds, plain and weighted.
 
     Negative numbers refund an overcharge.
@@ -112,8 +112,7 @@ class Charge(NamedTuple):
     weighted: float
 
 
-@dataclass(slots=True)
-class UsageRow:
+class UsageRow(Struct):
     """The sums of one bucket that begins at *start*, for a submitter, a group, or the pool (empty name).
 
     *usage* and *weighted* are charged slot-seconds, plain and in slot weight. For *wanting* seconds the submitter
@@ -135,8 +134,7 @@ class UsageRow:
     known: float = 0.0
 
 
-@dataclass(slots=True)
-class UsageEdit:
+class UsageEdit(Struct):
     """A change of a record's usage at *time* that is not a charge; *kind*: edit, import, delete or earlier.
 
     *earlier* is the usage charged before the ledger existed.

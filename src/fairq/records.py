@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from enum import IntEnum, StrEnum
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 PROC_PLACEHOLDER = "$(ProcId)"
 """Placeholder for the proc's number in the values of a range's template."""
@@ -23,8 +25,7 @@ class JobStatus(IntEnum):
     HELD = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(Struct, frozen=True):
     """Who changes the state, by which command, when (*time* in seconds since 1970), and the *reason* if given.
 
     An *administrator* may change everything, other users only what is theirs. *unix_groups* are the names of the user's
@@ -41,16 +42,14 @@ class Actor:
     request: tuple[str, str] | None = None
 
 
-@dataclass(slots=True)
-class Lease:
+class Lease(Struct):
     """A temporary value: at *expiration* (seconds since 1970) *prelease_value* is restored."""
 
     expiration: int
     prelease_value: float
 
 
-@dataclass(slots=True)
-class AccountingRecord:
+class AccountingRecord(Struct):
     """One record of the accountant for a submitter or an accounting group (reference: Customer table).
 
     Usage is in slots (or slot weight), times in seconds since 1970, accumulated usage in slot-seconds.
@@ -78,8 +77,7 @@ class AccountingRecord:
     submitter_limit: float | None = None
 
 
-@dataclass(slots=True)
-class SlotRecord:
+class SlotRecord(Struct):
     """A slot of the pool: its ad as advertised, and whether it is being drained. *id* is its pool order."""
 
     id: int
@@ -89,8 +87,7 @@ class SlotRecord:
     draining: bool = False
 
 
-@dataclass(slots=True)
-class DynamicSlot:
+class DynamicSlot(Struct):
     """A slot that fairq carved out of the partitionable slot *parent_id*: *carved* has the amount of each resource.
 
     The slot's own ad contains only the differences from its parent's ad.
@@ -101,8 +98,7 @@ class DynamicSlot:
     carved: dict[str, Any]
 
 
-@dataclass(slots=True)
-class PilotSlot:
+class PilotSlot(Struct):
     """A slot that a pilot at *site* brought for one job; *pilot* is the pilot's own name, if any."""
 
     slot_id: int
@@ -111,8 +107,7 @@ class PilotSlot:
     pilot: str | None = None
 
 
-@dataclass(slots=True)
-class QueueNumber:
+class QueueNumber(Struct):
     """The *number* of a task queue, with the queue's *identity* and *part*.
 
     *priority* is the priority when all queues were last recalculated and stored, at *updated* (seconds since 1970).
@@ -125,16 +120,14 @@ class QueueNumber:
     updated: int | None = None
 
 
-@dataclass(slots=True)
-class ShareGroup:
+class ShareGroup(Struct):
     """A group from DIRAC's registry: *properties* are JobShare, Properties, AllowBackgroundTQs and others."""
 
     name: str
     properties: dict[str, Any]
 
 
-@dataclass(slots=True)
-class UsageReport:
+class UsageReport(Struct):
     """The average number of running jobs of *entity* over the last *time_span* seconds, as reported at *time*.
 
     The entity is a group or, with an *owner_group*, a user in it; *average_jobs* is None if the report failed.
@@ -147,8 +140,7 @@ class UsageReport:
     time: int
 
 
-@dataclass(slots=True)
-class DelayState:
+class DelayState(Struct):
     """The token bucket of one matching delay: the number of *tokens* at *time* (seconds since 1970)."""
 
     site: str
@@ -158,8 +150,7 @@ class DelayState:
     time: float
 
 
-@dataclass(slots=True)
-class Claim:
+class Claim(Struct):
     """A slot in use. Without *cluster* the job is not in fairq's queue (a claim of an imported pool).
 
     *negotiating_group* is the group that negotiated when the slot was matched. *autoregroup* tells whether a member of
@@ -191,8 +182,7 @@ WITHDRAWN = "withdrawn from"
 """The first words of the reason why a job is idle again that an engine has not started."""
 
 
-@dataclass(slots=True)
-class JobRange:
+class JobRange(Struct):
     """Identical jobs: procs *first_proc* to *last_proc* of one cluster.
 
     The ad of a proc is the shared ad *ad_id*, overlaid by *own*, then by *template* (whose ``$(ProcId)`` stands for the
@@ -244,8 +234,13 @@ class JobRange:
         return {**shared, **self.overrides_for(proc), **self.attributes(), "ProcId": proc}
 
 
-@dataclass(slots=True)
-class Run:
+def job_count(ranges: Sequence[JobRange]) -> int:
+    """Return how many jobs *ranges* hold; a queue by column (`fairq.idle_jobs`) knows it without a look at each."""
+    known: int | None = getattr(ranges, "jobs", None)
+    return sum(map(len, ranges)) if known is None else known
+
+
+class Run(Struct):
     """An ended stay of a job on a slot; *how*: finished, removed, held, lost, preempted."""
 
     cluster: int
@@ -271,8 +266,7 @@ class LaunchPhase(StrEnum):
     ENDED = "ended"
 
 
-@dataclass(slots=True)
-class Launch:
+class Launch(Struct):
     """A run of a job under a *launcher*, which knows it by its *name*.
 
     *intended* is the time of the match (seconds since 1970), at *boottime* seconds after the *boot* with this name. The
@@ -324,8 +318,7 @@ class Launch:
         return (self.schedd, self.cluster, self.proc)
 
 
-@dataclass(slots=True)
-class JobEvent:
+class JobEvent(Struct):
     """An event of procs *first_proc* to *last_proc* at *time*: HTCondor's event *number*, with its *body*.
 
     *log* is the file for the event; its name may contain the placeholder of the proc's number. *written* tells whether
@@ -347,8 +340,7 @@ class JobEvent:
         return self.last_proc - self.first_proc + 1
 
 
-@dataclass(slots=True)
-class MatchRecord:
+class MatchRecord(Struct):
     """One match of a stored cycle, in the order made (*sequence* from 0)."""
 
     sequence: int
@@ -361,8 +353,21 @@ class MatchRecord:
     preempted: str | None = None
 
 
-@dataclass(slots=True)
-class CycleRecord:
+class MatchRun(NamedTuple):
+    """Matches of a cycle in a row that differ only in job and slot.
+
+    *jobs* are ranges of procs: (cluster, first proc, how many). *slots* has the name of the slot of each job.
+    """
+
+    schedd: str
+    submitter: str
+    reason: str
+    preempted: str | None
+    jobs: Sequence[tuple[int, int, int]]
+    slots: Sequence[str]
+
+
+class CycleRecord(Struct):
     """One stored negotiation cycle; *decision* is the JSON document of the cycle without its matches."""
 
     number: int
@@ -372,8 +377,7 @@ class CycleRecord:
     matches: list[MatchRecord] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A change for the history: its *subject*, with the values *before* and *after*."""
 
     subject: str

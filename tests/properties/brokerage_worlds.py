@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Dataset, File, Task
 from fairq.engine.brokerage.pool.config import Config
@@ -62,10 +64,10 @@ def cases(seed: int, label: str, number: int, oddness: float | None = None) -> t
         other, piece = _Maker(source, oddness).task(label), _Maker(source, oddness).chunk()
         for _ in range(source.choice((1, 1, 2))):
             if source.random() < 0.7:
-                name = source.choice([field.name for field in fields(Task)])
+                name = source.choice(Task.__struct_fields__)
                 task = replace(task, **{name: getattr(other, name)})
             else:
-                name = source.choice([field.name for field in fields(Chunk)])
+                name = source.choice(Chunk.__struct_fields__)
                 chunk = replace(chunk, **{name: getattr(piece, name)})
         found.append(Case(replace(task, task_id=source.choice((1, 2))), chunk))
     return world, found

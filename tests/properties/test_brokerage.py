@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import asked, with_one_more
 
@@ -136,12 +136,12 @@ def told(outcome: Outcome) -> Any:
 def backwards(world: World) -> World:
     """Return the same pool with everything told the other way round, but for the queues: a nucleus has a first one."""
     changed: dict[str, Any] = {}
-    for field in fields(World):
-        value = getattr(world, field.name)
-        if field.name == "queues":
+    for name in World.__struct_fields__:
+        value = getattr(world, name)
+        if name == "queues":
             continue
         if isinstance(value, Mapping):
-            changed[field.name] = dict(reversed(list(value.items())))
-        elif field.name in ("slots", "links"):
-            changed[field.name] = tuple(reversed(value))
+            changed[name] = dict(reversed(list(value.items())))
+        elif name in ("slots", "links"):
+            changed[name] = tuple(reversed(value))
     return replace(world, **changed)

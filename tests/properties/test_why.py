@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.engine.negotiation.pools import JOB, NOW, SLOT, claimed
 
 from fairq.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, SlotRecord

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
+from msgspec import NODEFAULT, Struct
 
 import fairq
 from fairq.engine.accounting.factors import AccountingPolicy
@@ -50,14 +50,15 @@ def test_a_rule_point_is_made_in_a_table_only() -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.__module__}.{policy.__name__}")
-def test_the_engine_has_no_default_of_a_rule_point_and_knows_its_choices(policy: type) -> None:
+def test_the_engine_has_no_default_of_a_rule_point_and_knows_its_choices(policy: type[Struct]) -> None:
     hints = get_type_hints(policy, localns={"Expression": object})
-    for field in fields(policy):
-        key = POINTS.get(field.name)
+    names, defaults = policy.__struct_fields__, policy.__struct_defaults__
+    for name, default in zip(names, [NODEFAULT] * (len(names) - len(defaults)) + list(defaults), strict=True):
+        key = POINTS.get(name)
         if key is not None:
-            assert field.default is MISSING and field.default_factory is MISSING, field.name
+            assert default is NODEFAULT, name
         if key is not None and key.choices:
-            assert set(key.choices) <= set(get_args(hints[field.name])), field.name
+            assert set(key.choices) <= set(get_args(hints[name])), name
 
 
 def test_defaults_of_dirac_s_own_options_are_those_that_the_engine_reads_by() -> None:

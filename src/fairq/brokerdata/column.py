@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
+
+from msgspec import Struct
 
 Type = Literal["text", "integer", "real", "boolean", "time", "list", "object", "objects"]
 
@@ -24,8 +25,7 @@ NESTED = frozenset({"list", "object", "objects"})
 """Types that the state holds as JSON text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column: its *name* as PanDA or CRIC spells it, in files and in what is shown.
 
     Args:
@@ -52,8 +52,7 @@ class Column:
     shown: bool = False
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True, dict=True):
     """One kind of record.
 
     Args:

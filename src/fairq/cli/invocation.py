@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from fairq.errors.base import FairqError, UsageError
 from fairq.errors.people import MissingStateError, NotAllowedError
@@ -35,8 +36,7 @@ def operating_system_user() -> str:
     return user_name(os.getuid())
 
 
-@dataclass
-class Invocation:
+class Invocation(Struct, dict=True):
     """The global options and the environment; available to every command (see ``fairq.cli.app``)."""
 
     arguments: Sequence[str] = ()

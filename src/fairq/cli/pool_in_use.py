@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.errors.base import FairqError
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class HostPool:
+class HostPool(Struct, frozen=True):
     """The pool that the *site* file names: its *state* file, the *account* that owns it, and the *program* for changes.
 
     The program may also be behind a *socket*.
@@ -34,8 +34,7 @@ class HostPool:
     settings: Settings
 
 
-@dataclass(frozen=True, slots=True)
-class PoolInUse:
+class PoolInUse(Struct, frozen=True):
     """The pool of this run: its *state* file, and the *reason* in words.
 
     *host* is set if it is the pool of this host. *is_direct*: this process opens the state file itself.

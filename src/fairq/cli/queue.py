@@ -18,6 +18,9 @@ from fairq.cli.queue_options import Jobs
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fairq.steps.jobs.pages import QueuePages
     from fairq.steps.jobs.view import Queue
 
 app = App()
@@ -81,13 +84,24 @@ def queue(
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
     -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.
     """
+    statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
+    state, time = invocation.existing_state, invocation.now(now)
+    reasons = held and not (idle or running)
+    is_selected = bool(jobs or output.constraint or mine or user is not None)
+    is_whole = not (is_selected or start or sort is not None)
+    if is_whole and limit is None and output.format == "table" and not (long or totals):
+        from fairq.steps.jobs.pages import queue_pages
+
+        with queue_pages(state, time, statuses or None) as pages:
+            emit(_pages_view(pages, procs=procs, reasons=reasons), output)
+        return
     from fairq.steps.jobs.selection import Selection, parse_targets
     from fairq.steps.jobs.view import look, look_first
 
-    statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     selection = Selection(parse_targets(jobs or ()), output.constraint)
-    state, time = invocation.existing_state, invocation.now(now)
-    if limit is None or jobs or output.constraint or mine or user is not None or sort is not None or start:
+    if totals and is_whole:
+        found = look_first(state, 1, time, statuses or None)
+    elif limit is None or not is_whole:
         found = look(state, selection, time, statuses or None)
     else:
         found = look_first(state, limit, time, statuses or None)
@@ -104,7 +118,6 @@ def queue(
             raise UsageError(message="--start shows idle jobs in a table; leave out the other options of the view")
         emit(starts_view(invocation, found, output, limit, procs=procs), output)
         return
-    reasons = held and not (idle or running)
     emit(_view(found, output, limit, procs=procs, long=long, totals=totals, reasons=reasons), output)
 
 
@@ -126,14 +139,35 @@ def _view(
     if totals:
         return View(tables=[_summary(found)])
     rows = islice(found.each() if procs else found.rows(), limit)
-    records = ({**ad, "Shown": _MATCHED if ad["Matched"] else ad["JobStatus"]} for ad in rows)
+    columns = _columns(found, reasons=reasons)
+    return View(tables=[Table(columns=columns, records=_shown(rows), constrained=True), _summary(found)])
+
+
+def _pages_view(pages: QueuePages, *, procs: bool, reasons: bool) -> View:
+    table = Table(
+        columns=_columns(pages, reasons=reasons),
+        records=_shown(pages.each() if procs else pages.rows()),
+        constrained=True,
+        widest=list(_shown(pages.widest())),
+        release=pages.release,
+    )
+    return View(tables=[table, _summary(pages)])
+
+
+def _shown(rows: Iterable[Record]) -> Iterator[Record]:
+    return ({**ad, "Shown": _MATCHED if ad.get("Matched") else ad.get("JobStatus")} for ad in rows)
+
+
+def _columns(found: Queue | QueuePages, *, reasons: bool) -> list[Column]:
     columns = [*_COLUMNS[:-1], *_HELD] if reasons else _COLUMNS
-    if found.is_waiting_for_engine():
-        columns = [*columns[:-1], _WAITS_FOR, columns[-1]]
-    return View(tables=[Table(columns=columns, records=records, constrained=True), _summary(found)])
+    return [*columns[:-1], _WAITS_FOR, columns[-1]] if found.is_waiting_for_engine() else columns
 
 
-def _summary(found: Queue) -> Table:
+def _summary(found: Queue | QueuePages) -> Table:
+    return Table(columns=[], records=[{}], plain=lambda _: _summary_line(found), constrained=True)
+
+
+def _summary_line(found: Queue | QueuePages) -> str:
     counts = found.counts()
     named = ((4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended"))
     total = sum(counts.values())
@@ -142,7 +176,7 @@ def _summary(found: Queue) -> Table:
     text = f"{total} job{'' if total == 1 else 's'}; " + ", ".join(f"{counts.get(s, 0)} {name}" for s, name in named)
     if matched:
         text += f", {matched} matched"
-    return Table(columns=[], records=[{}], plain=lambda _: text + "\n", constrained=True)
+    return text + "\n"
 
 
 def _submitted(time: Any) -> str:

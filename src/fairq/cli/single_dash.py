@@ -8,9 +8,9 @@ dashes, an option needs its full name.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.errors.base import UsageError
 
@@ -18,7 +18,7 @@ _WITH_VALUE = ("--now", "--state", "--config")
 """fairq's own options whose value may begin with a dash, for example ``--now -1h``."""
 
 
-class Spelling(NamedTuple):
+class Spelling(Struct, frozen=True):
     """One option of the tool: its name, its minimum number of letters, its number of values, and fairq's name for it.
 
     An option without *effect* asks for what fairq always does; it and its values are left out. The values of a *bare*
@@ -33,8 +33,7 @@ class Spelling(NamedTuple):
     bare: bool = False
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Struct, frozen=True, dict=True):
     """The options of one tool for *command*, in the order in which the tool checks them.
 
     Args:

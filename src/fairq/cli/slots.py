@@ -218,8 +218,16 @@ def list_(
 
         emit(_view(*look_first(state, limit, time), output), output)
         return
+    if not names and output.constraint is None and output.format == "table":
+        from fairq.steps.pool.slot_pages import slot_pages
+
+        with slot_pages(state, time) as pages:
+            view = _view(pages.ads(), pages.totals(), output)
+            view.tables[0].widest, view.tables[0].release = pages.widest(), pages.release
+            emit(view, output)
+        return
     from fairq.cli.output.constraint import matching
-    from fairq.steps.pool.slots import look, totals
+    from fairq.steps.pool.current_ads import look, totals
 
     ads: list[Ad] = look(state, names or [], time)
     if output.constraint is not None:
@@ -326,7 +334,7 @@ def _cancel(
         invocation.note("no changes: none of them is draining")
 
 
-def _view(ads: Sequence[Ad], counts: Iterable[Ad], output: Output) -> View:
+def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output) -> View:
     empty = "no slots; add some with fairq slots add" if output.constraint is None else "no slot matches the constraint"
     columns = [
         Column("Name", "Name"),
@@ -345,11 +353,13 @@ def _view(ads: Sequence[Ad], counts: Iterable[Ad], output: Output) -> View:
         *(Column(name, name, str) for name in ("Total", "Owner", "Claimed", "Unclaimed", "Matched", "Drained")),
     ]
     names = [column.attribute for column in counted[1:]]
-    rows = [{**dict.fromkeys(names, 0), **row} for row in counts]
-    tables = [Table(columns=columns, records=ads, constrained=True, empty=empty)]
-    if rows:
-        tables.append(Table(columns=counted, records=rows, constrained=True))
-    return View(tables=tables)
+    rows = ({**dict.fromkeys(names, 0), **row} for row in counts)
+    return View(
+        tables=[
+            Table(columns=columns, records=ads, constrained=True, empty=empty),
+            Table(columns=counted, records=rows, constrained=True),
+        ]
+    )
 
 
 _COLOURS = {"Claimed": "green", "Drained": "yellow", "Owner": "yellow", "Preempting": "magenta", "Matched": "cyan"}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.cli.confirm import asks, confirm
 from fairq.cli.figures import counted
@@ -45,8 +46,7 @@ _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[-+]?\d{1,30}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Edits:
+class Edits(Struct, frozen=True):
     """The edit options of one command line.
 
     *pairs* have names and values, *names* only names. *duration* is as typed, *prune* in seconds.

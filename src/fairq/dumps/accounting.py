@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.dumps.ads import Soundness, read_ads, shown
 from fairq.dumps.kinds import ACCOUNTING, Sorter
@@ -46,8 +47,7 @@ _QUOTAS = ("ConfigQuota", "EffectiveQuota", "SubtreeQuota", "GroupSortKey", "Req
 _IN_USE = ("ResourcesUsed", "WeightedResourcesUsed", "HierWeightedResourcesUsed")
 
 
-@dataclass(slots=True)
-class AccountingDump:
+class AccountingDump(Struct):
     """The accountant's data in a dump.
 
     Args:

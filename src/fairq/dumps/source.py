@@ -7,9 +7,10 @@ import io
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
+
+from msgspec import Struct
 
 from fairq.errors.pool import InvalidDumpError, UnreadableDumpError
 from fairq.inputs import LARGEST, STANDARD_INPUT, standard_input, too_large
@@ -89,8 +90,7 @@ class Source:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A dump in memory: its *name* for messages, and its *content*."""
 
     name: str

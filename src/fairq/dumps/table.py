@@ -6,8 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.dumps.source import Source
 from fairq.errors.pool import InvalidDumpError
@@ -27,8 +28,7 @@ class Repeated(dict[str, Any]):
         self.again = again
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """The content of a file: the *document* of JSON, or the text of *csv*; *source* is its name for messages."""
 
     source: str

@@ -25,8 +25,9 @@ import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.dumps.source import Source
 from fairq.errors.shares import TaskQueueDumpError
@@ -53,8 +54,7 @@ _LARGEST = 2**53
 _MOST_JOBS = 1_000_000
 
 
-@dataclass(slots=True)
-class DumpedJob:
+class DumpedJob(Struct):
     """A waiting job: its number, and its UserPriority or its real priority."""
 
     number: int
@@ -62,8 +62,7 @@ class DumpedJob:
     real_priority: float | None = None
 
 
-@dataclass(slots=True)
-class DumpedQueue:
+class DumpedQueue(Struct):
     """A task queue: *fields* by DIRAC's names, the stored *priority*, and its jobs.
 
     Without *members*, only *count* and *average* (of the real priorities) of the jobs are known.
@@ -77,8 +76,7 @@ class DumpedQueue:
     members: list[DumpedJob] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class TaskQueueDump:
+class TaskQueueDump(Struct):
     """The content of a dump; *groups*, *history* and *corrections* are None if the dump does not have them.
 
     *history* is by group and span; None in place of the use stands for a failed report.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 LONGEST = 1_000_000_000
 """The largest run time that is accepted, in seconds: 31 years."""
@@ -27,8 +28,7 @@ class TraceJob(NamedTuple):
     priority: int = 0
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(Struct):
     """The jobs of a trace in the order of submission.
 
     *start* is the beginning of the log, in seconds since 1970. *skipped* counts the jobs left out, by reason. *slots*

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from fairq.errors.launch import UnknownLauncherError
 
@@ -21,8 +22,7 @@ NONE = "none"
 _GROUP = "fairq.launchers"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """Options of a launcher.
 
     They are *cgroup* (a directory, auto or none), the bytes of output that it keeps per job, and the settings

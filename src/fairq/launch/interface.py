@@ -7,9 +7,10 @@ starts them itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from fairq.launch.supervisor import record
 
@@ -19,8 +20,7 @@ AT_ONCE = record.AT_ONCE
 """The stop reason that kills a run at once, without grace."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """A job to run, with everything that a launcher needs to know.
 
     *run* is the unique name of this run; a launcher starts it at most once. *program* holds the words of the command.
@@ -61,8 +61,7 @@ class Assignment:
     transfer: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Struct, frozen=True):
     """A run began. Identifies its supervisor by process, start in ticks since boot, and boot id."""
 
     pid: int
@@ -71,8 +70,7 @@ class Started:
     cores: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Queued:
+class Queued(Struct, frozen=True):
     """An engine has accepted a run, as *engine_id*; it starts the run in its own time."""
 
     engine_id: str
@@ -82,8 +80,7 @@ Known = Started | Queued
 """What is recorded of a run that has begun or that an engine has accepted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A run did not begin and left nothing behind; gives the reason in words."""
 
     reason: str
@@ -107,8 +104,7 @@ class Condition(Enum):
     """The engine does not answer; `Look.detail` says why. Everything about the run stays as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """The result of `Launcher.look` for one run; `docs/running.md` describes *end*.
 
     *begun* is its process, or its id in the engine. An engine held resources for it from *since* to *until* (seconds
@@ -124,15 +120,13 @@ class Look:
     until: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Slots:
+class Slots(Struct, frozen=True):
     """The *cores* of this machine that a launcher can use, by number; empty if it runs jobs elsewhere."""
 
     cores: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A machine of an engine, or a part of one, that becomes the slot *name*.
 
     It has *cpus*, *memory* in MB, *disk* in KB and *gpus* in total, whatever is in use. *place* has the attributes

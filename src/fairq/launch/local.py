@@ -11,8 +11,9 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec.structs import asdict
 
 from fairq.launch import processes, run_directories
 from fairq.launch.discovery import Options

@@ -6,8 +6,9 @@ import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fairq.launch import run_directories
 from fairq.launch.discovery import Options
@@ -22,8 +23,7 @@ _PATIENCE = 180.0
 """Seconds that the program may take; the runs that it starts begin all the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owners:
+class Owners(Struct, frozen=True):
     """The *directory* of runs, which is root's, and the program *starter*; without it, nothing is started or ended."""
 
     directory: Path

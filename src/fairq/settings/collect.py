@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fairq.errors.base import (
     FairqError,
@@ -38,8 +39,7 @@ _NOBODYS = "<none>"
 """The engine's name for the group of all submitters without a group."""
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(Struct):
     """One setting with its value and the origin of the value; *path* leads to it in a document."""
 
     path: names.Path
@@ -53,7 +53,7 @@ class Entry:
         return ".".join(self.path)
 
 
-class Declaration(NamedTuple):
+class Declaration(Struct, frozen=True):
     """A group's table: the *name* in its first spelling, and its place."""
 
     name: str

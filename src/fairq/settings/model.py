@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from fairq.errors.base import FairqError, SettingValueError
 from fairq.settings.collect import Collection, Entry, Report, bad_value

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fairq.inputs import read_text_once
 
@@ -12,8 +13,7 @@ KEY_PATTERN = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 """One part of a key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A table's header, or a key with its value: the *path* it sets; lines *first* to *last*, from 0."""
 
     path: tuple[str, ...]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.state import rows
 from fairq.state.connection import State
 
 
-@dataclass(slots=True)
-class BrokerCycle:
+class BrokerCycle(Struct):
     """One brokerage run; *document* says what it decided in all, and what the packed verdicts refer to."""
 
     number: int
@@ -21,8 +21,7 @@ class BrokerCycle:
     document: dict[str, Any]
 
 
-@dataclass(slots=True)
-class TaskVerdict:
+class TaskVerdict(Struct):
     """What one run decided about one task: its new *status*, and packed in *data* the verdict on every queue."""
 
     task: int

@@ -34,8 +34,11 @@ def select(state: State, kind: Kind, column: str, values: Iterable[Any]) -> list
 def totals(state: State, kind: Kind, columns: Sequence[str], number: str, column: str, but: Any) -> list[Row]:
     """Return the sums of *number* over the records that have not *but* in *column*, by the values of *columns*."""
     by = ", ".join(map(_quoted, columns))
-    found = f"FROM {kind.table} WHERE {_quoted(column)} <> ? GROUP BY {by} ORDER BY {by}"
-    return state.connection.execute(f"SELECT {by}, sum({_quoted(number)}) {found}", (but,)).fetchall()
+    statement = (
+        f"SELECT {by}, sum({_quoted(number)}) FROM {kind.table} WHERE {_quoted(column)} <> ? "
+        f"GROUP BY {by} ORDER BY {by}"
+    )
+    return state.connection.execute(statement, (but,)).fetchall()
 
 
 def keys(state: State, kind: Kind) -> set[Row]:

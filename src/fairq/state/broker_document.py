@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.kinds import STORED
@@ -20,8 +22,7 @@ TABLES = ("broker_verdict", "broker_cycle", *(kind.table for kind in STORED))
 """What refers to a record goes before it."""
 
 
-@dataclass(slots=True)
-class _Verdict:
+class _Verdict(Struct):
     """A verdict, its data in base64."""
 
     task: int

@@ -10,8 +10,9 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fairq import committed
 from fairq.errors.base import BackupError
@@ -51,8 +52,7 @@ _BEHAVIOUR = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """An open state inside its transaction; *path* is the file with symbolic links followed."""
 
     connection: sqlite3.Connection

@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 _LONGEST = 1000
 """Most characters that are kept of a message."""
@@ -14,8 +16,7 @@ _LONGEST = 1000
 _LARGEST = 1 << 16
 
 
-@dataclass(slots=True)
-class CycleErrors:
+class CycleErrors(Struct):
     """The number of failed cycles by kind of error, and the last one: its *time* and its *message*."""
 
     counts: dict[str, int] = field(default_factory=dict)

@@ -27,10 +27,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.errors.pool import InvalidDocumentError
 from fairq.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
@@ -60,16 +61,14 @@ VERSION = 1
 """Of the form described above."""
 
 
-@dataclass(slots=True)
-class JobAdRecord:
+class JobAdRecord(Struct):
     """An ad that jobs share."""
 
     id: int
     ad: Ad
 
 
-@dataclass(slots=True)
-class HistoryRecord:
+class HistoryRecord(Struct):
     """One change, as `Actor` and `Change` describe it."""
 
     time: int
@@ -81,8 +80,7 @@ class HistoryRecord:
     reason: str | None = None
 
 
-@dataclass(slots=True)
-class _Version:
+class _Version(Struct):
     document: int
     schema: int
 
@@ -156,7 +154,7 @@ def restore(state: State, document: Any) -> None:
 _TABLES = (
     *broker_document.TABLES,
     *document_shares.TABLES, *document_launches.TABLES, *document_past.TABLES,
-    "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
+    "dynamic_slot", "claim", "claim_terms", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
     "history", "undo", "request", "meta",
 )  # fmt: skip
 """What refers to a record goes before it."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 from fairq.errors.pool import InvalidDocumentError
 
@@ -17,7 +18,7 @@ _Reader = Callable[[Any, str], Any]
 
 
 def read_records(of: type[Any], value: Any, place: str) -> list[Any]:
-    """Return a list of objects as records of the dataclass *of*.
+    """Return a list of objects as records of the record type *of*.
 
     Raises:
         InvalidDocumentError: naming the place below *place*.
@@ -28,7 +29,7 @@ def read_records(of: type[Any], value: Any, place: str) -> list[Any]:
 
 
 def read_record(of: type[Any], value: Any, place: str) -> Any:
-    """Return an object with exactly the fields of the dataclass *of* as such a record.
+    """Return an object with exactly the fields of the record type *of* as such a record.
 
     Raises:
         InvalidDocumentError: naming the place below *place*.
@@ -40,11 +41,11 @@ def read_record(of: type[Any], value: Any, place: str) -> Any:
 
 def as_object(record: Any) -> dict[str, Any]:
     """Return a record as the object it is read from; ads are not copied."""
-    return {name: _as_value(getattr(record, name)) for name in record.__dataclass_fields__}
+    return {name: _as_value(getattr(record, name)) for name in record.__struct_fields__}
 
 
 def _as_value(value: Any) -> Any:
-    if is_dataclass(value):
+    if isinstance(value, Struct):
         return as_object(value)
     if isinstance(value, list):
         return [_as_value(item) for item in value]
@@ -74,7 +75,7 @@ _known: dict[type[Any], dict[str, _Reader]] = {}
 def _readers(of: type[Any]) -> dict[str, _Reader]:
     if of not in _known:
         hints = get_type_hints(of)
-        _known[of] = {field.name: _reader(hints[field.name]) for field in fields(of)}
+        _known[of] = {name: _reader(hints[name]) for name in of.__struct_fields__}
     return _known[of]
 
 
@@ -92,7 +93,7 @@ def _reader(hint: Any) -> _Reader:
     if get_origin(hint) is dict:
         return read_object
     if isinstance(hint, type) and hint not in _PLAIN:
-        read_it = read_record if is_dataclass(hint) else _choice
+        read_it = read_record if issubclass(hint, Struct) else _choice
         return lambda value, place: read_it(hint, value, place)
     return _PLAIN[hint]
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from fairq.records import DynamicSlot
 from fairq.state import rows
 from fairq.state.connection import State
 
+_SELECT = "SELECT slot_id, parent_id, carved FROM dynamic_slot"
+
 
 def load_all(state: State) -> list[DynamicSlot]:
     """Return every dynamic slot, in pool order."""
-    found = state.connection.execute("SELECT slot_id, parent_id, carved FROM dynamic_slot ORDER BY slot_id").fetchall()
-    carved = rows.loads_all(text for _, _, text in found)
-    return [DynamicSlot(slot, parent, amounts) for (slot, parent, _), amounts in zip(found, carved, strict=True)]
+    return _records(state.connection.execute(f"{_SELECT} ORDER BY slot_id").fetchall())
+
+
+def families(state: State, slot_ids: Iterable[int]) -> list[DynamicSlot]:
+    """Return the dynamic slots of the families (a partitionable slot and its dynamic ones) of these, in pool order."""
+    if not state.connection.execute("SELECT EXISTS (SELECT 1 FROM dynamic_slot)").fetchone()[0]:
+        return []
+    find = state.connection.execute
+    parents = set(slot_ids)
+    for number in [*parents]:
+        parents.update(one for (one,) in find("SELECT parent_id FROM dynamic_slot WHERE slot_id = ?", (number,)))
+    found = [row for number in parents for row in find(f"{_SELECT} WHERE parent_id = ?", (number,))]
+    return _records(sorted(found))
 
 
 def children(state: State, parent_ids: Iterable[int]) -> list[int]:
@@ -44,3 +56,8 @@ def dissolve(state: State, slot_ids: Iterable[int]) -> None:
 def forget_all(state: State) -> None:
     """Forget which slots are dynamic, before the pool is replaced."""
     state.connection.execute("DELETE FROM dynamic_slot")
+
+
+def _records(found: Sequence[tuple[int, int, str]]) -> list[DynamicSlot]:
+    carved = rows.loads_all(text for _, _, text in found)
+    return [DynamicSlot(slot, parent, amounts) for (slot, parent, _), amounts in zip(found, carved, strict=True)]

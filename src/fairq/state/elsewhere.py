@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fairq.errors.base import FairqError
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(Struct, frozen=True):
     """How to read a state: *copy* returns a copy as recent as the state; *refusal* is the error for a change.
 
     *outdated* returns the last copy, which costs nothing, or None if there is none.

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from itertools import repeat
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.past import EndedJob
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.job_ads import delete_unused
 
-_NAMES = tuple(field.name for field in fields(EndedJob))
+_NAMES = EndedJob.__struct_fields__
 _COLUMNS = ", ".join(_NAMES)
 _OWN, _TEMPLATE = _NAMES.index("own"), _NAMES.index("template")
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which ended jobs are wanted; what is None is not asked for.
 
     *since* and *until* (not included) bound the end, in seconds since 1970. *group* means its subgroups, too.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.errors.people import NotAllowedError, RepeatedError
 from fairq.records import Actor, Change
@@ -18,8 +19,7 @@ _ALL = 2**63 - 1
 """SQLite's largest number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One change of the history; *time* in seconds since 1970, *before* and *after* as JSON holds them."""
 
     number: int

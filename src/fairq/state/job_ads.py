@@ -21,11 +21,15 @@ def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     """Return the numbers of many shared ads, in their order, storing the new ones."""
     texts = [rows.dumps(ad) for ad in ads]
     digests = {text: digest(text.encode()) for text in dict.fromkeys(texts)}
+    (highest,) = state.connection.execute("SELECT coalesce(max(id), 0) FROM job_ad").fetchone()
+    numbers = _numbers(state, list(digests.values())) if highest else {}
+    # To number the new ones here takes less time than to ask for the numbers that SQLite would give them.
+    new = [(digest, text) for text, digest in digests.items() if digest not in numbers]
     state.connection.executemany(
-        "INSERT INTO job_ad (digest, ad) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING",
-        ((digest, text) for text, digest in digests.items()),
+        "INSERT INTO job_ad (id, digest, ad) VALUES (?, ?, ?)",
+        ((number, *one) for number, one in enumerate(new, highest + 1)),
     )
-    numbers = _numbers(state, list(digests.values()))
+    numbers.update((digest, number) for number, (digest, _) in enumerate(new, highest + 1))
     return [numbers[digests[text]] for text in texts]
 
 
@@ -41,6 +45,16 @@ def _numbers(state: State, digests: list[bytes]) -> dict[bytes, int]:
 
 def ads(state: State, ids: Iterable[int]) -> dict[int, Ad]:
     """Return shared ads by their numbers."""
+    return parsed(texts(state, ids))
+
+
+def parsed(texts: Mapping[int, str]) -> dict[int, Ad]:
+    """Return the ads of *texts*, see `texts`."""
+    return dict(zip(texts, rows.loads_all(texts.values()), strict=True))
+
+
+def texts(state: State, ids: Iterable[int]) -> dict[int, str]:
+    """Return shared ads by their numbers as the texts that are stored, a quarter as large as the ads."""
     wanted = sorted(set(ids))
     marks = ", ".join("?" * _AT_ONCE)
     found: list[tuple[int, str]] = []
@@ -49,7 +63,7 @@ def ads(state: State, ids: Iterable[int]) -> dict[int, Ad]:
         # Always the same statement, which SQLite then has at hand; no ad has the number that fills it up.
         some += [-1] * (_AT_ONCE - len(some))
         found += state.connection.execute(f"SELECT id, ad FROM job_ad WHERE id IN ({marks})", some)
-    return dict(zip((number for number, _ in found), rows.loads_all(text for _, text in found), strict=True))
+    return dict(found)
 
 
 def load_all(state: State) -> dict[int, Ad]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from fairq.records import JobRange, JobStatus
+from fairq.records import WITHDRAWN, JobRange, JobStatus
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.job_ads import ad_id, ad_ids, ads
@@ -44,6 +44,7 @@ __all__ = [
     "running_counts",
     "select",
     "set_status",
+    "widest",
 ]
 
 _SELECT = (
@@ -139,11 +140,51 @@ def select(
     return found
 
 
-def first(state: State, limit: int, statuses: Collection[int] | None = None) -> list[JobRange]:
-    """Return the first *limit* ranges of jobs (in *statuses* only if given), ordered by schedd, cluster, first proc."""
+def first(
+    state: State, limit: int | None, statuses: Collection[int] | None = None, after: JobRange | None = None
+) -> list[JobRange]:
+    """Return the first *limit* ranges of jobs (None: all), ordered by schedd, cluster, first proc.
+
+    Only those in *statuses*, and those *after* a range, if given.
+    """
     where, values = _in_statuses(statuses)
-    found = state.connection.execute(f"{_SELECT}{where} ORDER BY schedd, cluster, first_proc LIMIT ?", (*values, limit))
+    key: tuple[object, ...] = ()
+    if after is not None:
+        where += f" {'AND' if where else 'WHERE'} (schedd, cluster, first_proc) > (?, ?, ?)"
+        key = (after.schedd, after.cluster, after.first_proc)
+    found = state.connection.execute(
+        f"{_SELECT}{where} ORDER BY schedd, cluster, first_proc LIMIT ?",
+        (*values, *key, -1 if limit is None else limit),
+    )
     return _ranges(found.fetchall())
+
+
+class Widest(NamedTuple):
+    """The largest values of all jobs (or those of some statuses); *withdrawn*: an engine has not started some."""
+
+    cluster: int
+    proc: int
+    priority: int
+    submitter: str
+    withdrawn: bool
+
+
+def widest(state: State, statuses: Collection[int] | None = None) -> Widest | None:
+    """Return the largest values of the jobs (in *statuses* only if given), read in one pass; None without jobs.
+
+    *priority* is the one with most digits, sign included.
+    """
+    where, values = _in_statuses(statuses)
+    found = state.connection.execute(
+        "SELECT max(cluster), max(last_proc), min(priority), max(priority), max(length(submitter)), "
+        f"max(status = {int(JobStatus.IDLE)} AND reason LIKE '{WITHDRAWN}%') FROM job{where}",
+        values,
+    )
+    cluster, proc, lowest, highest, length, withdrawn = found.fetchone()
+    if cluster is None:
+        return None
+    priority = max(lowest, highest, key=lambda value: len(str(value)))
+    return Widest(cluster, proc, priority, "x" * length, bool(withdrawn))
 
 
 def counts(state: State, statuses: Collection[int] | None = None) -> dict[int, int]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.state.connection import State
 
 
-@dataclass(frozen=True, slots=True)
-class EndedFigures:
+class EndedFigures(Struct, frozen=True):
     """The figures of a submitter's jobs that ended in a window.
 
     *failed* jobs ended with an exit code other than 0 or by a signal. *cpu* are the CPU seconds of the *measured* jobs,
@@ -46,7 +45,7 @@ def ended(state: State, since: int, until: int) -> list[EndedFigures]:
     return [EndedFigures(*row) for row in rows]
 
 
-class RunSums(NamedTuple):
+class RunSums(Struct, frozen=True):
     """The runs of a submitter on a slot (empty: on all): how many, their seconds, and these times slot weight."""
 
     submitter: str
@@ -82,7 +81,7 @@ def ran(state: State, since: int, until: int, longest: int, now: int) -> Iterato
         "SELECT submitter, slot, start_time, end_time, slot_weight FROM run WHERE end_time > ?1 AND start_time < ?2 "
         "AND end_time - start_time > ?4 "
         "UNION ALL SELECT submitter, slot.name, start_time, max(start_time, ?3), slot_weight "
-        "FROM claim JOIN slot ON slot.id = slot_id WHERE start_time < min(?2, ?3)",
+        "FROM whole_claim JOIN slot ON slot.id = slot_id WHERE start_time < min(?2, ?3)",
         (since, until, now, longest),
     )
 
@@ -96,12 +95,17 @@ def slot_counts(state: State) -> tuple[int, int, int]:
     return counts
 
 
+def weights_in_use(state: State) -> Iterator[tuple[str, float]]:
+    """Return the submitter and the slot weight of every claim, in pool order."""
+    return state.connection.execute("SELECT submitter, slot_weight FROM claim ORDER BY slot_id")
+
+
 def matches_of(state: State, cycle: int) -> tuple[int, int]:
     """Return how many matches a cycle made, and how many of them preempted somebody."""
-    counts: tuple[int, int] = state.connection.execute(
-        "SELECT count(*), count(preempted) FROM match WHERE cycle = ?", (cycle,)
+    counts: tuple[int, int] | None = state.connection.execute(
+        "SELECT made, preempting FROM match WHERE cycle = ?", (cycle,)
     ).fetchone()
-    return counts
+    return counts or (0, 0)
 
 
 def cycle_count(state: State) -> int:

@@ -10,7 +10,8 @@ import json
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+
+from msgspec import Struct, field, to_builtins
 
 from fairq.state import meta
 from fairq.state.connection import State
@@ -24,16 +25,14 @@ CYCLES = (0.1, 0.3, 1, 3, 10, 30, 100, 300)
 _KEY = "tally"
 
 
-@dataclass(slots=True)
-class Histogram:
+class Histogram(Struct):
     """The *counts* of each bucket, not cumulated, and the *sum* of all values in seconds."""
 
     counts: list[int]
     sum: float = 0.0
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """The counters up to the run number *run* and the ended job number *job*.
 
     *outcomes* counts ended runs; those with an exit code other than 0 are *failed*. *waits* are the times from
@@ -76,7 +75,7 @@ def current(state: State, group_of: Callable[[str], str]) -> Tally:
 
 def keep(state: State, tally: Tally) -> None:
     """Store the counters."""
-    meta.set(state, _KEY, json.dumps(asdict(tally), separators=(",", ":")))
+    meta.set(state, _KEY, json.dumps(to_builtins(tally), separators=(",", ":")))
 
 
 def add_cycle(state: State, seconds: float) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.records import Actor
 from fairq.state import rows
 from fairq.state.connection import State
 
 
-@dataclass(frozen=True, slots=True)
-class Undoable:
+class Undoable(Struct, frozen=True):
     """A change that one command made: entries *first* to *last* of the history.
 
     *kind* says what it was, *data* what stood there before. *undone* is the entry that undid it, None if none has.

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from math import fsum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.past import Charge, UsageEdit, UsageRow
 from fairq.periods import parts
 from fairq.state import meta
 from fairq.state.connection import State
 
-_SUMS = tuple(field.name for field in fields(UsageRow))[2:]
-_EDIT = tuple(field.name for field in fields(UsageEdit))
+_SUMS = UsageRow.__struct_fields__[2:]
+_EDIT = UsageEdit.__struct_fields__
 _THINNED = "usage_thinned_until"
 _ROUNDING = 1e-6
 """Seconds: what is less, or less than this share of the usage, is no edit, but the rounding of sums."""
 
 
-@dataclass(frozen=True, slots=True)
-class Booking:
+class Booking(Struct, frozen=True):
     """How to book what no charge explains: its *kind* (see `UsageEdit`), when, and by whom."""
 
     kind: str
@@ -89,7 +90,7 @@ def book(
             continue
         if max(abs(rest), abs(rest_weighted)) <= _ROUNDING * max(1.0, abs(weighted), abs(old_weighted)):
             at = own[-1] if own else Charge(name, booking.time, booking.time + 1, 0.0, 0.0)
-            _put(rows, at._replace(start=at.end - 1, usage=rest, weighted=rest_weighted), None)
+            _put(rows, replace(at, start=at.end - 1, usage=rest, weighted=rest_weighted), None)
         else:
             edits.append(UsageEdit(booking.time, name, booking.kind, booking.user, rest, rest_weighted))
     add(state, rows.values())

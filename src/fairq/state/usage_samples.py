@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.past import UsageRow
 from fairq.periods import parts
@@ -17,8 +18,7 @@ LONGEST_GAP = 3600
 """Seconds after a cycle that what it found is taken to last; later, where no cycle ran, nothing is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """Of a submitter, or of the pool: see `fairq.past.UsageRow`; *delivered* is told of the pool alone."""
 
     entitled: float

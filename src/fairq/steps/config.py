@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fairq import committed
 from fairq.errors.base import (
@@ -31,8 +32,7 @@ from fairq.settings.origin import DEFAULT
 from fairq.settings.values import BadValueError, from_text, to_toml
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsFiles:
+class SettingsFiles(Struct, frozen=True):
     """The files that settings come from: decided by ``--config``, the state if chosen, and the environment.
 
     Those of a *host*'s pool are the site file and, for a few settings, the user's.
@@ -146,7 +146,7 @@ def set_setting(chosen: SettingsFiles, name: str, text: str, *, dry_run: bool = 
     return file, kept
 
 
-class Unset(NamedTuple):
+class Unset(Struct, frozen=True):
     """A setting was taken out of *file*, whose comments were *kept* or not; *left* sets it elsewhere."""
 
     file: Path
@@ -197,8 +197,7 @@ def _group(chosen: SettingsFiles, name: str) -> tuple[str, ...] | None:
     return ("groups", group)
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedConfig:
+class ImportedConfig(Struct, frozen=True):
     """What an import wrote: the *text* of *file*, the settings from *taken* lines, what was *not_taken*.
 
     *former* is where the file's former self was kept; *settings* are those in force with it; lines *without_effect*

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+
+from msgspec import Struct, field
 
 
-class Scene(NamedTuple):
+class Scene(Struct, frozen=True):
     """What a scene shows, and the command line (without ``fairq``) that shows it."""
 
     told: str
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Demo:
+class Demo(Struct, frozen=True):
     """A worked example: its *scenes*, the *settings* of its state, *files* by path, and how to *look* at it later."""
 
     scenes: tuple[Scene, ...]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -16,8 +17,7 @@ _LONGEST = 30.0
 """Seconds that the command may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mailer:
+class Mailer(Struct, frozen=True):
     """Sends mails by a *command*, whose words ``{to}`` and ``{subject}`` are replaced; nothing if it is empty."""
 
     command: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.errors.base import BackupError, StateError
 from fairq.errors.pool import UnknownCycleError
@@ -18,8 +19,7 @@ from fairq.state.location import exists, readable, resolve
 from fairq.steps.cycle.document import stored_match_document
 
 
-@dataclass(frozen=True, slots=True)
-class StateFile:
+class StateFile(Struct, frozen=True):
     """The path of the state file, symbolic links resolved, and its size in bytes; None: it does not exist."""
 
     path: Path

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
 from fairq.records import Ad, JobStatus
@@ -39,8 +40,7 @@ _BASE: Ad = {
 """The attributes of every new job, independent of the description."""
 
 
-@dataclass(slots=True)
-class JobGroup:
+class JobGroup(Struct):
     """Jobs *first_proc* to *last_proc*, which differ only in their number.
 
     Their ad is *shared*, overlaid by *own*, then by *template*, where ``$(ProcId)`` stands for the number.
@@ -60,8 +60,7 @@ class JobGroup:
         return {**self.shared, **(self.own or {}), **filled(self.template or {}, proc)}
 
 
-@dataclass(slots=True)
-class Submission:
+class Submission(Struct):
     """All jobs of one cluster, in order, and the warnings about the description."""
 
     groups: list[JobGroup] = field(default_factory=list)

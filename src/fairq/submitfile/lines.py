@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.errors.pool import SubmitDescriptionError
 
@@ -19,8 +20,7 @@ _ASSIGNMENT = re.compile(r"(\+?[\w.$()]+)\s*(?:=|:)")
 _DIRECTIVE = re.compile(r"(?:if|elif|else|endif|@?include|@?use|error|warning)(?=\s|:|$)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One logical line: its *text* without continuations, and its physical lines *first* to *last* (from 1)."""
 
     first: int
@@ -46,8 +46,7 @@ class Line:
         return "MY." + found[1][1:] if found[1].startswith("+") else found[1]
 
 
-@dataclass(frozen=True, slots=True)
-class QueueLine(Line):
+class QueueLine(Line, frozen=True):
     """A queue statement: its *arguments*, and the lines of its list if the list follows in the text."""
 
     arguments: str = ""

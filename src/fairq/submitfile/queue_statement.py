@@ -6,8 +6,9 @@ Grammar: the manual of ``condor_submit``, "queue"; HTCondor's ``SubmitForeachArg
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from fairq.errors.pool import SubmitDescriptionError
 
@@ -19,8 +20,7 @@ _QUALIFIER = re.compile(r"(files|dirs|any|table)(?=\s|\(|\[|$)", re.IGNORECASE)
 _SLICE = re.compile(r"\[\s*(-?\d{1,18})?\s*(?::\s*(-?\d{1,18})?\s*)?(?::\s*(-?\d{1,18})?\s*)?\]")
 
 
-@dataclass(frozen=True, slots=True)
-class QueueStatement:
+class QueueStatement(Struct, frozen=True):
     """*count* (an integer expression, macros already expanded) jobs for every item.
 
     Without *mode* there are no items. *rest* is the text after keyword, qualifier and slice: a list, a file, a

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidSubmitValueError
@@ -21,8 +22,7 @@ _TRUE = frozenset({"true", "t", "yes", "y", "1"})
 _FALSE = frozenset({"false", "f", "no", "n", "0"})
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True):
     """The context of a submission: the data that a job inherits from the submitting process.
 
     *machine* and *system* are HTCondor's names (``Arch``, ``OpSys``) of the platform for the jobs.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from fairq.errors.base import FairqError
 from fairq.errors.people import RepeatedError, RequestError
@@ -31,8 +32,7 @@ _CANCELS = {"cancelfactorlease": "factor", "cancelfloorlease": "floor", "cancelc
 Answer = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """The pool that the account owns: its *state*, the *settings* of its site file, and the name of its *host*."""
 
     state: Path

@@ -7,8 +7,9 @@ import os
 import re
 import select
 import time
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.errors.people import RequestError
 from fairq.nesting import deeper_than
@@ -24,8 +25,7 @@ _MEMBERS = {"fairq", "id", "verb", "command", "reason", "arguments"}
 _LONGEST_TEXT = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A requested change: *verb* with its *arguments*, which are not checked yet.
 
     The asker chooses *id* at random; a repeated *id* is the same request. *command* and *reason* go into the history.

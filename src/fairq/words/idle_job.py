@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from fairq.engine.explain.alternatives import asks_for_nothing
 from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind

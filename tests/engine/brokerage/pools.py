@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from tests.broker_rules import DOCUMENTED, PANDA
 
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict

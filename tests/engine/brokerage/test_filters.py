@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import NOW, at, chunk, names, pool, queue, reason, task, verdict
 from tests.engine.brokerage.pools import ask_code as ask

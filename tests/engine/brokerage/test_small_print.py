@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import QUEUE, ask, at, chunk, pool, queue, reason, task
 from tests.engine.brokerage.test_analysis import ask as ask_analysis

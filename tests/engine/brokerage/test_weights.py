@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import ask_code as ask
 from tests.engine.brokerage.pools import at, chunk, names, pool, queue, reason, task, verdict

@@ -1,9 +1,8 @@
 """Matches in a row are as many as single ones would be, and use up as much."""
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.preemption import NONE

@@ -6,9 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import asdict
 
 from fairq.launch.interface import Assignment
 from fairq.launch.slurm import archive

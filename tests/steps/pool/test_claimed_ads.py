@@ -1,9 +1,8 @@
 """Claims laid over many ads at once are the claims laid over each."""
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairq.ad_table import AdTable
 from fairq.records import Ad, Claim

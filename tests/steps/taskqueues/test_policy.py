@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ KEYS_OF_POINTS = {key.name: key for key in KEYS if key.section == "shares" and k
 
 
 def test_every_field_of_the_rules_is_a_rule_point_and_every_rule_point_a_field() -> None:
-    assert {field.name for field in fields(Rules)} == {"name", *NAMES}
+    assert set(Rules.__struct_fields__) == {"name", *NAMES}
     assert set(KEYS_OF_POINTS) == {*NAMES, CORRECTIONS_STARTED}
 
 

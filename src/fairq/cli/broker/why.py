@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.run import STAGE_COLUMNS
@@ -126,9 +126,8 @@ def _document(found: Why) -> dict[str, Any]:
     """Return the explanation with its texts, for JSON."""
     # Records are changed below, but what they hold is not, so it need not be copied.
     told: dict[str, Any] = {
-        field.name: [dict(record) for record in value] if isinstance(value, list) else value
-        for field in fields(found)
-        for value in (getattr(found, field.name),)
+        name: [dict(record) for record in value] if isinstance(value, list) else value
+        for name, value in asdict(found).items()
     }
     stopped, stop_details = told.pop("stopped"), told.pop("compared")
     for record in told["reasons"]:

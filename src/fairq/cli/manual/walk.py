@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import typer
+from msgspec import Struct, field
 
 from fairq.cli.command import bare
 from fairq.cli.options import OUTPUT_OPTIONS
 from fairq.cli.tree import REGISTRY, Root
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """An argument (its *spellings* are empty) or an option; a flag has no *metavar*.
 
     *shared* is set for output options and for the options that every command has.
@@ -27,8 +26,7 @@ class Parameter:
     shared: Literal["", "output", "global"]
 
 
-@dataclass(slots=True)
-class Documented:
+class Documented(Struct):
     """A command: the words of its full name, its help as paragraphs, its parameters and subcommands.
 
     *single_dash* has the single-dash words of HTCondor's tool, by the option that they stand for.

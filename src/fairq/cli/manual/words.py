@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.cli.manual.walk import Documented, Parameter
 
@@ -55,8 +57,7 @@ AT = {
 """The same, for a metavar of a single command."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompletedCommand:
+class CompletedCommand(Struct, frozen=True):
     """A command, by its full name (the words after ``fairq``), and the words that can follow.
 
     *arguments* are the kinds of its arguments in order; the kind of a repeatable argument ends in ``...``.

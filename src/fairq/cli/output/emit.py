@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, TextIO
 
 from fairq import committed
@@ -114,8 +115,8 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
         write_text(piece)
         written = written or bool(piece)
     for table in view.tables:
-        records: Sequence[Record] = list(_selected(table, output))
         exact = table.plain if style is None or not table.columns else None
+        records, rest = _read(table, output)
         if not records and table.footer is None and exact is None:
             if table.empty and not output.quiet:
                 tell(table.empty)
@@ -123,6 +124,11 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
         if written:
             stream.write("\n")
         written = True
+        if rest is not None:
+            from fairq.cli.output import pages
+
+            pages.write(table, records, rest, output.header, stream)
+            continue
         if style is not None and exact is None and len(records) <= DRAWN_AT_MOST:
             from fairq.cli.output import rich_table
 
@@ -136,3 +142,12 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
                 _write_lines(drawn.removesuffix("\n"), stream)
         else:
             stream.writelines(line + "\n" for line in plain.lines(table, records, output.header))
+
+
+def _read(table: Table, output: Output) -> tuple[Sequence[Record], Iterator[Record] | None]:
+    """Return the records of *table*; of a long one that is printed in pages, the first ones and the others."""
+    if table.widest is None:
+        return list(_selected(table, output)), None
+    left = iter(_selected(table, output))
+    first = list(islice(left, DRAWN_AT_MOST + 1))
+    return first, left if len(first) > DRAWN_AT_MOST else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from fairq.cli.output.text import escape, shown, width
@@ -12,6 +13,8 @@ from fairq.cli.output.view import Column, Record, Table
 def values_of(column: Column, records: Sequence[Record]) -> list[Any]:
     """Return the value that each record has for *column*."""
     lowered = column.attribute.lower()
+    with suppress(KeyError):
+        return [record[column.attribute] for record in records]
     values: list[Any] = []
     for record in records:
         value = record.get(column.attribute)
@@ -32,6 +35,8 @@ def cells(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in present
         )
     form = column.shown
+    if form is None and set(map(type, values)) == {str} and "".join(values).isprintable():
+        return values, right
     texts = [shown(value) if form is None or value is None else escape(form(value)) for value in values]
     return texts, right
 
@@ -42,25 +47,72 @@ def grid(table: Table, records: Sequence[Record]) -> list[tuple[str, list[str], 
     return [(escape(column.heading), *cells(column, rows)) for column in table.columns]
 
 
-def _padded(text: str, size: int, right: bool) -> str:
-    blanks = " " * (size - width(text))
-    return blanks + text if right else text + blanks
-
-
 def lines(table: Table, records: Sequence[Record], header: bool) -> Iterator[str]:
     """Yield the lines of *table* for *records*: headings, rows, a rule and the footer."""
     columns = grid(table, records)
-    sizes = [max([width(heading) if header else 0, *map(width, texts)]) for heading, texts, _ in columns]
+    sizes = _sizes(columns, header)
+    rights = [right for _, _, right in columns]
     if header:
-        yield _line([heading for heading, _, _ in columns], sizes, columns)
-    count = len(records)
-    for row in range(count):
-        yield _line([texts[row] for _, texts, _ in columns], sizes, columns)
+        yield _line([heading for heading, _, _ in columns], sizes, rights)
+    yield from _rows(columns, len(records), sizes, rights)
     if table.footer is not None:
         yield "  ".join("-" * size for size in sizes)
-        yield _line([texts[count] for _, texts, _ in columns], sizes, columns)
+        yield _line([texts[len(records)] for _, texts, _ in columns], sizes, rights)
 
 
-def _line(texts: list[str], sizes: list[int], columns: list[tuple[str, list[str], bool]]) -> str:
-    parts = (_padded(text, size, right) for text, size, (_, _, right) in zip(texts, sizes, columns, strict=True))
-    return "  ".join(parts).rstrip()
+class Pages:
+    """A table without a footer, drawn a page of records at a time."""
+
+    def __init__(self, table: Table, first: Sequence[Record], header: bool) -> None:
+        """Lay *table* out for its *first* records and for the widest ones that it names."""
+        columns = grid(table, [*first, *(table.widest or ())])
+        self._table = table
+        self._header = header
+        self._sizes = _sizes(columns, header)
+        self._rights = [right for _, _, right in columns]
+
+    def lines(self, records: Sequence[Record]) -> Iterator[str]:
+        """Yield the lines of the next *records*, the first time with the headings; wider values widen a column."""
+        columns = grid(self._table, records)
+        self._sizes = [max(sizes) for sizes in zip(self._sizes, _sizes(columns, self._header), strict=True)]
+        if self._header:
+            self._header = False
+            yield _line([heading for heading, _, _ in columns], self._sizes, self._rights)
+        yield from _rows(columns, len(records), self._sizes, self._rights)
+
+
+_Columns = Sequence[tuple[str, list[str], bool]]
+"""Heading, cells and alignment of every column, see `grid`."""
+
+
+def _sizes(columns: _Columns, header: bool) -> list[int]:
+    return [max(width(heading) if header else 0, _widest(texts)) for heading, texts, _ in columns]
+
+
+def _widest(texts: Sequence[str]) -> int:
+    measure = len if "".join(texts).isascii() else width
+    return max(map(measure, texts), default=0)
+
+
+def _rows(columns: _Columns, count: int, sizes: Sequence[int], rights: Sequence[bool]) -> Iterator[str]:
+    """Yield the lines of the first *count* rows; padding a column at a time takes a third of the time."""
+    padded = [
+        _all_padded(texts[:count], size, right)
+        for texts, size, right in zip([texts for _, texts, _ in columns], sizes, rights, strict=True)
+    ]
+    return map(str.rstrip, map("  ".join, zip(*padded, strict=True)))
+
+
+def _all_padded(texts: Sequence[str], size: int, right: bool) -> list[str]:
+    if "".join(texts).isascii():
+        return [text.rjust(size) for text in texts] if right else [text.ljust(size) for text in texts]
+    return [_padded(text, size, right) for text in texts]
+
+
+def _line(texts: Sequence[str], sizes: Sequence[int], rights: Sequence[bool]) -> str:
+    return "  ".join(map(_padded, texts, sizes, rights)).rstrip()
+
+
+def _padded(text: str, size: int, right: bool) -> str:
+    blanks = " " * (size - width(text))
+    return blanks + text if right else text + blanks

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Format = Literal["table", "json", "ndjson", "csv", "tsv", "af"]
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """The output options of one command line (see ``fairq.cli.options``).
 
     *attributes* and *modifiers* belong to the format ``af``; *constraint* is one ClassAd expression (several
@@ -25,5 +25,5 @@ class Output:
     quiet: bool = False
 
 
-class Report(Output):
+class Report(Output, frozen=True):
     """The output of a command that reports one thing: there are no records to select by a constraint."""

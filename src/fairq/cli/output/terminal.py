@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from typing import TextIO
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Style:
+
+class Style(Struct, frozen=True):
     """How to draw on a terminal: *width* in cells (None: unlimited), and whether in colour."""
 
     width: int | None

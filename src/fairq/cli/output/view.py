@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 Record = Mapping[str, Any]
 """One row as an ad: attribute name to value (str, int, float, bool, None, list, ``/Expr(...)/``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column of a table.
 
     *attribute* is the record's attribute, in any case; *heading* is the column's title. *shown* converts the value to
@@ -28,14 +28,17 @@ class Column:
     level: int = 0
 
 
-@dataclass(slots=True)
-class Table:
+class Table(Struct):
     """Records and the columns that people see of them.
 
     *key* names the records in the view's JSON document. *footer* is an additional row for totals, which only the table
     shows. *plain* draws the table as exact text if there is no terminal, and also on a terminal if there are no
     *columns*. Its argument is the records left after ``--constraint``. *empty* is the message on stderr for a table
     without records. *constrained* means that the step has already applied ``--constraint``.
+
+    With *widest*, a long table is printed page by page while its records are still being read. The columns then are as
+    wide as those records and the first page; a page with wider values widens them. *release* reads what is left and
+    releases what is being read (the lock of the state); it is called before printing may take long.
     """
 
     columns: Sequence[Column]
@@ -46,10 +49,11 @@ class Table:
     plain: Callable[[Sequence[Record]], str] | None = None
     empty: str | None = None
     constrained: bool = False
+    widest: Sequence[Record] | None = None
+    release: Callable[[], None] | None = None
 
 
-@dataclass(slots=True)
-class View:
+class View(Struct):
     """Everything that one command shows.
 
     People see *text* (whole, or in pieces of complete lines), then the tables. ``--csv``, ``--tsv``, ``--ndjson`` and

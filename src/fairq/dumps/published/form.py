@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.brokerdata.column import Kind
 from fairq.dumps.table import NAME, Repeated
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """An entry that gives no record, with the reason why PanDA also leaves it out."""
 
     reason: str
@@ -21,8 +21,7 @@ Entries = Iterator[tuple[str, Any]]
 """Pairs of an entry's place in the file and its record, as an object, or `LeftOut`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """One published form.
 
     Args:

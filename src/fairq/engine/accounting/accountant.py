@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import (
@@ -33,8 +35,7 @@ SlotKey = Hashable
 """What a slot is charged under: its number in the pool; of a piece carved in this cycle (number, count of matches)."""
 
 
-@dataclass(slots=True)
-class SlotCharge:
+class SlotCharge(Struct, frozen=True):
     """A slot that *submitter* is charged for, with *slot_weight*, since *start_time* (seconds since 1970)."""
 
     submitter: str
@@ -244,8 +245,7 @@ class Accountant:
             for slot in slots:
                 self.add_match(submitter, slot, weight, now)
             return
-        for slot in slots:
-            self.charges[slot] = SlotCharge(submitter, weight, now)
+        self.charges.update(dict.fromkeys(slots, SlotCharge(submitter, weight, now)))
         chain = self._chains.get(submitter) or self._chain(submitter)
         for record in (chain.member, chain.group):
             if record is not None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import assigned_group, domain_of, is_group_name, is_nice
 
 MINIMUM_FACTOR = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountingPolicy:
+class AccountingPolicy(Struct, frozen=True, kw_only=True):
     """The settings that accounting follows.
 
     *priority_halflife* is in seconds. *accountant_local_domain* None: everybody is local. *group_names* are the

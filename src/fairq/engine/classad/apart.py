@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.classad.budget import Ending, EvaluationBudget, Guarded, Limit
 from fairq.engine.classad.library import library, tree
@@ -13,8 +15,7 @@ LIMITS: Final = {Ending.MEMORY: Limit.MEMORY, Ending.CRASH: Limit.CRASH}
 """The limit that each ending used up; for any other ending, the limit on the CPU time counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """The text of a value that only the library has: a nested ad or an expression."""
 
     text: str
@@ -28,7 +29,7 @@ def run(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBud
     if budget.guard is None:
         return _in_turn(work, seconds, budget)
     guarded = budget.guard(lambda: map(_sendable, work()), seconds)
-    return guarded._replace(results=[_received(value) for value in guarded.results])
+    return replace(guarded, results=[_received(value) for value in guarded.results])
 
 
 def _in_turn(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:

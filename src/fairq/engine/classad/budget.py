@@ -11,9 +11,11 @@ therefore never use up a budget. Ordinary expressions are evaluated even after o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 Meter = Callable[[], float]
 """Returns the CPU time that this process has used, in seconds."""
@@ -44,7 +46,7 @@ class Ending(StrEnum):
     CRASH = "crash"
 
 
-class Guarded(NamedTuple):
+class Guarded(Struct, frozen=True):
     """The outcome of work under a guard: its *results* up to its end, and the CPU *seconds* it took."""
 
     results: list[Any]
@@ -71,8 +73,7 @@ class Limit(StrEnum):
     CRASH = "the ClassAd library ended"
 
 
-@dataclass(frozen=True, slots=True)
-class Payer:
+class Payer(Struct, frozen=True):
     """The party that pays for an evaluation: a kind of job of *submitter*, with its *autocluster* and first *job*.
 
     All fields are None for an evaluation for no job.
@@ -86,7 +87,7 @@ class Payer:
 NOBODY: Final = Payer()
 
 
-class Culprit(NamedTuple):
+class Culprit(Struct, frozen=True):
     """The expression to name in a message: its *text*, and the *name* of its attribute or setting, None if neither.
 
     *of_slot*: slots have this expression.
@@ -97,8 +98,7 @@ class Culprit(NamedTuple):
     of_slot: bool = False
 
 
-@dataclass(slots=True)
-class Overrun:
+class Overrun(Struct):
     """An expression that counted as ERROR for some of its slots or other ads.
 
     Args:
@@ -116,8 +116,7 @@ class Overrun:
     errors: int
 
 
-@dataclass
-class EvaluationBudget:
+class EvaluationBudget(Struct):
     """Accounts for the cost of evaluation over one cycle or one command.
 
     Args:
@@ -178,7 +177,7 @@ class EvaluationBudget:
         """Record that an expression counts as ERROR for a number of slots or other ads."""
         self.cut_short += 1
         if len(culprit.text) > SHOWN:
-            culprit = culprit._replace(text=f"{culprit.text[:SHOWN]}...")
+            culprit = replace(culprit, text=f"{culprit.text[:SHOWN]}...")
         for known in self.overruns:
             if (known.payer.autocluster, known.culprit) == (self.payer.autocluster, culprit):
                 known.seconds += seconds

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from fairq.engine.classad.function_names import LINEAR, PATTERNS, PER_ELEMENT, PRODUCTS
 from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, NestedAd, Node, Reference, Unary, children
@@ -49,8 +50,7 @@ class Measured(Owner, Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Profile:
+class _Profile(Struct):
     """The cost of a tree itself, and its other costs: references, and calls that cost more than their parts.
 
     Each reference and call comes with the number of functions that process its value.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.engine.classad.grammar import Unreadable, read
 from fairq.engine.classad.kinds import UNDEFINED, Absent
@@ -27,12 +28,17 @@ _STRING = re.compile(r""" "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' """, re.DOTALL |
 _OPERATOR = re.compile(r"[-+*/%&|^<>=!~?:.(\[{]+|\bisn?t?\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True, eq=False):
     """A ClassAd expression; *node* is its tree, None if only HTCondor's library can read or evaluate it."""
 
     text: str
-    node: Node | None = field(compare=False, repr=False)
+    node: Node | None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
     def __str__(self) -> str:
         return self.text

@@ -7,7 +7,8 @@ number, except after an operand. An integer beyond 64 bits reads as 0.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
 from fairq.engine.classad.nodes import Scalar
@@ -41,8 +42,7 @@ class LexicalError(ValueError):
         self.position = position
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """One token: a NAME, a LITERAL, END or the operator itself as its *type*."""
 
     type: str

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fairq.engine.classad.kinds import Absent
 
 Scalar = bool | int | float | str | Absent
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A constant."""
 
     value: Scalar
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """``name``, ``scope.name`` or, if *absolute*, ``.name``."""
 
     scope: Node | None
@@ -25,16 +23,14 @@ class Reference:
     absolute: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(Struct, frozen=True):
     """One of ``+ - ! ~`` before an operand."""
 
     operator: str
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Struct, frozen=True):
     """An operator between two operands, including ``?:`` without a middle part and the subscript ``[]``."""
 
     operator: str
@@ -42,8 +38,7 @@ class Binary:
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Conditional:
+class Conditional(Struct, frozen=True):
     """``condition ? positive : negative``."""
 
     condition: Node
@@ -51,23 +46,20 @@ class Conditional:
     negative: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A function call; *name* keeps its spelling, functions ignore case."""
 
     name: str
     arguments: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(Struct, frozen=True):
     """``{a, b}``."""
 
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NestedAd:
+class NestedAd(Struct, frozen=True):
     """``[a = 1; b = 2]``."""
 
     attributes: tuple[tuple[str, Node], ...]

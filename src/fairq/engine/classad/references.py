@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from fairq.engine.classad.function_names import RANDOM, TIMES, UNSCOPED
 from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, Node, Reference, children
@@ -30,8 +31,7 @@ EVERY_ATTRIBUTE: Final = "*"
 Attribute = tuple[Side, str]
 
 
-@dataclass
-class Closure:
+class Closure(Struct):
     """The attributes that expressions read.
 
     *everything*: the attributes cannot be determined; *times*: the expressions compute with times; *draws*: they

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fairq.engine.explain.changes import OWNERS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis
@@ -12,8 +12,7 @@ from fairq.engine.explain.search import World
 _OF_EACH = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Alternatives:
+class Alternatives(Struct, frozen=True):
     """Changes that were tried in a cycle, which matched the job: any of *owners*, or any of *administrators*."""
 
     owners: tuple[Remedy, ...]

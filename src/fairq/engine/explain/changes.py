@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 
 class ChangeKind(StrEnum):
@@ -49,8 +50,7 @@ TIME_BUDGETS: dict[str, str] = {
 """The setting of each time budget."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One change.
 
     Args:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import (
@@ -28,8 +28,7 @@ MOST_SLOT_EXPRESSIONS = 200
 """Maximum number of distinct slot Requirements to split; others count as one clause."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobCheck:
+class JobCheck(Struct, frozen=True):
     """A clause of the job: *passes* marks the slots that it allows; *wanted* is the value compared.
 
     *undefined* and *error* count the slots on which it has these values.
@@ -43,8 +42,7 @@ class JobCheck:
     error: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SlotCheck:
+class SlotCheck(Struct, frozen=True):
     """A clause of slots: the slots with it (*rows*), and those on which it allows the job (*passes*)."""
 
     clause: Clause

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.engine.classad import Expression, expression_of, parse
 from fairq.engine.classad.lexer import LexicalError, Token, tokens
@@ -18,8 +19,7 @@ _LEVELS = 5
 """Maximum depth of clauses that are only the name of another expression of the same ad."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """One clause: its *text* and the *attribute* of its ad in which it is written, name in lower case."""
 
     attribute: str

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.checks import PoolChecks
@@ -17,18 +18,13 @@ from fairq.engine.explain.pieces import labels, undivided
 from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.negotiation.cycle import NegotiationCycle, bring_up_to_date
-from fairq.engine.negotiation.decision import (
-    CycleDecision,
-    LimitFigures,
-    Match,
-    Rejection,
-    RejectReason,
-    StopReason,
-    SubmitterDecision,
-)
+from fairq.engine.negotiation.decision import CycleDecision, LimitFigures, StopReason, SubmitterDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.matches import Match
 from fairq.engine.negotiation.participants import JobConstraint
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.rejections import Rejection
 from fairq.engine.negotiation.requests import job_order
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
 from fairq.records import Ad, JobRange
@@ -83,8 +79,7 @@ _BY_TEST = {
 """The reason of a test if no test before it has excluded a slot."""
 
 
-@dataclass(frozen=True, slots=True)
-class CycleInput:
+class CycleInput(Struct, frozen=True):
     """The input of a cycle; running it changes *accountant*.
 
     *ads* are those of the slots; *clock* measures the time budgets, None: there are none.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fairq.engine.explain.alternatives import asks_for_nothing
 from fairq.engine.explain.changes import Change, ChangeKind

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.engine.explain.losses import LostTo, Observer
 from fairq.engine.negotiation.candidates import Candidates
-from fairq.engine.negotiation.decision import Rejection, RejectReason
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.rejections import Rejection
 from fairq.engine.negotiation.snapshot import PoolSlots
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedRejection:
+class ExplainedRejection(Struct, frozen=True):
     """One rejection, with the first test that each slot of the pool failed."""
 
     rejection: Rejection

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, Self
+
+from msgspec import Struct
 
 from fairq.engine.explain.changes import Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
@@ -34,8 +35,7 @@ class World(Protocol):
         """The job asked about, as it is in this world."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The changes found; *verified*: a cycle with them matched the job."""
 
     changes: Remedy

@@ -7,8 +7,9 @@ out of the pie, one that runs out within a turn ends that turn. The engine has n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Clock = Callable[[], float]
 """Returns the time in seconds from any start; it never goes back."""
@@ -16,8 +17,7 @@ Clock = Callable[[], float]
 Budget = Literal["cycle", "submitter", "schedd", "spin"]
 
 
-@dataclass(frozen=True, slots=True)
-class TimeBudgets:
+class TimeBudgets(Struct, frozen=True):
     """The maximum time in seconds: for the cycle, and in all its turns for a submitter (*submitter*) and for all
     submitters of a schedd (*schedd*); *spin* is for one turn, one submitter in one spin of a pie."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Carving:
+class Carving(Struct, frozen=True):
     """The part of a partitionable slot that a match takes: its weight, and the amount of each resource.
 
     *victims* are the dynamic slots that are preempted to make room, indices in the pool.
@@ -18,8 +18,7 @@ class Carving:
     victims: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Carved:
+class Carved(Struct, frozen=True):
     """A dynamic slot of the pool: the amounts *taken* from its *parent*, an index in the pool."""
 
     parent: int

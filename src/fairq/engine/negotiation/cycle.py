@@ -6,9 +6,9 @@ docs/htcondor.md 3.1; matchmaker.cpp, negotiationTime.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
@@ -139,7 +139,7 @@ class NegotiationCycle:
             policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters(),
         )
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
-        jobs = Jobs(queues, jobs.ads)
+        jobs = Jobs(queues, jobs.ads, jobs.kinds)
         admits = None
         if constraint is not None:
             admits = JobConstraint(constraint, now, self._autoclusters.kinds, self._budget).admits

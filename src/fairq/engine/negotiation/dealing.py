@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.last_dealing import deal_among_groups

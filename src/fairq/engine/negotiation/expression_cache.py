@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from fairq.engine.classad import (
     EVERY_ATTRIBUTE,
@@ -19,8 +20,7 @@ from fairq.records import Ad
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContext:
+class RequestContext(Struct, frozen=True):
     """A request for a slot: an autocluster and the attributes that the cycle adds.
 
     Args:
@@ -112,6 +112,11 @@ class ExpressionCache(Generic[Result]):
         if not live and not self._follow[context.autocluster]:
             self._settled[context.autocluster] = result
         return result
+
+    def is_settled(self, context: RequestContext) -> bool:
+        """Whether the result for the autocluster of *context* is the same for everybody, to the end of the cycle."""
+        self.get(context)
+        return context.autocluster in self._settled
 
     def forget(self) -> None:
         """Drop all results; they are computed again when needed."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.accounting.accountant import Accountant, SlotKey
 from fairq.engine.classad import EvaluationBudget
@@ -13,7 +14,7 @@ from fairq.engine.negotiation.budgets import Stopwatch
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
-from fairq.engine.negotiation.decision import CycleDecision, Rejection, SubmitterDecision
+from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
 from fairq.engine.negotiation.groups import Groups
@@ -21,6 +22,7 @@ from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.rejections import Rejection
 
 RejectionObserver = Callable[[Rejection, RequestContext, Candidates], None]
 """Called for a rejection: the request, and the candidates at that moment."""
@@ -34,8 +36,7 @@ class Allotment(NamedTuple):
     carving: Carving | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Struct, frozen=True):
     """The data that all turns of a cycle share.
 
     Args:

@@ -10,11 +10,11 @@ job may be taken once even if the limit is used up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.limits import Limits
@@ -97,15 +97,14 @@ class FreeSlots:
         return size
 
 
-class Alike(NamedTuple):
+class Alike(Struct, frozen=True):
     """What the slots on a list have in common: their weight. *tested*: the limits permit the first one, as listed."""
 
     cost: float
     tested: bool
 
 
-@dataclass(slots=True)
-class SlotBucket:
+class SlotBucket(Struct):
     """Slots of one preempt state and one weight in a fixed order, shared by many lists.
 
     All slots before *head* are taken; slots are never given back within a cycle.
@@ -151,8 +150,7 @@ class MatchList(Protocol):
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
 
 
-@dataclass(slots=True)
-class _Walk:
+class _Walk(Struct):
     """The position of a list in a bucket; *permitted*: the limits allow its slots on the list."""
 
     bucket: SlotBucket

@@ -7,9 +7,9 @@ the claim (nobody preempted, then machine rank, then priority), PREEMPTION_RANK.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_ad, expression_of
@@ -21,8 +21,7 @@ from fairq.records import Ad
 Key = NDArray[np.floating] | NDArray[np.integer]
 
 
-@dataclass(frozen=True, slots=True)
-class Ordering:
+class Ordering(Struct, frozen=True):
     """All slots of the pool, ordered for one autocluster.
 
     Args:
@@ -43,8 +42,7 @@ class Ordering:
     keys: Sequence[Key]
 
 
-@dataclass(frozen=True, slots=True)
-class StaticRanks:
+class StaticRanks(Struct, frozen=True):
     """The order of all slots for any job, computed before the cycle's first match (matchmaker.cpp, rankSorter).
 
     Args:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.negotiation.policy import PieSlices
 
 
-@dataclass(frozen=True, slots=True)
-class PieQuota:
+class PieQuota(Struct, frozen=True):
     """The effect of a group's quota on a pie; the default is the pie of all submitters, without groups.
 
     Args:
@@ -30,8 +29,7 @@ class PieQuota:
     leftovers: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PieRules:
+class PieRules(Struct, frozen=True):
     """What binds a pie, besides the submitters' own limits.
 
     Args:

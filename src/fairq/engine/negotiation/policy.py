@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from fairq.engine.classad import Expression
 from fairq.engine.negotiation.budgets import TimeBudgets
@@ -19,8 +20,7 @@ ResourcesInUse = Literal["slots", "weight"]
 PieSlices = Literal["max_min", "pool_share"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NegotiationPolicy:
+class NegotiationPolicy(Struct, frozen=True, kw_only=True):
     """One cycle's rules; each field is the HTCondor macro of its name, or a point where the manuals and
     today's negotiator differ. The settings have the defaults, and the values of a point under both sets of rules.
 

@@ -17,11 +17,10 @@ matchmaker.cpp, matchmakingAlgorithm, addPreemptionRank.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
@@ -50,7 +49,7 @@ EXPRESSIONS = (_MACHINE_RANK, _CURRENT_RANK)
 """What is read of slots in use."""
 
 
-class ClaimStates(NamedTuple):
+class ClaimStates(Struct, frozen=True):
     """The relation of every slot of the pool to one autocluster.
 
     Args:
@@ -184,8 +183,7 @@ class PreemptionPolicy:
         return self._holders.held & evaluate_in_columns(requirements, self._slots, context.ad()).is_true()
 
 
-@dataclass(slots=True, kw_only=True)
-class PreemptionLimits:
+class PreemptionLimits(Struct, kw_only=True):
     """The limits of a submitter's preemption in one turn, in slot weight.
 
     Args:

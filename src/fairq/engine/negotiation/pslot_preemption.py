@@ -6,9 +6,9 @@ docs/htcondor.md 3.14; matchmaker.cpp, pslotMultiMatch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.carving import Carved
@@ -17,8 +17,7 @@ from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptState
 
 
-@dataclass(frozen=True, slots=True)
-class SlotsForJob:
+class SlotsForJob(Struct, frozen=True):
     """The effect of preempting each slot of the pool for a job.
 
     Args:

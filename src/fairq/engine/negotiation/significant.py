@@ -6,13 +6,14 @@ docs/htcondor.md 3.1 and 3.6; matchmaker.cpp, compute_significant_attrs; schedd.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.classad import EVERY_ATTRIBUTE
 
 
-@dataclass(frozen=True, slots=True)
-class SignificantAttributes:
+class SignificantAttributes(Struct, frozen=True):
     """Attribute names, in lower case.
 
     Args:

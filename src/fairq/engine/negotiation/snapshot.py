@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
+from fairq.idle_jobs import Kinds
 from fairq.records import Ad, JobRange
 
 
-@dataclass(frozen=True, slots=True)
-class PoolSlots:
+class PoolSlots(Struct, frozen=True):
     """All slots of the pool, in the order the negotiator lists them.
 
     Args:
@@ -29,8 +30,7 @@ class PoolSlots:
     carved: Mapping[int, Carved] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class SubmitterQueue:
+class SubmitterQueue(Struct, frozen=True):
     """One submitter at one schedd: its idle jobs in any order, its number of running jobs, and their slot weight."""
 
     name: str
@@ -40,9 +40,9 @@ class SubmitterQueue:
     running_weight: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Jobs:
-    """All submitters' queues, and the shared ads of their jobs by ad id."""
+class Jobs(Struct, frozen=True):
+    """All submitters' queues, the shared ads of their jobs by ad id, and the *kinds* of jobs that are known."""
 
     queues: Sequence[SubmitterQueue]
     ads: Mapping[int, Ad]
+    kinds: Kinds = field(default_factory=Kinds)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.requests import JobQueue
 
 
-@dataclass(slots=True, eq=False)
-class SubmitterTurn:
+class SubmitterTurn(Struct, eq=False):
     """One submitter at one schedd in a cycle: its queue and its results.
 
     With global job priorities there may be several, one for each range of priorities; *job_priority* is the highest of

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from fairq.engine.classad import Expression
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
 QuotaModel = Literal["hierarchical", "flat"]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupQuota:
+class GroupQuota(Struct, frozen=True):
     """The configuration of one accounting group.
 
     Args:
@@ -31,8 +31,7 @@ class GroupQuota:
     autoregroup: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DemandPolicy:
+class DemandPolicy(Struct, frozen=True):
     """How a group's demand is measured.
 
     Args:
@@ -48,8 +47,7 @@ class DemandPolicy:
     job_weight: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaPolicy:
+class QuotaPolicy(Struct, frozen=True, kw_only=True):
     """The rules of quotas in one cycle; fields are HTCondor macros, or points where the manuals and today's
     negotiator differ.
 

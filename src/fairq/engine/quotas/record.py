@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.quotas.tree import QuotaGroup
 
@@ -18,7 +18,7 @@ class SkipReason(StrEnum):
     NO_SUBMITTERS = "no submitters"
 
 
-class GroupTurn(NamedTuple):
+class GroupTurn(Struct, frozen=True):
     """One group's turn in a round of allocation, or why it was skipped; figures in slot weight.
 
     *used* is the group's use at the start of the round, *limit* its limit, None if not a number. *handed_out* is the
@@ -38,8 +38,7 @@ class GroupTurn(NamedTuple):
     skipped: SkipReason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupFigures:
+class GroupFigures(Struct, frozen=True):
     """One group over the whole cycle, in slot weight.
 
     *quota*, *allocated* and *sort_key* are those of the last round. *requested* is the demand at the start.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from fairq.engine.quotas.tree import QuotaGroup, Tree
 from fairq.engine.std_sort import std_sorted
@@ -59,8 +59,7 @@ def _go_round(top: QuotaGroup, surplus: float, std_sort: bool) -> float:
     return left
 
 
-@dataclass(slots=True, eq=False)
-class _Candidate:
+class _Candidate(Struct, eq=False):
     """One candidate for a slot: a child with its subtree, or the group's own submitters."""
 
     group: QuotaGroup

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+from msgspec import Struct
 
 from fairq.engine.classad import EvaluationBudget
 from fairq.engine.quotas.enforcement import enforce_caps
@@ -39,7 +40,7 @@ class GroupUse(Protocol):
         """Whether any submitter of the group still takes part."""
 
 
-class GroupPie(NamedTuple):
+class GroupPie(Struct, frozen=True):
     """A pie to divide among the submitters of a group before the rounds continue.
 
     Args:
@@ -57,15 +58,14 @@ class GroupPie(NamedTuple):
     again: bool = False
 
 
-class PassedOver(NamedTuple):
+class PassedOver(Struct, frozen=True):
     """A group without a turn, because the quota of *limiting_group* is used up."""
 
     group: QuotaGroup
     limiting_group: QuotaGroup
 
 
-@dataclass(frozen=True, slots=True)
-class PoolTerms:
+class PoolTerms(Struct, frozen=True):
     """Further terms of the rounds of a cycle.
 
     Args:

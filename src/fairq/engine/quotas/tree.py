@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.policy import GroupQuota
@@ -18,8 +19,7 @@ class SurplusPolicy(StrEnum):
     REGROUP = "regroup"
 
 
-@dataclass(slots=True, eq=False)
-class QuotaGroup:
+class QuotaGroup(Struct, eq=False):
     """One group: its configuration, its place in the tree, and its figures of the current cycle.
 
     All figures are in slot weight.
@@ -97,8 +97,7 @@ class ProblemKind(StrEnum):
     NESTED = "nested"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A problem of *group*; *ignored*: the group is left out. `fairq.words.groups` has the words."""
 
     group: str

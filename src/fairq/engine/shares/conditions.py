@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.shares.model import Requirements
 
@@ -32,8 +33,7 @@ class Terms(NamedTuple):
     banned: bool = False
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One condition.
 
     Attributes:

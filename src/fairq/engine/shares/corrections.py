@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.engine.shares.corrector import CorrectorMaker, EntityCorrection, Reports, ShareCorrector
 from fairq.engine.shares.history_corrector import HistoryCorrector
@@ -23,8 +24,7 @@ def built_in(user_dns: Mapping[str, Sequence[str]] | None = None) -> dict[str, C
     return {"WMSHistory": make, "MonitoringHistory": make}
 
 
-@dataclass(frozen=True)
-class Corrected:
+class Corrected(Struct, frozen=True):
     """Shares after all correctors, and the result of each corrector in order, by group or user."""
 
     shares: Mapping[str, float]

@@ -7,8 +7,9 @@ BaseCorrector; docs/dirac.md 4.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from fairq.engine.shares.notes import Note
 from fairq.engine.shares.rules import Rules
@@ -16,8 +17,7 @@ from fairq.engine.shares.rules import Rules
 Bound = Literal["upper", "lower"]
 
 
-@dataclass(frozen=True)
-class UsageRequest:
+class UsageRequest(Struct, frozen=True):
     """A request for history: the average number of jobs over the last *span* seconds.
 
     Attributes:
@@ -90,8 +90,7 @@ class EntityCorrection(NamedTuple):
     share: float
 
 
-@dataclass(frozen=True)
-class Correction:
+class Correction(Struct, frozen=True):
     """The shares after one instance of a corrector, and their calculation."""
 
     shares: Mapping[str, float]

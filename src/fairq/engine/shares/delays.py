@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.rules import Rules
@@ -21,8 +22,7 @@ Kind = tuple[str, str]
 """An attribute of jobs and one of its values."""
 
 
-@dataclass(frozen=True)
-class Delay:
+class Delay(Struct, frozen=True):
     """The delay of one kind: seconds per start, and the burst."""
 
     seconds: float

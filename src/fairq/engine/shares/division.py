@@ -5,9 +5,8 @@ Sums are computed in the order of the queues, as in DIRAC.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.errors.shares import DiracFailure, DiracStopsError
@@ -22,8 +21,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
-class Division:
+class Division(Struct, frozen=True):
     """The result of a division; arrays are over the queues unless stated otherwise.
 
     Attributes:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup, TaskQueue
 from fairq.engine.shares.queue_priorities import Recalculation, Share
 
 
-@dataclass(frozen=True)
-class QueueExplanation:
+class QueueExplanation(Struct, frozen=True):
     """One task queue.
 
     Attributes:
@@ -34,8 +34,7 @@ class QueueExplanation:
     priority: float | None
 
 
-@dataclass(frozen=True)
-class UserExplanation:
+class UserExplanation(Struct, frozen=True):
     """One user of a group, or (owner None) all users of a group with job sharing.
 
     Attributes:
@@ -54,8 +53,7 @@ class UserExplanation:
         return self.share.steps
 
 
-@dataclass(frozen=True)
-class GroupExplanation:
+class GroupExplanation(Struct, frozen=True):
     """One group.
 
     Attributes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.engine.shares.model import Requirements, TaskQueue
 
 
-@dataclass(slots=True)
-class FormedQueue:
+class FormedQueue(Struct):
     """A task queue that accepts jobs.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.options import number
@@ -24,8 +25,7 @@ DEFAULT_SPAN, DEFAULT_WEIGHT, DEFAULT_MAXIMUM = 604800, 1, 3
 DEFAULT_PERIOD = 900
 
 
-@dataclass(frozen=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """A time slice: its name, its seconds, its weight (all of an instance add up to 1), and its MaxCorrection."""
 
     name: str
@@ -34,8 +34,7 @@ class Slice:
     maximum: float
 
 
-@dataclass(frozen=True)
-class HistorySettings:
+class HistorySettings(Struct, frozen=True):
     """One instance.
 
     Attributes:

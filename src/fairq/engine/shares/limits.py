@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.options import is_yes
@@ -26,8 +27,7 @@ Counter = Callable[[str, str | None], Mapping[str, int]]
 """Returns the number of running jobs at the site by value, for an attribute and a CE (None: the whole site)."""
 
 
-@dataclass(frozen=True)
-class SiteLimits:
+class SiteLimits(Struct, frozen=True):
     """The effect of a site's limits.
 
     Attributes:

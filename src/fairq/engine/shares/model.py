@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 DEFAULT_SHARE = 1000
 """The JobShare of a group without one (docs/dirac.md 3.1)."""
@@ -60,8 +61,7 @@ class WaitingJob(NamedTuple):
     user_priority: float
 
 
-@dataclass(frozen=True)
-class OwnerGroup:
+class OwnerGroup(Struct, frozen=True):
     """A group's part in the registry (`groups.read_group` makes it from DIRAC's options).
 
     Attributes:
@@ -79,8 +79,7 @@ class OwnerGroup:
     vo: str = ""
 
 
-@dataclass(frozen=True)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """The credentials of a pilot.
 
     Attributes:

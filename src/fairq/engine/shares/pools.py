@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from fairq.engine.shares.division import Indices
 from fairq.engine.shares.model import OwnerGroup, TaskQueue
@@ -23,8 +23,7 @@ class QueuePool(NamedTuple):
     owner: str | None
 
 
-@dataclass(frozen=True)
-class QueueCounts:
+class QueueCounts(Struct, frozen=True):
     """Number of queues of each owner in each group, in order of name."""
 
     owners: Mapping[str, Mapping[str, int]]

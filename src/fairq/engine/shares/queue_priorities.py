@@ -6,9 +6,9 @@ DIRAC TaskQueueDB.recalculateTQSharesForAll; docs/dirac.md 3.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import EntityCorrection
@@ -21,8 +21,7 @@ EVERYBODY = "all"
 """The name for all users; DIRAC confuses a real user of this name with it."""
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(Struct, frozen=True):
     """The share of a group or a user.
 
     Attributes:
@@ -36,8 +35,7 @@ class Share:
     share: float
 
 
-@dataclass(frozen=True)
-class Recalculation:
+class Recalculation(Struct, frozen=True):
     """The priorities of all task queues, and the values behind them.
 
     Attributes:

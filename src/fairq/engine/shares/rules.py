@@ -6,14 +6,14 @@ The two sets of values, with text and program of each point, are in `fairq.setti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Selection = Literal["dirac", "proportional", "strict"]
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """The rules of one run: a field is the setting ``shares.FIELD``.
 
     The settings' table of rule points holds what each field decides, what the schema and the program say about it, and

@@ -7,10 +7,10 @@ matching rules read them. A match on a partitionable slot takes a piece of it, w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns
@@ -22,8 +22,7 @@ _TEXTS = ("State", "Activity", "RemoteUser")
 _CLAIMED = {"State": "Claimed", "Activity": "Busy"}
 
 
-@dataclass(slots=True)
-class Tenant:
+class Tenant(Struct):
     """The user of a slot since *start* (seconds since 1970), with machine rank *rank*; the charge is under *key*."""
 
     submitter: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.records import JobRange

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.removal import removable
 from fairq.engine.negotiation.cycle import NegotiationCycle
-from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.matches import Match
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
@@ -54,8 +56,7 @@ class Witness(Protocol):
         """All events at *now* have been reported."""
 
 
-@dataclass(slots=True)
-class _Job:
+class _Job(Struct):
     key: JobKey
     jobs: JobRange
     tenant: Tenant

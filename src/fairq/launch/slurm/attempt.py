@@ -6,8 +6,10 @@ import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from fairq.launch.supervisor import record
 
@@ -16,8 +18,7 @@ _LONGEST_CALL = 90.0
 """Seconds after which a call of sbatch, or what is left of one whose caller was killed, has ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """A call of sbatch at *time*: the job's *name* in Slurm, the *index* in an array, and the *engine_id* if known."""
 
     name: str

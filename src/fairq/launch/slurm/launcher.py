@@ -7,9 +7,10 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+
+from msgspec.structs import asdict
 
 from fairq.errors.launch import EngineError
 from fairq.launch import run_directories

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.launch.slurm.commands import NoAnswerError, RefusedError, call
 
@@ -22,8 +23,7 @@ _ENDED = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A job of Slurm: its id, *name*, *index* in an array (None: it is none), *state*, and the *reason* of that.
 
     *start* and *end* are when Slurm held its resources, in seconds since 1970; None if that is to come.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.launch.interface import Condition, JsonObject, Look, Queued
 from fairq.launch.slurm.attempt import Attempt
@@ -29,8 +30,7 @@ _LIMITS = {
 """The states of Slurm that hold a job, with HTCondor's code of the hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(Struct, frozen=True):
     """What the directory of a run holds: its begin, and its end. It is *watched* while its supervisor lives."""
 
     begun: dict[str, Any] | None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fairq.errors.shares import DiracConfigError
 
@@ -11,8 +12,7 @@ _OPTION = re.compile(r"([^={}]*?)\s*(\+?=)\s*(.*)", re.DOTALL)
 _BRACE = re.compile(r"[{}]")
 
 
-@dataclass(slots=True)
-class Option:
+class Option(Struct):
     """One option: its *value* as written, without the quotes around it, and its place *where*."""
 
     value: str
@@ -23,8 +23,7 @@ class Option:
         return [item.strip() for item in self.value.split(",") if item.strip()]
 
 
-@dataclass(slots=True)
-class Section:
+class Section(Struct):
     """One section: its options and inner sections in file order, and the place *where* it begins."""
 
     where: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from fairq.errors.base import HTCondorConfigError
 from fairq.settings.keys import BY_MACRO
@@ -30,8 +31,7 @@ _DEFAULTS = {
 """The definitions of HTCondor itself to which negotiation policies refer."""
 
 
-@dataclass(slots=True)
-class Assignment:
+class Assignment(Struct):
     """One definition: the *name* as written, the unexpanded *value*, *where* as ``file:line``.
 
     *used*: a setting or another macro has used it.
@@ -43,8 +43,7 @@ class Assignment:
     used: bool = False
 
 
-@dataclass(slots=True)
-class Expansion:
+class Expansion(Struct):
     """An expanded text; *blanks* are the references in it that could not be resolved (they became empty)."""
 
     text: str

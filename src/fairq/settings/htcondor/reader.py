@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.errors.base import HTCondorConfigError
 from fairq.settings.htcondor.conditions import holds
@@ -19,8 +20,7 @@ _CONDITIONAL = re.compile(r":?(if|elif|else|endif)(?:\s+(.*))?", re.IGNORECASE |
 _ASSIGNMENT = re.compile(r"([^\s=:]+)\s*(@=|\+[,;|&*]{0,2}=|=|:)\s*(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class NotTaken:
+class NotTaken(Struct, frozen=True):
     """A line of the configuration that is not imported: its place *where*, the *name* in it, and the reason *why*."""
 
     where: str
@@ -28,8 +28,7 @@ class NotTaken:
     why: str
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct):
     """An open ``if``: whether its current part is active, whether one already was, whether ``else`` was seen."""
 
     where: str

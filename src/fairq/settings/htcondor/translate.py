@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.errors.base import SettingValueError
 from fairq.settings.collect import bad_value
@@ -18,8 +20,7 @@ from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SINGLE
 from fairq.settings.values import BadValueError, from_toml, may_be_unset, read_integer, read_real, to_toml
 
 
-@dataclass(frozen=True, slots=True)
-class Expressions:
+class Expressions(Struct, frozen=True):
     """The functions of the ClassAd language that the import needs; both raise BadValueError for an invalid expression.
 
     Args:
@@ -50,8 +51,7 @@ _LIMIT_MACRO = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Imported:
+class Imported(Struct):
     """The result of an import.
 
     Args:
@@ -256,7 +256,7 @@ class _Translation:
         self._not_taken.append(NotTaken(assignment.where, assignment.name, why))
 
     def _refused(self, assignment: Assignment, key: Key, text: str) -> SettingValueError:
-        return bad_value(assignment.name, key._replace(unit=""), text, assignment.where)
+        return bad_value(assignment.name, replace(key, unit=""), text, assignment.where)
 
 
 def _place(entry: NotTaken) -> tuple[str, int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.kinds import STORED
@@ -28,8 +29,7 @@ from fairq.steps.broker.special import read
 _ORDER = {kind.name: place for place, kind in enumerate(STORED)}
 
 
-@dataclass
-class Part:
+class Part(Struct):
     """One file of an import, and its effect: *added* and *removed* records."""
 
     kind: Kind
@@ -43,8 +43,7 @@ class Part:
         return self.found.form is not None and self.found.form.completes
 
 
-@dataclass
-class Bundle:
+class Bundle(Struct):
     """An import of many files: the files read, in the order stored, and the files left out."""
 
     parts: list[Part] = field(default_factory=list)

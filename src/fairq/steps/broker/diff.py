@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from fairq.engine.brokerage.flow.outcome import UNDECIDED
 from fairq.errors.broker import NoSuchRunError
@@ -25,8 +25,7 @@ OUTRANKED = "weight"
 """The reason for a queue that passed every check but was not among the best."""
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """The runs *before* and *after*, the *tasks* that changed between them, and how many are *unchanged*."""
 
     before: Record

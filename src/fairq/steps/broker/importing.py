@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fairq.brokerdata.column import Kind
 from fairq.dumps.source import Held, opened
@@ -19,8 +20,7 @@ from fairq.steps.broker.reading import Found
 from fairq.steps.broker.special import read, relate
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """The result of an import: the numbers of records read, added and removed, and the remarks on them."""
 
     number: int

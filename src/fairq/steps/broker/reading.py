@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.values import UnfitError, value_of
@@ -16,8 +17,7 @@ from fairq.nesting import DEEPEST, deeper_than
 from fairq.state.broker_data import Row
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """A remark on an accepted record; *softens*: a value was reinterpreted."""
 
     text: str
@@ -34,8 +34,7 @@ Join = Callable[[Entries], Entries]
 """Joins several entries of a file to one record."""
 
 
-@dataclass
-class Found:
+class Found(Struct):
     """What a file holds: rows by the columns that they name, remarks, and what was refused and why.
 
     Args:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
@@ -50,8 +51,7 @@ def _unwatched(total: int) -> Iterator[Callable[[int], None]]:
     yield lambda steps: None
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Struct, frozen=True):
     """The decision about one task: *document* for output, *data* for the state."""
 
     task: int
@@ -62,8 +62,7 @@ class Decided:
     data: bytes
 
 
-@dataclass
-class Run:
+class Run(Struct):
     """A brokerage run.
 
     Args:

@@ -124,8 +124,7 @@ def _datasets(state: State, tasks: list[int]) -> dict[int, list[Dataset]]:
 
 
 def _files(files: list[dict[str, Any]]) -> tuple[File, ...]:
-    make = File._make
     return tuple([
-        make((one["lfn"], one.get("fsize", 0), one.get("nEvents"), one.get("startEvent"), one.get("endEvent")))
+        File(one["lfn"], one.get("fsize", 0), one.get("nEvents"), one.get("startEvent"), one.get("endEvent"))
         for one in files
     ])  # fmt: skip

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fairq.brokerdata.counts import OUTCOMES
 from fairq.brokerdata.jobs import JOBS
@@ -35,8 +36,7 @@ BECOMES = {"kill": "closed", "fail": "failed", "rebroker": "closed"}
 _SUB_STATUS = {"kill": "timeout", "fail": "timeout", "rebroker": "toreassign"}
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
+class Cleaned(Struct, frozen=True):
     """The jobs found, and the actions on them.
 
     Args:

@@ -14,11 +14,11 @@ import json
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.outcome import UNDECIDED, Candidate, Outcome, decided_by
@@ -40,8 +40,7 @@ Refused = tuple[int, int]
 """The number of a reason, and the queues refused for it as a set of `fairq.engine.brokerage.pool.bits`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """One task's outcome.
 
     Args:

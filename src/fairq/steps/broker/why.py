@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome, Verdict
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Reason
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
+from fairq.engine.distinct import distinct
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
 from fairq.state import broker_cycles, broker_data, rows
 from fairq.state.connection import State, reading
@@ -29,8 +30,7 @@ from fairq.steps.broker.world import load_types, load_world
 Record = dict[str, Any]
 
 
-@dataclass
-class Why:
+class Why(Struct):
     """The explanation, as data: the command adds the meaning of reasons and the changes that would help.
 
     ``meaning`` and ``change`` of records have the words of a plugin's reason, and are empty otherwise.
@@ -248,7 +248,7 @@ def _reasons(queues: list[Record]) -> list[Record]:
 
 def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome) -> Iterable[Record]:
     """Broker the task without each check that refused a queue, and yield the checks that alone block it."""
-    numbers = np.unique(outcome.decided[outcome.decided != UNDECIDED]).tolist()
+    numbers = distinct(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()
     for number in numbers:
         entry = outcome.plan.reasons[number]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from fairq.engine.classad import Expression, parse
@@ -86,7 +85,7 @@ _OWN_WORDS = {"tie_break", "skip_by", "static_ranks"}
 
 def _rule_points(settings: Settings) -> dict[str, Any]:
     """The rule points that are called as the fields of the policy."""
-    names = {field.name for field in fields(NegotiationPolicy)} - _OWN_WORDS
+    names = set(NegotiationPolicy.__struct_fields__) - _OWN_WORDS
     points = (key for key in (*NEGOTIATOR_POINTS, *SCHEDD_POINTS) if key.name in names)
     return {key.name: settings[key.full_name] for key in points}
 

@@ -9,9 +9,10 @@ import socket
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+
+from msgspec import Struct
 
 from fairq import committed
 from fairq.errors.base import DoneNotShownError, FairqError
@@ -26,8 +27,7 @@ Receive = Callable[[dict[str, Any], IO[bytes]], None]
 """Reads what follows an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
+class Door(Struct, frozen=True):
     """The way to the pool's program: *program* as the user *account* by sudo, or a *unix_socket* if something listens.
 
     *command* is the command as typed.

@@ -7,16 +7,19 @@ program checks everything again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.errors.people import RequestError
 from fairq.records import Actor, Ad, Change, SlotRecord
 from fairq.state.elsewhere import last_copy
 from fairq.steps.host.ask import Door
 from fairq.steps.host.form import MOST_NAMES
-from fairq.steps.jobs.change import Changed, JobEditor, job_name
+from fairq.steps.jobs.change import Changed, JobEditor
+from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Selection, Target
 from fairq.steps.jobs.submit import Submitted, next_cluster, tried
 from fairq.steps.userprio.edit import Bound, Edited
@@ -148,8 +151,7 @@ def _jobs_document(made: Submission) -> dict[str, Any]:
     return {"ads": ads, "groups": groups}
 
 
-@dataclass(slots=True)
-class RecordedEdits:
+class RecordedEdits(Struct):
     """Edits of accounting records in the form of the document; it has the methods of `Editor`."""
 
     edits: list[dict[str, Any]] = field(default_factory=list)

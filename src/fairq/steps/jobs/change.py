@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.errors.base import InvalidNumberError
 from fairq.errors.pool import JobStateError, NoMatchingJobError
@@ -18,6 +20,7 @@ from fairq.state.job_ranges import Procs
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.ended import record_ended
+from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Selection, Target, find, matcher
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
@@ -37,8 +40,7 @@ _NAMES = {int(status): status.name.lower() for status in JobStatus}
 _LARGEST_PRIORITY = 2**31 - 1
 
 
-@dataclass(slots=True)
-class Changed:
+class Changed(Struct):
     """The result of a command: the number of jobs for every target, and the jobs as they were before.
 
     *ending* counts the jobs with running processes; these jobs keep their slots and status until all processes end.
@@ -221,11 +223,6 @@ def _with_schedds(target: Target, found: Sequence[JobRange]) -> Target:
 def procs(job: JobRange) -> Procs:
     """Return the procs of *job* in the form that the state's functions take."""
     return Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
-
-
-def job_name(cluster: int, first_proc: int, last_proc: int) -> str:
-    """Return the id of one job, ``7.0``, or of a range, ``7.0-99``."""
-    return f"{cluster}.{first_proc}" if first_proc == last_proc else f"{cluster}.{first_proc}-{last_proc}"
 
 
 def _changes(found: Sequence[JobRange], after: Callable[[JobRange], dict[str, Any]]) -> Iterator[Change]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.errors.pool import InvalidEndTimeError
 from fairq.quantities import shown_time
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-@dataclass(slots=True)
-class Finished:
+class Finished(Struct):
     """The ended jobs, as *chosen*, and the runs."""
 
     chosen: Changed

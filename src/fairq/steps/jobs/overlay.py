@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from fairq.records import WITHDRAWN, Ad, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, jobs, launches, slots
 from fairq.state.connection import State
-from fairq.steps.launch.outcome import at_exit
 
 RUNNING_ATTRIBUTES = ("RemoteHost", "JobStartDate", "JobCurrentStartDate")
 """Attributes that differ between running jobs that are otherwise identical."""
@@ -73,6 +72,11 @@ class Overlay:
         started = [jobs.Procs(*key, key[-1]) for key, launch in launched if launch.phase is LaunchPhase.STARTED]
         return claims.count_matched(self._state) - sum(one.matched for one in claims.of_procs(self._state, started))
 
+    def load_for(self, found: Iterable[JobRange]) -> None:
+        """Read the data that `of` needs for these jobs now, so that the state can be closed."""
+        if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in found):
+            self.load()
+
     def load(self) -> None:
         """Read the data that `of` needs now, so that the state can be closed."""
         _ = self._claims, self._slot_names, self._launches, self._exits
@@ -96,6 +100,10 @@ class Overlay:
     def _exits(self) -> dict[tuple[str, int, int], Ad]:
         """Return how the completed jobs ended that stay in the queue."""
         clusters = {job.cluster for job in jobs.select(self._state, statuses=[JobStatus.COMPLETED])}
+        if not clusters:
+            return {}
+        from fairq.steps.launch.outcome import at_exit  # few queues have completed jobs
+
         last = (launch for cluster in clusters for launch in launches.last_of_cluster(self._state, cluster).values())
         return {launch.key: at_exit(launch.ended) for launch in last if launch.ended}
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from fairq.past import EndedJob
 from fairq.records import Ad
 from fairq.state import ended_jobs, jobs
 from fairq.state.connection import reading
 from fairq.state.ended_jobs import Wanted
-from fairq.steps.jobs.change import job_name
+from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Target
 from fairq.steps.jobs.view import command_of
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.accounting.identity import answers_to, domain_of
 from fairq.errors.people import AmbiguousNameError
@@ -19,8 +21,7 @@ from fairq.steps.jobs.matching import Matcher
 _ID = re.compile(r"(\d{1,10})(?:\.(\d{1,10})(?:-(?:(\d{1,10})\.)?(\d{1,10}))?|\.?)(?:@(\S+))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The jobs named by one word of the command line: procs of a cluster (of one *schedd* or all), or an *owner*'s."""
 
     text: str
@@ -44,8 +45,7 @@ class Target:
         return f"Job {self.text}" if self.is_one_job else f"Jobs {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The jobs a user named; without *targets*, all (with *everything*, or limited by *constraint*)."""
 
     targets: Sequence[Target] = ()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import submitter_name
 from fairq.errors.people import TooManyJobsError
@@ -29,8 +30,7 @@ _TOLD = "told_no_launcher"
 __all__ = ["Context", "Description", "External", "Program", "Submitted", "submit"]
 
 
-@dataclass(slots=True)
-class Submitted:
+class Submitted(Struct):
     """The queued jobs of *cluster*, and the warnings about their description.
 
     *is_first_without_launcher* is true if nothing starts them and no earlier warning said this. *problems* will hold

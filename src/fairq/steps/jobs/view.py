@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import reading
-from fairq.steps.jobs.change import job_name
+from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.overlay import Overlay, was_withdrawn
-from fairq.steps.jobs.selection import Selection, find, matcher
+
+if TYPE_CHECKING:
+    from fairq.steps.jobs.selection import Selection
 
 
-@dataclass(slots=True)
-class Queue:
+_FEW = 10_000
+"""Number of ranges up to which a query for the claims of each is faster than reading all claims."""
+
+
+class Queue(Struct):
     """Selected jobs from one consistent reading of the state at *now* (seconds since 1970).
 
     *notes* list the attributes of the constraint that no job has. Of jobs that were not read, *unread* has the counts,
@@ -157,6 +164,8 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
 
     An unknown job or owner is not an error: the queue has no job of it.
     """
+    from fairq.steps.jobs.selection import find, matcher  # a plain listing does without
+
     with reading(path) as state:
         test = matcher(state, selection)
         found = [
@@ -166,9 +175,8 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
             if statuses is None or job.status in statuses
         ]
         found.sort(key=lambda job: (job.schedd, job.cluster, job.first_proc))
-        overlay = Overlay(state)
-        if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in found):
-            overlay.load()
+        overlay = Overlay(state, found if len(found) <= _FEW else None)
+        overlay.load_for(found)
         notes = [] if test is None else test.unknown.notes("job")
         return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)
 
@@ -178,8 +186,7 @@ def look_first(path: Path, limit: int, now: int, statuses: Collection[int] | Non
     with reading(path) as state:
         found = jobs.first(state, limit, statuses)
         overlay = Overlay(state, found)
-        if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in found):
-            overlay.load()
+        overlay.load_for(found)
         counts = jobs.counts(state, statuses)
         matched = overlay.matched_only() if JobStatus.RUNNING in counts else 0
         shared = jobs.ads(state, (job.ad_id for job in found))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from fairq.launch import processes
 from fairq.records import Launch
@@ -13,8 +14,7 @@ _SAME = 5.0
 """Maximum difference in seconds between a command's time and the machine's clock for which the clock is used."""
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(Struct, frozen=True, dict=True):
     """A moment: *now* in whole seconds since 1970, as *boottime* seconds after the *boot* of that name."""
 
     now: int

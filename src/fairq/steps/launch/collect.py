@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.launch.interface import AT_ONCE, Condition, Known, Look, Queued, Started
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, Launch, LaunchPhase
@@ -32,8 +34,7 @@ _DYNAMIC = re.compile(r"(.+)_\d+(@.*)?")
 Key = tuple[str, int, int]
 
 
-@dataclass(slots=True)
-class Collected:
+class Collected(Struct):
     """The ended runs with the outcome of their jobs, and notes for an administrator."""
 
     ended: list[tuple[Launch, Outcome | None]] = field(default_factory=list)

@@ -10,9 +10,10 @@ import os
 import sys
 import time
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from fairq.launch.interface import Assignment, Condition, Started
 from fairq.launch.root.document import FIELDS

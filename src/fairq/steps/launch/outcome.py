@@ -6,8 +6,9 @@ Source: the manual of condor_submit, "on_exit_hold" to "retry_until"; ``AnalyzeP
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fairq.records import Ad, JobStatus, Launch
 from fairq.steps.launch.values import computed, is_true, number, raw
@@ -50,8 +51,7 @@ _WHAT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The next *status* of a job, the recorded end of its run (*how*), and the reason and codes of a hold."""
 
     status: JobStatus

@@ -6,9 +6,11 @@ Source: the manual of condor_submit; the order of ``UserPolicy::AnalyzePolicy``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, Launch
 from fairq.state import claims, history, jobs, launches
@@ -28,8 +30,7 @@ _LEAVE = "LeaveJobInQueue"
 POLICIES = (_HOLD, _RELEASE, _REMOVE, _LEAVE)
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(Struct, frozen=True):
     """A job for which a policy became true, with the action and its reason."""
 
     job: JobRange

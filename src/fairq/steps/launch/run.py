@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.errors.base import CycleUnderWayError, StateFullError, StateLockedError
 from fairq.launch.waiting import stamp, wait
@@ -36,8 +37,7 @@ _NOT_BEGUN = 1.0
 """Seconds until the next turn if a run may or may not have begun."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """The numbers of idle, held and running jobs after a turn; runs that wait for others to end count as running."""
 
     idle: int
@@ -97,8 +97,7 @@ def run(
             time.sleep(_TOGETHER)
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
+class _View(Struct, frozen=True):
     """The relevant data of the state between two turns.
 
     Args:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct, field
 
 from fairq.launch.cores import allot
 from fairq.launch.interface import Assignment, Known, Queued, Refused, Started
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 _NOT_AS_OWNER = "jobs of this pool run as their owners (launch.run_as), which {} cannot do; remove its slots"
 
 
-@dataclass(slots=True)
-class Begun:
+class Begun(Struct):
     """The runs that began, and notes for an administrator on those that did not."""
 
     started: list[Launch] = field(default_factory=list)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from fairq.records import Actor, Launch
 from fairq.state import job_events, launches
@@ -30,8 +31,7 @@ _PATIENCE = 2.0
 """Seconds that a turn waits for preempted jobs to end; if they take longer, a later turn starts the new jobs."""
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(Struct):
     """The result of a turn: the *cycle* if one ran, the ended and the started runs, and notes for an administrator."""
 
     cycle: Cycle | None = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.errors.pool import NoMatchingJobError, UnknownJobError
 from fairq.launch.waiting import stamp, wait
@@ -30,8 +31,7 @@ _LONGEST = 5.0
 Job = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The status of a job: *ended* with a *code* (128 + number for a signal), *removed*, *held*, or *pending*."""
 
     job: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from fairq.dumps.source import Advance, Held
 from fairq.errors.pool import UnreadableDumpError
@@ -24,8 +25,7 @@ _LARGEST = 1 << 32
 """Maximum bytes read of an archive member: many times the dump of the largest pool."""
 
 
-@dataclass(slots=True)
-class Bundle:
+class Bundle(Struct):
     """The dumps of one pool.
 
     Args:
@@ -106,8 +106,7 @@ def _members(name: str) -> dict[str, bytes]:
     return found
 
 
-@dataclass(slots=True)
-class TakenOver:
+class TakenOver(Struct):
     """The result of importing a bundle: the settings (None if unchanged) and the state."""
 
     config: ImportedConfig | None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from fairq.records import Actor, Change, JobStatus, SlotRecord
 from fairq.state import claims, history, jobs, launches, slots, undo
@@ -30,8 +31,7 @@ class Schedule(Enum):
     """Jobs are killed at once."""
 
 
-@dataclass(slots=True)
-class Drained:
+class Drained(Struct):
     """The changed slots, and the numbers of jobs returned to the queue and of jobs whose processes still end."""
 
     slots: list[str] = field(default_factory=list)

@@ -7,12 +7,13 @@ removed dynamic slot has returned everything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.negotiation.carving import Carved
-from fairq.engine.negotiation.decision import Match
+from fairq.engine.negotiation.matches import Match
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
@@ -23,8 +24,7 @@ _NOT_OF_CHILDREN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CarvedSlot:
+class CarvedSlot(Struct, frozen=True):
     """A dynamic slot that a cycle creates: its *name*, its *ad*, and the resources taken from the slot *parent_id*."""
 
     name: str
@@ -48,6 +48,16 @@ def load_slots(state: State) -> list[SlotRecord]:
     for slot, ad in zip(found, load_ads(state), strict=True):
         slot.ad = ad
     return found
+
+
+def lay_out_part(state: State, part: Sequence[SlotRecord], dynamic: Sequence[DynamicSlot]) -> None:
+    """Convert the stored ads of a *part* of the pool as `lay_out`; *dynamic* are the dynamic slots of its families."""
+    families = {number for one in dynamic for number in (one.slot_id, one.parent_id)}
+    every = [*part, *slots.of_ids(state, families - {slot.id for slot in part})]
+    ads = [slot.ad for slot in every]
+    lay_out([slot.id for slot in every], ads, dynamic)
+    for slot, ad in zip(every, ads, strict=True):
+        slot.ad = ad
 
 
 def carved_rows(dynamic: Sequence[DynamicSlot], ids: Sequence[int]) -> dict[int, Carved]:

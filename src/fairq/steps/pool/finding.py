@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 GOOD, FAULT, NOT_NEEDED = "good", "fault", "not needed"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """The result of one check: *name*, *status* (good, fault or not needed), detail, and the cure of a fault."""
 
     name: str

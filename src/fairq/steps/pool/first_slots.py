@@ -10,7 +10,7 @@ from fairq.records import Ad
 from fairq.state import claims, dynamic_slots, slots
 from fairq.state.connection import State, reading
 from fairq.state.rows import without_collection
-from fairq.steps.pool.slots import PLATFORM, look, standing_ad, totals, totals_of
+from fairq.steps.pool.current_ads import PLATFORM, look, standing_ad, totals, totals_of
 
 _ABSENT = object()
 

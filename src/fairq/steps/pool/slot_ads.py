@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.errors.base import ExpressionError
 from fairq.errors.pool import InvalidSlotError
@@ -26,8 +27,7 @@ _WITHIN_GPUS = " && (TARGET.RequestGPUs is undefined || TARGET.RequestGPUs <= MY
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """The resources of one slot: *cpus*, *memory* in MB, *disk* in KB, and the number of *gpus* (None: not given)."""
 
     cpus: int
@@ -36,8 +36,7 @@ class Shape:
     gpus: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Platform:
+class Platform(Struct, frozen=True):
     """Common properties of all slots of a machine: HTCondor's names, and further attributes."""
 
     machine: str

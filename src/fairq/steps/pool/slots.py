@@ -1,14 +1,15 @@
-"""Add, remove and show the slots of the pool."""
+"""Add and remove slots of the pool."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 from fairq.dumps.slots import read_slots
 from fairq.dumps.source import opened
@@ -17,11 +18,7 @@ from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
 from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
-from fairq.state.rows import without_collection
 from fairq.steps.jobs.end import end_runs
-from fairq.steps.pool.claimed_ads import with_claim
-from fairq.steps.pool.dynamic_slots import load_slots
-from fairq.steps.pool.standing import load_standing
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 def read_file(name: str) -> list[SlotRecord]:
     """Return the slots of a dump of ``condor_status`` (*name*: a path, or ``-``); raises the dumps' errors."""
     with opened(name) as source:
-        return read_slots(source).slots
+        return list(read_slots(source).slots)
 
 
 def records(ads: Sequence[Ad]) -> list[SlotRecord]:
@@ -96,59 +93,6 @@ def remove(
             former = [asdict(slot) for slot in found if slot.id not in carved]
             undo.record(state, actor, entries, "slots remove", {"slots": former}, settings["pool.undo_kept"])
     return [slot.name for slot in found]
-
-
-def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
-    """Return the current ads at *now* of the pool's slots (all, or the named ones) in pool order.
-
-    Raises UnknownSlotError.
-    """
-    with without_collection(), reading(path) as state:
-        held = {claim.slot_id: claim for claim in claims.load_all(state)}
-        if not names:
-            every = load_standing(state, held, now)
-            standing = zip(every.ids, every.ads, every.draining, strict=True)
-            return [_draining(ad, number in held) if drained else ad for number, ad, drained in standing]
-        chosen = {slot.id for name in dict.fromkeys(names) for slot in named(state, name)}
-        slots_chosen = [slot for slot in load_slots(state) if slot.id in chosen]
-    return [standing_ad(slot, held.get(slot.id), now) for slot in slots_chosen]
-
-
-def standing_ad(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
-    """Return the current ad of *slot*: as advertised, with its claim and its draining."""
-    ad = slot.ad if claim is None else with_claim(slot.ad, claim, now)
-    return _draining(ad, claim is not None) if slot.draining else ad
-
-
-def _draining(ad: Ad, busy: bool) -> Ad:
-    """Set the state of *ad* as a draining startd does: running jobs retire, then the slot is drained."""
-    state = {"Draining": True, "Activity": "Retiring"} if busy else {"Draining": True, "State": "Drained"}
-    return {name: value for name, value in ad.items() if name not in state} | state
-
-
-PLATFORM = ("Arch", "OpSys")
-"""The attributes that name a platform."""
-
-
-def totals(ads: Iterable[Ad]) -> Iterator[Ad]:
-    """Yield the number of slots by platform and state, then the sum of all (``Platform``: ``Total``)."""
-    yield from totals_of(
-        Counter((tuple(ad[name] for name in PLATFORM if name in ad), ad.get("State", "")) for ad in ads)
-    )
-
-
-def totals_of(counts: Mapping[tuple[tuple[Any, ...], Any], int]) -> Iterator[Ad]:
-    """Yield the same for numbers of slots by the values of `PLATFORM` that their ads have, and by State."""
-    by_platform: dict[str, Counter[str]] = {}
-    every: Counter[str] = Counter()
-    for (values, state), count in counts.items():
-        row = Counter({"Total": count, str(state).capitalize(): count})
-        by_platform.setdefault("/".join(map(str, values)), Counter()).update(row)
-        every.update(row)
-    for platform in sorted(by_platform):
-        yield {"Platform": platform, **by_platform[platform]}
-    if every:
-        yield {"Platform": "Total", **every}
 
 
 def _size(slot: SlotRecord) -> Ad:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from fairq.errors.launch import NoEngineError
 from fairq.errors.pool import DuplicateSlotError
@@ -28,8 +29,7 @@ _PARTITION = "EnginePartition"
 _MOVING = frozenset({"EnteredCurrentState", "EnteredCurrentActivity"})
 
 
-@dataclass(slots=True)
-class Synchronised:
+class Synchronised(Struct):
     """The names of the slots that were *added*, *changed*, *drained*, *released* (take jobs again) and *removed*.
 
     *leaving* are slots of nodes that are gone; they are drained, because jobs still use them.

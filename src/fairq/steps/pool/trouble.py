@@ -7,9 +7,11 @@ import os
 import platform
 import stat
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from fairq import files
 from fairq.state.location import resolve
@@ -24,8 +26,7 @@ _BLOCK = 4096
 """The size of the file is a multiple of this: a full disk still has the place for a fault more."""
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     """What the file ``STATE.troubles`` keeps: reported faults with their details, and the last known way to mail."""
 
     told: dict[str, str] = field(default_factory=dict)

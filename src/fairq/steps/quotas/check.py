@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.errors.base import FairqError
 from fairq.settings.htcondor.translate import GROUP_MACRO
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from fairq.steps.config import SettingsFiles
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """The result of a check: *errors* of the settings, *oddities* of the groups, and the number of *groups*."""
 
     errors: Sequence[FairqError]

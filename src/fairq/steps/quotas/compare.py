@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.record import GroupFigures
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two trees side by side.
 
     Args:

@@ -6,8 +6,9 @@ Every function finds one kind of problem, in the order of the report.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.tree import ProblemKind, QuotaGroup, Tree
@@ -23,7 +24,7 @@ _SLACK = 1e-9
 """Tolerated rounding error, as a fraction of a sum."""
 
 
-class Oddity(NamedTuple):
+class Oddity(Struct, frozen=True):
     """One problem: the *group*, the problem, and the cure.
 
     *kind* is a short name that never changes, for scripts.
@@ -35,8 +36,7 @@ class Oddity(NamedTuple):
     cure: str
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+class Configured(Struct, frozen=True):
     """A configuration of groups, as input of the checks.
 
     Args:

@@ -6,8 +6,9 @@ Used before the first cycle, after a change of the settings, and for previews of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant, SlotUse
 from fairq.engine.classad.budget import NOBODY, EvaluationBudget, Payer, evaluate_for

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fairq.engine.quotas.record import GroupFigures
 from fairq.state import cycles
 from fairq.state.connection import State
 
 
-class LastFigures(NamedTuple):
+class LastFigures(Struct, frozen=True):
     """The record of the last cycle: its number (0: no cycle), its time, the groups breadth first.
 
     *overruns* are the expressions not tied to a job (for example the order of groups) that took too long.
@@ -27,7 +28,7 @@ def last_figures(state: State) -> LastFigures:
     decision = cycles.latest_decision(state)
     if decision is None:
         return LastFigures()
-    names = [field.name for field in fields(GroupFigures)]
+    names = GroupFigures.__struct_fields__
     groups: tuple[GroupFigures, ...]
     try:
         groups = tuple(GroupFigures(**{name: of[name] for name in names}) for of in decision["quotas"])

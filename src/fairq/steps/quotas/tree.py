@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.assignment import assign_quotas
@@ -64,8 +65,7 @@ def group_record(ad: Ad) -> Ad:
     return record
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaReport:
+class QuotaReport(Struct, frozen=True):
     """The groups of a pool with their figures.
 
     Args:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, field, fields
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 _MEDIAN, _HIGH = 0.5, 0.95
 
 
-@dataclass(slots=True)
-class Line:
+class Line(Struct):
     """The sums of one user, group, slot or period, named by *keys*; *start_time* is the start of the period.
 
     *jobs* ended; *failed* of them exited with a code other than 0 or by a signal, *removed* were removed. *runs* took
@@ -69,7 +68,7 @@ class Line:
         return _quantile(ordered, _MEDIAN), _quantile(ordered, _HIGH)
 
 
-_SUMS = tuple(field.name for field in fields(Line) if field.name not in ("keys", "start_time", "waits"))
+_SUMS = tuple(name for name in Line.__struct_fields__ if name not in ("keys", "start_time", "waits"))
 
 
 def _quantile(ordered: NDArray[np.int64], share: float) -> float:

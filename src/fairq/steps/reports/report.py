@@ -9,9 +9,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
 from fairq.periods import KINDS, Period, bucket_start, day_start, periods
@@ -31,8 +32,7 @@ _OF_SLOTS = ("slot", "machine")
 _IMPORTED = ("import", "earlier")
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """The *lines* of a report *by* at most two dimensions from *since* to *until*, and their *total*.
 
     *charged* tells whether lines have charges; the ledger has none by slot. The lines include *edits*.
@@ -98,8 +98,7 @@ def _snapped(state: State, since: int, until: int, now: int, notes: list[str]) -
     return moved
 
 
-@dataclass(slots=True)
-class _Ran:
+class _Ran(Struct):
     """The number of runs, their seconds, and their seconds weighted by slot weight."""
 
     runs: int = 0

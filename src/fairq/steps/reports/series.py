@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import assigned_group, is_group_name
 from fairq.past import UsageRow
@@ -31,8 +32,7 @@ _DAYS = (1, 2, 3, 4, 7, 14, 28, 91, 364)
 _STEPS = (*(HOUR * hours for hours in _HOURS), *(DAY * days for days in _DAYS))
 
 
-@dataclass(slots=True)
-class Line:
+class Line(Struct):
     """One line of a chart: a value for each time step, None if unknown."""
 
     name: str
@@ -54,8 +54,7 @@ class Line:
         return max(self.known, default=0.0)
 
 
-@dataclass(slots=True)
-class Share:
+class Share(Struct):
     """The share of a submitter or group in all use, and its share in the entitlements of those with demand.
 
     *met* is the delivered use while it had demand, divided by its entitlement; None without an entitlement.
@@ -67,8 +66,7 @@ class Share:
     met: float | None
 
 
-@dataclass(slots=True)
-class Series:
+class Series(Struct):
     """*lines* with a value for each time step of *step* seconds.
 
     Step *n* is the time from *edges* n to n + 1. Steps of days are local days: at a clock change, one is an hour

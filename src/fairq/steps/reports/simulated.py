@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.dumps.source import opened
 from fairq.errors.pool import InvalidDumpError
@@ -15,8 +16,7 @@ WHAT = ("usage", "queue", "shares", "wait")
 BY = {"submitter": "users_by_policy", "group": "groups_by_policy"}
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """The mean wait in seconds of the jobs of a user or group under a policy; None if none of its jobs ended."""
 
     name: str

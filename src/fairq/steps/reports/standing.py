@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+
 from fairq.engine.accounting.factors import resolve_factor
 from fairq.engine.accounting.priority import effective_priority, real_priority
+from fairq.packed_rejections import reasons
 from fairq.records import AccountingRecord
-from fairq.state import claims, cycles, jobs, launches, report_figures, submitters
+from fairq.state import cycles, jobs, launches, report_figures, submitters
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import last_update
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-@dataclass(slots=True)
-class SubmitterStanding:
+class SubmitterStanding(Struct):
     """A submitter with jobs or slots: counts, weight in use, and its entitlement in the last cycle.
 
     *entitled* and *share* (0 to 1) are None if the last cycle did not include it. *stopped* is why it got no more.
@@ -42,16 +43,14 @@ class SubmitterStanding:
     stopped: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupUse:
+class GroupUse(Struct, frozen=True):
     """The slot weight in use by a group and its subgroups, and its effective priority."""
 
     weight: float
     priority: float
 
 
-@dataclass(slots=True)
-class LastCycle:
+class LastCycle(Struct):
     """The last cycle: its number, *time* (seconds since 1970), rules, matches, and how many of them preempted."""
 
     number: int
@@ -62,8 +61,7 @@ class LastCycle:
     spins: int
 
 
-@dataclass(slots=True)
-class Standing:
+class Standing(Struct):
     """The pool at *now* (seconds since 1970); weights are slot weights.
 
     *slots* counts slots without dynamic slots, *drained* those of them that take no jobs, *claims* the jobs and dynamic
@@ -110,7 +108,7 @@ def standing(path: Path, settings: Settings, now: int) -> Standing:
             is_launching(state, settings),
             len(launches.live(state)),
             last_update(state),
-            rejected=Counter(str(one["reason"]) for one in decision.get("rejections", ())),
+            rejected=reasons(decision.get("rejections", ())),
             groups=list(decision.get("quotas", ())),
         )
         result.submitters = _submitters(state, settings, decision)
@@ -143,8 +141,8 @@ def _submitters(state: State, settings: Settings, decision: dict[str, Any]) -> l
     for name, (idle, running, held) in jobs.counts_by_submitter(state).items():
         one = of(name)
         one.idle, one.running, one.held = idle, running, held
-    for claim in claims.load_all(state):
-        of(claim.submitter).in_use += claim.slot_weight
+    for name, weight in report_figures.weights_in_use(state):
+        of(name).in_use += weight
     for turn in decision.get("submitters", ()):
         if turn["submitter"] in found:
             one = found[turn["submitter"]]

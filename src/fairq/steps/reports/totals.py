@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import assigned_group
 from fairq.state import cycle_errors, meta, report_figures, tally
@@ -24,8 +25,7 @@ WAIT_LIMITS: Sequence[float] = tally.WAITS
 CYCLE_LIMITS: Sequence[float] = tally.CYCLES
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(Struct, frozen=True):
     """Ended runs by outcome, the number of cycles, and the last cycle's duration in seconds (None if not measured).
 
     *waits* are histograms by accounting group of the times from submission to the first start, with the upper limits

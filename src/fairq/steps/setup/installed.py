@@ -9,8 +9,9 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 import fairq
 from fairq.errors.host import HostPoolError
@@ -23,8 +24,7 @@ _PATHS = (
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(Struct, frozen=True):
     """A Python as it starts with ``-I``: its executable, binary interface, standard library and module path."""
 
     executable: Path

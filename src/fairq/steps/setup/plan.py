@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fairq import committed, files
 from fairq.errors.base import FairqError
@@ -48,8 +49,7 @@ class WayBack:
         return left
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One change of the host: *what* in words (imperative), whether it *is_done* already, and how to *do* it."""
 
     what: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 import fairq
 from fairq.steps.setup.installed import command, interpreter_for_a_copy, parts
@@ -18,8 +19,7 @@ _OWN_LINK = LIBRARY / "fairq"
 _EVERYBODYS_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
-@dataclass
-class Installation:
+class Installation(Struct):
     """Which fairq the pool of the host runs: the installed one, or a copy of it because of *reason*."""
 
     reason: str | None

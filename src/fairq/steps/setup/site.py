@@ -6,9 +6,10 @@ import grp
 import pwd
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.errors.base import FairqError
 from fairq.errors.host import HostPoolError
@@ -24,8 +25,7 @@ _OWN = (("pool", "state"), ("pool", "account"), ("pool", "program"), ("pool", "s
 _MODE = 0o644
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(Struct, frozen=True):
     """What ``pool create`` was told; None leaves what is set now."""
 
     administrators: Sequence[str] | None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.ad_table import AdTable
 from fairq.engine.accounting.identity import is_group_name
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Alteration:
+class Alteration(Struct, frozen=True):
     """The changes to try out, as typed.
 
     Args:

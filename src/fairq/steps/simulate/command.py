@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.dumps.trace import Trace
 from fairq.dumps.trace_table import read_trace
@@ -31,8 +33,7 @@ _SWINGS = 10
 """Shares oscillate from cycle to cycle if the cycle interval exceeds the half-life divided by this number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """The options of a simulation as typed; *every* and *window* are in seconds."""
 
     slots: str | None
@@ -45,8 +46,7 @@ class Options:
     factors: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The input of a simulation, with warnings for the reader."""
 
     trace: Trace

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from fairq.engine.accounting.identity import assigned_group
-from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.matches import Match
 from fairq.engine.simulation.pool import Tenant
 from fairq.engine.simulation.queues import JobKey
 from fairq.engine.simulation.runtimes import PastRun, RunTimes
@@ -57,8 +60,7 @@ _USUAL, _SHORTEST, _LONGEST = 60, 1, 3600
 _ENDED_BY_ITSELF = "finished"
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """The start of a job: *likely*, between *earliest* and *latest* (seconds since 1970; None: beyond the forecast).
 
     *place* is the job's place in line, from 1; *of* is the number of waiting jobs.
@@ -72,8 +74,7 @@ class Start:
     latest: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """Starts of jobs by job, with their assumptions.
 
     *sources* counts the estimated run times by their source. *every* is the time between cycles in seconds, *until*

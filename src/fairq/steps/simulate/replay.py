@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from fairq.dumps.trace import Trace, TraceJob
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group
 from fairq.engine.classad import AdColumns
-from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.matches import Match
 from fairq.engine.simulation.fairness import Party, ShareMeter
 from fairq.engine.simulation.journal import Journal
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
@@ -30,8 +32,7 @@ _REQUIREMENTS = "/Expr(TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMem
 _END_OF_TIME = 1 << 60
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """Rules to simulate under a *name*.
 
     *one_identity*: all jobs are charged to one submitter. *factors* are priority factors of users that override the
@@ -44,8 +45,7 @@ class Policy:
     factors: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(Struct, frozen=True):
     """The result of a trace under a policy.
 
     Args:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fairq.errors.simulation import InvalidChangeError
 from fairq.records import Ad
@@ -18,8 +19,7 @@ MOST = 10_000_000
 _EXPECTED = "give a number of slots with one core, such as 1000, or machines, such as 10x64c256g"
 
 
-@dataclass(frozen=True, slots=True)
-class Machines:
+class Machines(Struct, frozen=True):
     """Slots of one shape: *count* partitionable machines of *cpus* cores and *memory* MB, or single cores."""
 
     count: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.negotiation.cycle import negotiate
@@ -27,8 +28,7 @@ NOTICEABLE = 0.005
 """The smallest difference in slot weight that counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One of the two pools: the decision of the next cycle, and the long-run use of each submitter in slot weight.
 
     *long_run* assumes that all submitters keep as many jobs as now. *pie* is the slot weight of the pool, *allocated*
@@ -42,8 +42,7 @@ class Side:
     allocated: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIf:
+class WhatIf(Struct, frozen=True):
     """Both sides, and the number of the compared cycle."""
 
     now: Side

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant, SlotCharge
 from fairq.engine.classad import AdColumns
@@ -32,8 +33,7 @@ RunTime = Callable[[JobKey, JobRange, int], int]
 """Returns the total run time of a job; takes the time that it has already run. Both in seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(Struct, frozen=True):
     """The start of a simulation, loaded once for several passes.
 
     *foreign* counts the slots with jobs from outside the queue, whose ends are unknown.

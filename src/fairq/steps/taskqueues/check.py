@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fairq.dumps.task_queue_files import read_dump
 from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(Struct, frozen=True):
     """Every queue with its expected and stored priority; *alike* is the priority that all queues share, if they do."""
 
     rules: str

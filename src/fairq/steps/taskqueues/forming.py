@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.shares.forming import FormedQueue, QueueFormer
 from fairq.engine.shares.job_needs import JobNeeds, read_needs
@@ -37,8 +39,7 @@ MEMBERS = (
 """The report members for the fields of `Requirements`, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """Identical jobs of a queue: a range, their UserPriority, and their real priority if given."""
 
     job: JobRange
@@ -46,8 +47,7 @@ class Member:
     real_priority: float | None = None
 
 
-@dataclass(slots=True)
-class QueueWithJobs:
+class QueueWithJobs(Struct):
     """A task queue with its jobs, oldest first, and its stored values."""
 
     formed: FormedQueue
@@ -70,8 +70,7 @@ class QueueWithJobs:
         return self.formed.jobs
 
 
-@dataclass(slots=True)
-class FormedQueues:
+class FormedQueues(Struct):
     """All queues in order of number, and the jobs in no queue, each with the reason."""
 
     queues: list[QueueWithJobs]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.dumps.task_queue_files import read_dump
 from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump
@@ -29,8 +31,7 @@ ENDED = ("finished", "removed")
 """The ends of a run after which its job does not wait again."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedQueues:
+class ImportedQueues(Struct, frozen=True):
     """Numbers of imported records; None for kinds not in the dump. *here* counts jobs that run here or ran since."""
 
     task_queues: int

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant, charges_of
 from fairq.engine.accounting.identity import group_and_ancestors
@@ -40,8 +41,7 @@ _UPDATE_AFTER = 60
 """Seconds after which all submitters are charged again, as in a cycle: a pool with only pilots runs no cycle."""
 
 
-@dataclass(frozen=True, slots=True)
-class HandedOut:
+class HandedOut(Struct, frozen=True):
     """One job that a pilot got, its queue, and the chance that this queue came first (None: not computed)."""
 
     job: JobRange
@@ -55,8 +55,7 @@ class HandedOut:
     ad: Ad
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
+class Matched(Struct, frozen=True):
     """The *matches* in order, with the numbers of pilots that *asked*, of all *queues* and of *matching* queues."""
 
     rules: str
@@ -225,7 +224,10 @@ def _store(
     actor: Actor,
 ) -> None:
     now = actor.time
-    jobs.mark_running(state, ((one.job.schedd, one.job.cluster, one.job.first_proc) for one in matches), now)
+    started = (one.job for one in matches)
+    jobs.mark_running(
+        state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc) for job in started), now
+    )
     records = [SlotRecord(0, one.slot, _slot_ad(one, pilot, now), one.job.schedd) for one in matches]
     weights = _weights([record.ad for record in records], settings)
     numbers = slots.add(state, records)

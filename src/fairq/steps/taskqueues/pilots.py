@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.engine.shares import delays as engine_delays
 from fairq.engine.shares.delays import Bucket, Kind, delayed, read_delays, started
@@ -27,8 +28,7 @@ GENERIC = Credentials(HOSTS, frozenset({GENERIC_PILOT}))
 """The property of a pilot that contains its own VO."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pilot:
+class Pilot(Struct, frozen=True):
     """A pilot that asks for work: its site, its resources, and the jobs that it accepts.
 
     Args:
@@ -91,8 +91,7 @@ def _whole(number: float) -> float:
     return int(number) if float(number).is_integer() else number
 
 
-@dataclass(slots=True)
-class SiteLoad:
+class SiteLoad(Struct):
     """The data for a site's limits and delays: its pilots' jobs and its token buckets. Matches update both."""
 
     policy: SharePolicy

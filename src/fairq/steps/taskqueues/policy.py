@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from fairq.engine.shares.cpu_time import read_segments
 from fairq.engine.shares.groups import JOB_SHARING, SCHEMA_JOB_SHARING, read_group
@@ -24,8 +25,7 @@ POINTS = tuple(key for key in SHARE_POINTS if key.name != CORRECTIONS_STARTED)
 """The rule points that are fields of the engine's rules."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharePolicy:
+class SharePolicy(Struct, frozen=True):
     """The policy of task queues.
 
     Args:

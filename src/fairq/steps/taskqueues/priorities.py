@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class QueueList:
+class QueueList(Struct, frozen=True):
     """The task queues as ads, with the rules used for the priorities."""
 
     rules: str
@@ -30,8 +30,7 @@ class QueueList:
     details: list[Note | str]
 
 
-@dataclass(frozen=True, slots=True)
-class ShareReport:
+class ShareReport(Struct, frozen=True):
     """The calculation of shares: a record per group, per user (of groups without job sharing), and per queue."""
 
     rules: str

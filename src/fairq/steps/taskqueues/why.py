@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.engine.shares.choice import chance
 from fairq.engine.shares.matching import LIMITS, Refusal
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 _PROCESSORS, _SEVERAL = "Processors", "MultiProcessor"
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """One condition that fails: what the queue *wanted*, what the pilot *offered*, and the smallest change of either.
 
     *pilot_change* is a change of the pilot's options, *job_change* of the jobs' attributes; empty if no change on that
@@ -46,8 +46,7 @@ class Failure:
     job_change: str
 
 
-@dataclass(frozen=True, slots=True)
-class WhyNot:
+class WhyNot(Struct, frozen=True):
     """The explanation for a queue (or its job *job*) and a pilot.
 
     Without a *queue*, the job is in none; *reason* says why. Without *failures*, the queue is offered. *chance* is its

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from fairq.engine.shares.corrections import TO_START
 from fairq.engine.shares.history_settings import DEFAULT_PERIOD
@@ -39,8 +40,7 @@ class Told(Protocol):
         """Remarks of the correctors."""
 
 
-@dataclass(slots=True)
-class ShareWorld:
+class ShareWorld(Struct):
     """The task queues of one snapshot, their priorities, and notes (see `Told`).
 
     *configured* are the groups in the settings or an import.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fairq.errors.people import NotAllowedError, UndoError
 from fairq.records import Actor, Change
@@ -33,8 +34,7 @@ _DERIVED = {"Priority", "LastUpdate"}
 """Attributes of a record that are computed from others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(Struct, frozen=True):
     """An undone change, with its *entries* in the history."""
 
     entries: list[Entry]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field, to_builtins
 
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
@@ -41,8 +42,7 @@ Bound = Literal["factor", "floor", "ceiling"]
 """The values that can be leased, named like the options."""
 
 
-@dataclass(slots=True)
-class Edited:
+class Edited(Struct):
     """The result of edits: sentences for people, and each record's attributes before and after.
 
     *notes* report side effects. *strangers* are new submitters that the edits created, each with the similar known
@@ -308,7 +308,7 @@ class Editor:
             for name in names:
                 if name not in self._former:
                     found = submitters.load(state, name)
-                    self._former[name] = None if found is None else asdict(found)
+                    self._former[name] = None if found is None else to_builtins(found)
 
     def _record(self, state: State, changes: list[Change]) -> None:
         self._entries += history.record(state, self._actor, changes)
@@ -323,7 +323,7 @@ class Editor:
             data = {
                 "updated": last_update(state),
                 "before": self._former,
-                "after": {name: None if one is None else asdict(one) for name, one in latter.items()},
+                "after": {name: None if one is None else to_builtins(one) for name, one in latter.items()},
             }
             undo.record(state, self._actor, entries, "userprio", data, self._kept)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from fairq.records import Ad
 from fairq.state import cycles, meta
@@ -13,8 +15,7 @@ from fairq.state.connection import State
 _REPORTED = "reported_accounting"
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(Struct, frozen=True):
     """An imported report.
 
     Args:

@@ -8,8 +8,9 @@ keeps the value of the ad before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP, answers_to
 from fairq.errors.base import UsageError
@@ -38,8 +39,7 @@ NOT_TOLD = -1.0
 _SURPLUS = {"regroup": "Regroup", "byquota": "ByQuota", "no": "no"}
 
 
-@dataclass(frozen=True, slots=True)
-class ViewOptions:
+class ViewOptions(Struct, frozen=True):
     """The options of a view.
 
     *columns*: the requested columns, empty for the default view. *keep_quotas*: quota columns were requested by
@@ -56,8 +56,7 @@ class ViewOptions:
     tells_all: bool = False
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """One accounting ad as a line of the table; None for an attribute that the ad lacks.
 
     *tells_use*: whether *in_use* is printed; the sum always includes it. *share* (0 to 1) and *limit* (slot weight)
@@ -89,8 +88,7 @@ class Row:
     order: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """A table ready for layout: *rows* and *columns* in order, and the figures of the summary.
 
     *measured* are all rows, shown or not, whose names determine the width of the name column.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.factors import MINIMUM_FACTOR
@@ -46,8 +47,7 @@ _FEWEST_SLOTS, _MOST_SLOTS = 100, 1000
 _SLOTS_OF_SMALLEST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One submitter, before and after.
 
     Each share is the long-run share of the pie if all have endless jobs: before, after, and as simulated. *asks* is the
@@ -66,8 +66,7 @@ class Entry:
     ceiling: int
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The factors for the wanted shares. *pie* is the slot weight of the pool, or of *group*.
 
     *complete*: the wanted shares add up to 100 %.

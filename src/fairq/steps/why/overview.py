@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.engine.explain.changes import OWNERS
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
@@ -32,8 +34,7 @@ _Kind = tuple[list[JobRange], int]
 """The ranges of identical jobs, the first one from its first idle job; and the number of jobs left idle."""
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     """The jobs that wait for one reason; *example* is the first one of the largest kind, in the ranges *alike*."""
 
     jobs: int = 0
@@ -43,8 +44,7 @@ class _Entry:
     alike: list[JobRange] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Help:
+class _Help(Struct, frozen=True):
     """A change and the number of jobs that the next cycle starts more with it."""
 
     remedy: Remedy

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.ad_table import EditedAds
@@ -33,8 +34,7 @@ def affordable_cycles(given: CycleInput, most: int) -> int:
     return min(most, _WORK // (given.size + 1))
 
 
-@dataclass(frozen=True)
-class ImaginedPool:
+class ImaginedPool(Struct, frozen=True):
     """The pool with some changes; *target* is the job in question."""
 
     slots: PoolSlots

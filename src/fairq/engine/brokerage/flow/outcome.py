@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.pipeline import Refusal, StageCount
@@ -23,8 +23,7 @@ Status = Literal["assigned", "failed", "waiting", "fatal"]
 """Candidates found; no queue or no input; throttled, without ageing; only the given queue is refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A queue for the task's jobs.
 
     Args:
@@ -82,8 +81,7 @@ class Verdict(NamedTuple):
     of: Reason | None = None
 
 
-@dataclass
-class Outcome:
+class Outcome(Struct, dict=True):
     """The result for one task.
 
     Attributes:

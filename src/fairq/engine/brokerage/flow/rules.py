@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Name = Literal["documented", "panda"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """The rules of one run. A field without a docstring of its own is the setting ``broker.FIELD``.
 
     The settings' table of rule points holds what each field decides, what the page and the program say about it, and

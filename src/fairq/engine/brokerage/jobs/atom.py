@@ -27,17 +27,16 @@ class Atom(NamedTuple):
 
 def effective_events(file: File) -> int:
     """Return the events of a file that are read: those of its range (at least 1), else all, else 1."""
-    _, _, events, start, end = file
-    if start is not None and end is not None:
-        return max(end - start + 1, 1)
-    return events or 1
+    if file.start_event is not None and file.end_event is not None:
+        return max(file.end_event - file.start_event + 1, 1)
+    return file.events or 1
 
 
 def effective_mib(file: File) -> float:
     """Return the MiB of a file that are read: its range's part of the size; 1 if that is nothing."""
-    _, size, events, start, end = file
-    if size and events and start is not None and end is not None:
-        size = int(size * (end - start + 1) / events)
+    size: float = file.fsize or 0
+    if size and file.events and file.start_event is not None and file.end_event is not None:
+        size = int(size * (file.end_event - file.start_event + 1) / file.events)
     return size / MIB if size else 1.0
 
 
@@ -59,7 +58,7 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     done = 0
     largest = Atom()
     for files in _jobs(master.files, files_per_job, events_per_job, task.rule(most_rule) or DEFAULT_MAX_FILES):
-        sizes = {lfn: size or 0 for lfn, size, _, _, _ in files}
+        sizes = {file.lfn: file.fsize or 0 for file in files}
         for secondary in secondaries:
             for file in secondary.files[share_of(len(secondary.files), done, done + len(files), total)]:
                 sizes[file.lfn] = file.fsize or 0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 
@@ -13,7 +14,7 @@ USER_LABELS = frozenset({"user", "panda"})
 """Labels of tasks for the analysis brokerage; all others are production."""
 
 
-class File(NamedTuple):
+class File(Struct, frozen=True):
     """One input file: *fsize* in bytes, and an event range if only a part of it is read."""
 
     lfn: str
@@ -23,8 +24,7 @@ class File(NamedTuple):
     end_event: int | None = None
 
 
-@dataclass(frozen=True)
-class Dataset:
+class Dataset(Struct, frozen=True, dict=True):
     """One input dataset of a chunk with the files to be read.
 
     Args:
@@ -50,8 +50,7 @@ class Dataset:
         return frozenset(file.lfn for file in self.files)
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(Struct, frozen=True, dict=True):
     """The input to be brokered at a time: the first dataset is the master (docs/panda.md, Queues).
 
     Args:
@@ -84,8 +83,7 @@ class Chunk:
         return self.datasets[0].site if self.is_merging and self.datasets else ""
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(Struct, frozen=True):
     """A task (docs/panda.md, Queues). None is a value that PanDA does not set.
 
     Args:

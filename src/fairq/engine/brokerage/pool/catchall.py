@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 NUCLEUS_MODES = ("only", "allow")
 """The valid values of ``bareNucleus``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(Struct, frozen=True):
     """The flags of one queue.
 
     Args:
@@ -76,8 +76,7 @@ def read_flags(catchall: str | None, params: Mapping[str, Any] | None = None) ->
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     items: list[str]
     params: Mapping[str, Any]
 

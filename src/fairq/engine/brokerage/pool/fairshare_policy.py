@@ -14,9 +14,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
+
+from msgspec import Struct
 
 ANY = "any"
 OTHERS = "others"
@@ -50,8 +51,7 @@ def process_group(processing_type: str | None) -> str:
     return PROCESS_GROUPS.get(processing_type or "", OTHERS)
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRequest:
+class PolicyRequest(Struct, frozen=True):
     """The properties of a task that a policy reads: process group, working group, share and current priority."""
 
     process_group: str
@@ -69,8 +69,7 @@ class PolicyReading(NamedTuple):
     tests_have_shares: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SubPolicy:
+class SubPolicy(Struct, frozen=True):
     """One part of a policy: its conditions, all of which must hold, and whether it refuses (*is_zero*).
 
     Args:

@@ -7,15 +7,15 @@ seconds (docs/panda.md, Queues).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 UCORE = "ucore"
 """The capability of a unified queue, which is brokered through its pseudo queues."""
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(Struct, frozen=True):
     """A PanDA queue as CRIC publishes it, or a pseudo queue ``QUEUE/TYPE`` of a unified one (docs/panda.md, Queues).
 
     Args:
@@ -88,8 +88,7 @@ class Queue:
         return self.capability == UCORE and not self.resource_type
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceType:
+class ResourceType(Struct, frozen=True):
     """A kind of slot; memory bounds in MiB per core, None is unbounded (docs/panda.md, Queues)."""
 
     name: str
@@ -108,8 +107,7 @@ ATLAS_RESOURCE_TYPES = (
 """The resource types of ATLAS, used for a pool without types of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(Struct, frozen=True):
     """A storage endpoint (RSE); space in GB, *activities* maps ``read_lan``, ``write_lan``, ``read_wan``,
     ``write_wan`` to a state, where only ``OFF`` and ``TEST`` are down (docs/panda.md, Queues)."""
 
@@ -138,8 +136,7 @@ class Storage:
         return self.activities.get(activity) not in {"OFF", "TEST"}
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Struct, frozen=True):
     """How a queue uses an endpoint, in a *scope* (``default`` or ``analysis``): *roles* holds ``read_lan`` and
     ``write_lan``, ascending *order_read* and *order_write* are preferences (docs/panda.md, Queues)."""
 
@@ -152,8 +149,7 @@ class Relation:
     order_write: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class LinkMetric:
+class LinkMetric(Struct, frozen=True):
     """One metric of the link from *source* to *nucleus*; *measured* is its time, None is now
     (docs/panda.md, Queues)."""
 
@@ -164,8 +160,7 @@ class LinkMetric:
     measured: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pilots:
+class Pilots(Struct, frozen=True):
     """Pilots of a queue in the last 3 hours, and the time of the last job start there (None: unknown)."""
 
     get_job: int = 0
@@ -173,8 +168,7 @@ class Pilots:
     last_start: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Slots:
+class Slots(Struct, frozen=True):
     """A request for slots kept filled at a queue (``numSlots``) for a share and resource type; None is all of
     them, a negative *number* is ignored, *expires* None is never."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.model import (
@@ -54,8 +55,7 @@ class Quota(NamedTuple):
     endpoints_over: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True):
     """One snapshot of the pool (docs/panda.md, Queues).
 
     Queues are keyed by the names under which CRIC has them; what is not known is left out.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 NUCLEUS_WEIGHT = 2.5
 """Both parts of the weight where the satellite is the nucleus itself."""
@@ -26,8 +27,7 @@ THROUGHPUT_KEYS = ("dashb_mbps_1h", "dashb_mbps_1d", "dashb_mbps_1w")
 """Names under which the metrics of a link are published, throughput from the freshest on."""
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkWeight:
+class NetworkWeight(Struct, frozen=True):
     """The weight of one satellite, and its terms.
 
     Args:

@@ -13,9 +13,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 ANYTHING = "*"
 """A part of a specification that accepts any value."""
@@ -30,8 +32,7 @@ _GPU_KEYS = {
 _GPU_PART = re.compile(r"(\w+)(>=|<=|!=|==|>|<|=)(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class CpuSpec:
+class CpuSpec(Struct, frozen=True):
     """One alternative of a CPU; ``*`` accepts any value, None is a missing value that is required."""
 
     arch: str | None
@@ -44,8 +45,7 @@ class CpuSpec:
         return {**arch, "vendor": self.vendor, "instr": self.instr}
 
 
-@dataclass(frozen=True, slots=True)
-class GpuSpec:
+class GpuSpec(Struct, frozen=True):
     """A GPU.
 
     Args:
@@ -67,8 +67,7 @@ class GpuSpec:
         return {"vendor": self.vendor, "model": model, **others}
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Struct, frozen=True):
     """The requirements in a task's ``architecture``; None is no requirement.
 
     Args:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.software.architecture import CpuSpec, GpuSpec
@@ -27,8 +28,7 @@ Entry = Mapping[str, Any]
 """What one queue publishes: ``cmtconfigs``, ``containers``, ``cvmfs``, ``architectures``, ``tags``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """The software and hardware that a task needs; tasks with equal needs get equal answers.
 
     Args:

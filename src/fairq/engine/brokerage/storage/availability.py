@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.pool.model import Storage
 
@@ -53,7 +55,7 @@ class Replica(NamedTuple):
         return self.total - self.found <= max_missing or self.found / self.total * 100 >= min_completeness
 
 
-class Availability(NamedTuple):
+class Availability(Struct, frozen=True):
     """What the replicas of a dataset come to; virtual ones left out, and all but *locations* without endpoints that can
     be read over neither LAN nor WAN.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.rules import Rules
@@ -17,8 +17,7 @@ USER = "analysis"
 """The scope of user jobs, if a queue has relations in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoints:
+class Endpoints(Struct, frozen=True):
     """The endpoints of one queue, in order of preference; the defaults are None if it has none."""
 
     read: tuple[Storage, ...] = ()

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import ceil
+
+from msgspec import Struct
 
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 
 
-@dataclass(frozen=True, slots=True)
-class Overshoot:
+class Overshoot(Struct, frozen=True):
     """A queue with too many waiting jobs of a share.
 
     Args:

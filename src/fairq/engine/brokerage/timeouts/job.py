@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 IN_DEFINED_TABLE = frozenset({"pending", "waiting", "defined", "assigned"})
 """States before a queue has the job."""
@@ -33,8 +34,7 @@ NOT_REASSIGNED = 2
 """The ``relocationFlag`` of a job that must stay where it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class PandaJob:
+class PandaJob(Struct, frozen=True):
     """One job; times are seconds since 1970, None if unknown.
 
     Args:
@@ -85,8 +85,7 @@ class PandaJob:
         return self.label in USER_LABELS
 
 
-@dataclass(frozen=True, slots=True)
-class JobQueue:
+class JobQueue(Struct, frozen=True):
     """A queue, with the data that timeouts need.
 
     Args:

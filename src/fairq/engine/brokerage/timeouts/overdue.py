@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.engine.brokerage.timeouts.codes import Code
 from fairq.engine.brokerage.timeouts.fast_rebrokerage import Overshoot, fast_rebrokerage
@@ -14,8 +15,7 @@ from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Acti
 from fairq.engine.brokerage.timeouts.user_rebrokerage import Waited, user_rebrokerage
 
 
-@dataclass(frozen=True, slots=True)
-class Timeout:
+class Timeout(Struct, frozen=True):
     """The action on one job.
 
     Args:

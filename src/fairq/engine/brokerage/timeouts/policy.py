@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairq.engine.brokerage.flow.rules import Rules
 
@@ -17,8 +18,7 @@ _OF_SHARE = "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_"
 _FRACTION = "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_FRAC"
 
 
-@dataclass(frozen=True, slots=True)
-class TimeoutPolicy:
+class TimeoutPolicy(Struct, frozen=True):
     """The limits in use; durations are seconds.
 
     Args:

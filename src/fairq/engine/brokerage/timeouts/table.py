@@ -6,8 +6,9 @@ Sources: PanDA's brokerage page, "Timeout Rules"; the periodic cleaner of PanDA 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.timeouts.codes import Code
@@ -39,8 +40,7 @@ class Situation(NamedTuple):
     now: float
 
 
-@dataclass(frozen=True, slots=True)
-class TimeoutRule:
+class TimeoutRule(Struct, frozen=True):
     """One row of the table.
 
     Args:

@@ -1,0 +1,129 @@
+"""The whole queue in pages: the first ones are shown while the others have not been read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from fairq.records import Ad, JobRange, JobStatus
+from fairq.state import job_ads, jobs, launches
+from fairq.state.connection import State, reading
+from fairq.state.rows import without_collection
+from fairq.steps.jobs.name import job_name
+from fairq.steps.jobs.overlay import Overlay
+from fairq.steps.jobs.view import Queue
+
+_FIRST, _SECOND = 1024, 8192
+"""Number of ranges in the pages that are read singly.
+
+The first page is more than a screenful. While the second one is read, a program such as head has read its lines and
+ended.
+"""
+
+_PAGE = 4096
+"""Number of ranges of which the ads are parsed at once, in the rest of the queue."""
+
+
+class QueuePages:
+    """One consistent reading of all jobs, in the order of the queue.
+
+    The state is open, and its writers wait, until all jobs are read: at `release`, or when the rows are at an end.
+    """
+
+    def __init__(self, state: State, close: Callable[[], None], now: int, statuses: Collection[int] | None) -> None:
+        """Read from *state* at *now* (seconds since 1970) the jobs in *statuses*, all for None; *close* closes it."""
+        self._state: State | None = state
+        self._close = close
+        self._now = now
+        self._statuses = statuses
+        self._last: JobRange | None = None
+        self._rest: Iterator[Queue] = iter(())
+        self._counts: Counter[int] = Counter()
+        self._matched = 0
+        self._widest = jobs.widest(state, statuses)
+        self._is_waiting = (statuses is None or JobStatus.RUNNING in statuses) and _has_waiting(state)
+
+    def is_waiting_for_engine(self) -> bool:
+        """Tell whether any job waits in the queue of an engine or for its answer, or was withdrawn from it."""
+        return self._is_waiting or (self._widest is not None and self._widest.withdrawn)
+
+    def widest(self) -> list[Ad]:
+        """Return rows as wide as any, where a query tells the width."""
+        if self._widest is None:
+            return []
+        cluster, proc, priority, submitter, _ = self._widest
+        return [{"Jobs": job_name(cluster, max(0, proc - 1), proc), "Submitter": submitter, "JobPrio": priority}]
+
+    def rows(self) -> Iterator[Ad]:
+        """Yield the rows of all jobs, as `Queue.rows`."""
+        return (row for page in self._pages() for row in page.rows())
+
+    def each(self) -> Iterator[Ad]:
+        """Yield one row per job, as `Queue.each`."""
+        return (row for page in self._pages() for row in page.each())
+
+    def counts(self) -> dict[int, int]:
+        """Return how many jobs there were by status, in the pages so far."""
+        return dict(self._counts)
+
+    def matched(self) -> int:
+        """Return how many running jobs were only matched, in the pages so far."""
+        return self._matched
+
+    def release(self) -> None:
+        """Read what has not been read yet, and close the state."""
+        if self._state is None:
+            return
+        with without_collection():
+            found = jobs.first(self._state, None, self._statuses, self._last)
+            overlay = Overlay(self._state)
+            overlay.load_for(found)
+            texts = job_ads.texts(self._state, (job.ad_id for job in found))
+        self._state = None
+        self._close()
+        self._rest = self._parsed(found, texts, overlay)
+
+    def _pages(self) -> Iterator[Queue]:
+        for page in self._read():
+            for status, number in page.counts().items():
+                self._counts[status] += number
+            self._matched += page.matched()
+            yield page
+
+    def _read(self) -> Iterator[Queue]:
+        for size in (_FIRST, _SECOND):
+            if self._state is not None:
+                found = jobs.first(self._state, size, self._statuses, self._last)
+                shared = job_ads.ads(self._state, (job.ad_id for job in found))
+                overlay = Overlay(self._state, found)
+                overlay.load_for(found)
+                page = Queue(found, shared, overlay, self._now)
+                self._last = found[-1] if found else self._last
+                if len(found) < size:
+                    self.release()
+                yield page
+        self.release()
+        yield from self._rest
+
+    def _parsed(self, found: list[JobRange], texts: dict[int, str], overlay: Overlay) -> Iterator[Queue]:
+        for at in range(0, len(found), _PAGE):
+            part = found[at : at + _PAGE]
+            shared = job_ads.parsed({job.ad_id: texts[job.ad_id] for job in part})
+            yield Queue(part, shared, overlay, self._now)
+
+
+@contextmanager
+def queue_pages(path: Path, now: int, statuses: Collection[int] | None = None) -> Iterator[QueuePages]:
+    """Open the queue of the state at *path*, see `QueuePages`."""
+    with ExitStack() as stack:
+        state = stack.enter_context(reading(path))
+        yield QueuePages(state, stack.close, now, statuses)
+
+
+def _has_waiting(state: State) -> bool:
+    """Tell whether an engine has accepted a job and not started it, or has not answered."""
+    waiting = (launch for launch in launches.live(state) if launch.reason is not None)
+    found = (jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd) for one in waiting)
+    return any(job.status == JobStatus.RUNNING for of_launch in found for job in of_launch)

@@ -1,0 +1,95 @@
+"""The current ads of the slots: as advertised, divided, claimed and drained; and how many slots there are of a kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from fairq.records import Ad, Claim, SlotRecord
+from fairq.state import claims, dynamic_slots
+from fairq.state.connection import State, reading
+from fairq.state.rows import without_collection
+from fairq.steps.pool.claimed_ads import with_claim
+
+
+def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
+    """Return the current ads at *now* of the pool's slots (all, or the named ones) in pool order.
+
+    Raises UnknownSlotError.
+    """
+    with without_collection(), reading(path) as state:
+        if not names:
+            return list(standing_ads(state, now))
+        from fairq.steps.pool.slots import named  # a listing of all slots does without
+
+        chosen = {slot.id: slot for name in dict.fromkeys(names) for slot in named(state, name)}
+        return part_ads(state, [slot for _, slot in sorted(chosen.items())], now)
+
+
+def standing_ads(state: State, now: int, skip: int = 0) -> Iterator[Ad]:
+    """Return the current ads at *now* of all slots in pool order, without the first ones; all is read from *state*."""
+    from fairq.steps.pool.standing import load_standing  # the first page of a listing does without
+
+    held = {claim.slot_id: claim for claim in claims.load_all(state)}
+    every = load_standing(state, held, now)
+
+    def ads() -> Iterator[Ad]:
+        standing = zip(every.ids, every.ads, every.draining, strict=True)
+        for number, ad, drained in islice(standing, skip, None):
+            yield _draining(ad, number in held) if drained else ad
+
+    return ads()
+
+
+def part_ads(state: State, part: Sequence[SlotRecord], now: int) -> list[Ad]:
+    """Return the current ads at *now* of a few slots, with the rest of their stored ads and their claims."""
+    dynamic = dynamic_slots.families(state, (slot.id for slot in part))
+    if dynamic:
+        from fairq.steps.pool.dynamic_slots import lay_out_part
+
+        lay_out_part(state, part, dynamic)
+    held = {claim.slot_id: claim for claim in claims.of_slots(state, (slot.id for slot in part))}
+    return [standing_ad(slot, held.get(slot.id), now) for slot in part]
+
+
+def standing_ad(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
+    """Return the current ad of *slot*: as advertised, with its claim and its draining."""
+    ad = slot.ad if claim is None else with_claim(slot.ad, claim, now)
+    return _draining(ad, claim is not None) if slot.draining else ad
+
+
+def _draining(ad: Ad, busy: bool) -> Ad:
+    """Set the state of *ad* as a draining startd does: running jobs retire, then the slot is drained."""
+    state = {"Draining": True, "Activity": "Retiring"} if busy else {"Draining": True, "State": "Drained"}
+    return {name: value for name, value in ad.items() if name not in state} | state
+
+
+PLATFORM = ("Arch", "OpSys")
+"""The attributes that name a platform."""
+
+
+def totals(ads: Iterable[Ad]) -> Iterator[Ad]:
+    """Yield the number of slots by platform and state, then the sum of all (``Platform``: ``Total``)."""
+    yield from totals_of(Counter(map(kind_of, ads)))
+
+
+def kind_of(ad: Ad) -> tuple[tuple[Any, ...], Any]:
+    """Return the values of `PLATFORM` that the ad of a slot has, and its State."""
+    return tuple(ad[name] for name in PLATFORM if name in ad), ad.get("State", "")
+
+
+def totals_of(counts: Mapping[tuple[tuple[Any, ...], Any], int]) -> Iterator[Ad]:
+    """Yield the same for numbers of slots by the values of `PLATFORM` that their ads have, and by State."""
+    by_platform: dict[str, Counter[str]] = {}
+    every: Counter[str] = Counter()
+    for (values, state), count in counts.items():
+        row = Counter({"Total": count, str(state).capitalize(): count})
+        by_platform.setdefault("/".join(map(str, values)), Counter()).update(row)
+        every.update(row)
+    for platform in sorted(by_platform):
+        yield {"Platform": platform, **by_platform[platform]}
+    if every:
+        yield {"Platform": "Total", **every}
