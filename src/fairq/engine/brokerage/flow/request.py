@@ -62,10 +62,18 @@ class Weighing:
     """
 
     def __init__(self, size: int, members: int) -> None:
+        self._size = size
         self.rows = rows_in(members, size)
         self.members = members
         self.weights: NDArray[np.float64] = np.ones(len(self.rows))
         self.terms: dict[str, NDArray[np.float64]] = {}
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """The weight of every row, 0 if it is not weighed, as filters of plugins read it."""
+        found = np.zeros(self._size)
+        found[self.rows] = self.weights
+        return found
 
     def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the weights of *rows*, which are weighed."""
@@ -80,7 +88,7 @@ class Weighing:
         place = int(self.rows.searchsorted(row))
         return {name: float(factors[place]) for name, factors in self.terms.items()}
 
-    def weight(self, row: int) -> float:
+    def weight_of(self, row: int) -> float:
         """Return the weight of one row that is weighed."""
         return float(self.weights[self.rows.searchsorted(row)])
 
