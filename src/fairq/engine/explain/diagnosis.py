@@ -28,6 +28,7 @@ from fairq.engine.negotiation.decision import (
     SubmitterDecision,
 )
 from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.goal import Goal
 from fairq.engine.negotiation.participants import JobConstraint
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import job_order
@@ -106,9 +107,9 @@ class CycleInput(Struct, frozen=True):
 
 
 class Outcome:
-    """A cycle held to be looked at."""
+    """A cycle held to be looked at; one held *until* a job is matched ends there, or is complete without that match."""
 
-    def __init__(self, given: CycleInput) -> None:
+    def __init__(self, given: CycleInput, until: JobRange | None = None) -> None:
         self.given = given
         bring_up_to_date(given.pool, given.accountant, given.policy, given.now)
         self.cycle = NegotiationCycle(
@@ -119,6 +120,7 @@ class Outcome:
             given.now,
             given.round_robin_times,
             clock=given.clock,
+            goal=None if until is None else Goal(until.schedd, until.cluster, until.first_proc),
         )
         self.decision: CycleDecision = self.cycle.run()
 
