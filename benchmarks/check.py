@@ -1,28 +1,26 @@
 """Whether fairq is as fast as it was: ``python benchmarks/run.py --check`` compares with the committed `ratios.json`.
 
-Seconds differ from machine to machine. So CPU seconds are divided by those of a fixed piece of pure Python, the unit,
-and by those of the same pool under the other rules. The least of several runs counts; the measures alternate.
+Seconds differ from machine to machine, and with what else runs there. So CPU seconds are divided by those of a fixed
+piece of pure Python, the unit, measured just before each of them, and by those of the same pool under the other rules.
+The least of several rounds counts; each round runs every case once.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
-import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-import pools
-from measure import fairq
+from check_cases import POOLS, RULES, cases
 
 TABLE = Path(__file__).parent / "ratios.json"
 WORSE = 1.3
 """A ratio that is so many times that of the table fails."""
 
-POOLS = ("a5000-5000-50", "b5000-5000-50", "c5000-20000-10")
-RULES = ("documented", "htcondor")
 ROUNDS = 3
 _LOOPS = 2_000_000
 
@@ -64,16 +62,14 @@ def measured() -> Ratios:
         # Modules are compiled once, whatever the caller's environment says; else each start would compile them.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
-        commands: dict[str, Callable[[], float]] = {"unit": _unit}
-        commands["--help"] = lambda: fairq(folder, "--help").cpu
-        for pool in POOLS:
-            commands |= _of_pool(pool, folder / pool)
-        least = {name: command() for name, command in commands.items()}
-        for _ in range(ROUNDS - 1):
-            for name, command in commands.items():
-                least[name] = min(least[name], command())
-    unit = least.pop("unit")
-    ratios = {f"{name} : unit": cpu / unit for name, cpu in least.items()}
+        found = cases(folder)
+        least = dict.fromkeys(found, math.inf)
+        unit = dict.fromkeys(found, math.inf)
+        for _ in range(ROUNDS):
+            for name, case in found.items():
+                unit[name] = min(unit[name], _unit())
+                least[name] = min(least[name], case())
+    ratios = {f"{name} : unit": cpu / unit[name] for name, cpu in least.items()}
     for pool in POOLS:
         documented, htcondor = (least[f"negotiate {pool} {rules}"] for rules in RULES)
         ratios[f"negotiate {pool} htcondor : documented"] = htcondor / documented
@@ -87,25 +83,3 @@ def _unit() -> float:
     for i in range(_LOOPS):
         x += i
     return time.process_time() - start
-
-
-def _of_pool(name: str, folder: Path) -> dict[str, Callable[[], float]]:
-    """Import a pool, and return what to measure on it."""
-    folder.mkdir()
-    pools.make(name).write(folder)
-    dumps = [word for kind in ("slots", "jobs", "accounting") for word in (f"--{kind}", folder / f"{kind}.json")]
-    at, fresh, state = ("--now", pools.NOW), folder / "imported.db", folder / "state.db"
-
-    def imported() -> float:
-        fresh.unlink(missing_ok=True)
-        return fairq(folder, "--state", fresh, "import", *dumps, *at).cpu
-
-    def negotiated(rules: str) -> float:
-        shutil.copy(fresh, state)
-        Path(f"{state}.toml").write_text(f'[negotiator]\nrules = "{rules}"\n[accounting]\npriority_halflife = 1e30\n')
-        return fairq(folder, "--state", state, "negotiate", *at, "--json").cpu
-
-    found: dict[str, Callable[[], float]] = {f"import {name}": imported}
-    for rules in RULES:
-        found[f"negotiate {name} {rules}"] = lambda rules=rules: negotiated(rules)
-    return found

@@ -32,6 +32,7 @@ from fairq.engine.shares.rules import Rules
 from fairq.steps.taskqueues.policy import preset
 
 QUEUES, USERS, GROUPS = 100_000, 5_000, 50
+PILOT = ("--site", "LCG.Site000.org", "--cputime", "1000000", "--tag", "GPU", "--seed", "1")
 SITES = [f"LCG.Site{number:03d}.org" for number in range(200)]
 
 
@@ -45,11 +46,11 @@ def groups() -> dict[str, OwnerGroup]:
     }
 
 
-def queues() -> list[TaskQueue]:
+def queues(count: int = QUEUES) -> list[TaskQueue]:
     """Draw the queues from a fixed seed."""
     draw = random.Random(20_090_213)
     found = []
-    for number in range(QUEUES):
+    for number in range(count):
         user = number % USERS
         jobs = draw.randrange(1, 5000)
         found.append(
@@ -113,10 +114,8 @@ def statements(result: Recalculation) -> Callable[[], None]:
     return run
 
 
-def commands(folder: Path, given: list[TaskQueue]) -> dict[str, Callable[[], object]]:
-    """Import the queues into a state in *folder*, and return what runs each command."""
-    fairq = [sys.executable, "-m", "fairq", "--quiet", "--state", str(folder / "grid.db")]
-    dump = folder / "dump.json"
+def dump(given: list[TaskQueue]) -> dict[str, Any]:
+    """Return what ``taskqueues import`` reads: one job in each queue."""
     queues = [
         {
             "TQId": queue.id,
@@ -134,18 +133,24 @@ def commands(folder: Path, given: list[TaskQueue]) -> dict[str, Callable[[], obj
         one.name: {"JobShare": one.share, "Properties": "JobSharing" if one.job_sharing else ""}
         for one in groups().values()
     }
-    dump.write_text(json.dumps({"groups": properties, "task_queues": queues}))
+    return {"groups": properties, "task_queues": queues}
+
+
+def commands(folder: Path, given: list[TaskQueue]) -> dict[str, Callable[[], object]]:
+    """Import the queues into a state in *folder*, and return what runs each command."""
+    fairq = [sys.executable, "-m", "fairq", "--quiet", "--state", str(folder / "grid.db")]
+    file = folder / "dump.json"
+    file.write_text(json.dumps(dump(given)))
 
     def running(*arguments: str) -> Callable[[], object]:
         return lambda: subprocess.run([*fairq, "taskqueues", *arguments], check=True, stdout=subprocess.DEVNULL)
 
-    running("import", str(dump))()
-    pilot = ("--site", SITES[0], "--cputime", "1000000", "--tag", "GPU", "--seed", "1")
+    running("import", str(file))()
     return {
         "taskqueues list --json": running("list", "--json"),
         "taskqueues shares --json, storing": running("shares", "--json"),
-        "taskqueues match": running("match", *pilot),
-        "taskqueues match --count 100": running("match", *pilot, "--count", "100"),
+        "taskqueues match": running("match", *PILOT),
+        "taskqueues match --count 100": running("match", *PILOT, "--count", "100"),
     }
 
 

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks import beside_htcondor, htcondor_cycle
+from benchmarks.htcondor_cycle import Match
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -15,7 +17,7 @@ def check(monkeypatch: pytest.MonkeyPatch):
     import check
 
     yield check
-    for name in ("check", "pools", "measure"):
+    for name in ("check", "check_cases", "broker", "pools", "measure", "task_queues"):
         sys.modules.pop(name, None)
 
 
@@ -38,3 +40,45 @@ def test_a_failure_counts_only_if_a_second_measurement_confirms_it(check, monkey
 def test_the_table_has_every_measure(check):
     negotiated = [f"negotiate {pool} {rules} : unit" for pool in check.POOLS for rules in check.RULES]
     assert {"--help : unit", *negotiated} <= json.loads(check.TABLE.read_text()).keys()
+
+
+LOG = """\
+11/22/26 17:00:13.130 ---------- Started Negotiation Cycle ----------
+11/22/26 17:00:13.437     Request 00001.00900: autocluster 1 (request count 1 of 27)
+11/22/26 17:00:13.452       Matched 1.900 ann@test <127.0.0.1:25501?addrs=127.0.0.1-25501&alias=vm> \
+preempting none <127.0.0.1:7131> slot1@n000695
+11/22/26 17:00:13.452       Successfully matched with slot1@n000695
+11/22/26 17:00:13.452       Rejected 2.0 bob@test <127.0.0.1:25501?addrs=127.0.0.1-25501&alias=vm>: no match found
+11/22/26 17:00:14.456       Matched 1.900 ann@test <127.0.0.1:25501> preempting none <127.0.0.1:7131> slot1@n000849
+11/22/26 17:00:14.630 ---------- Finished Negotiation Cycle ----------
+"""
+
+
+def test_a_log_of_the_real_negotiator_tells_its_matches_and_its_seconds():
+    ann = [Match("ann@test", "1.900", slot) for slot in ("slot1@n000695", "slot1@n000849")]
+    assert htcondor_cycle.matches(LOG) == ann
+    assert htcondor_cycle.seconds(LOG) == pytest.approx(1.5)
+
+
+def test_cycles_agree_if_equal_requests_of_a_submitter_got_the_same_slots():
+    asked = {"1.0": (512, 1), "1.1": (512, 1), "1.2": (1024, 1), "2.0": (512, 1)}
+    theirs = [Match("ann@test", "1.0", "a"), Match("ann@test", "1.0", "b"), Match("bob@test", "2.0", "c")]
+
+    def found(*jobs_and_slots):
+        owners = {"1": "ann@test", "2": "bob@test"}
+        ours = [Match(owners[job[0]], job, slot) for job, slot in jobs_and_slots]
+        return str(beside_htcondor.agreement(ours, theirs, asked))
+
+    assert found(("1.0", "a"), ("1.1", "b"), ("2.0", "c")) == "3, all the same"
+    assert found(("1.1", "b"), ("1.0", "a"), ("2.0", "c")) == "DIFFER: 3, in another order"
+    assert "2 the same slot" in found(("1.0", "a"), ("1.2", "b"), ("2.0", "c"))
+    assert found(("1.0", "a"), ("2.0", "c")) == "DIFFER: 2 of fairq, 3 of HTCondor, 2 are the same"
+
+
+def test_an_ad_is_sent_as_the_collector_reads_it():
+    sent = htcondor_cycle.encoded({"Name": "slot1@n1", "Cpus": 1, "Start": True, "Requirements": "/Expr(Start && X)/"})
+    number, *lines = sent[:8], *sent[8:].split(b"\0")
+    assert int.from_bytes(number, "big") == 4
+    assert lines == [
+        b'Name = "slot1@n1"', b"Cpus = 1", b"Start = true", b"Requirements = Start && X", b"Machine", b"Job", b""
+    ]  # fmt: skip

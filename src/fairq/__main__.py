@@ -35,6 +35,7 @@ def main() -> int:
 
         code = run()
         interrupts.ignore()
+        gc.freeze()  # the interpreter need not look for garbage among what ends with it
     except KeyboardInterrupt:
         code = 130
     if code == 130:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -99,7 +99,7 @@ class EndedJob(Struct):
         return {name: value for name, value in (ad | told).items() if value is not None or name not in told}
 
 
-class Charge(NamedTuple):
+class Charge(Struct, frozen=True):
     """A charge to a submitter or a group for the time from *start* to *end*: slot-seconds, plain and weighted.
 
     Negative numbers refund an overcharge.

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.quantities import local
 
 HOUR = 3600
 
 
-class Period(NamedTuple):
+class Period(Struct, frozen=True):
     """A named period from *start* to *end* (exclusive), in seconds since 1970."""
 
     label: str

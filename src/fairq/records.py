@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum, StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
@@ -233,6 +234,12 @@ class JobRange(Struct):
         return {**shared, **self.overrides_for(proc), **self.attributes(), "ProcId": proc}
 
 
+def job_count(ranges: Sequence[JobRange]) -> int:
+    """Return how many jobs *ranges* hold; a queue by column (`fairq.idle_jobs`) knows it without a look at each."""
+    known: int | None = getattr(ranges, "jobs", None)
+    return sum(map(len, ranges)) if known is None else known
+
+
 class Run(Struct):
     """An ended stay of a job on a slot; *how*: finished, removed, held, lost, preempted."""
 
@@ -344,6 +351,20 @@ class MatchRecord(Struct):
     slot: str
     reason: str
     preempted: str | None = None
+
+
+class MatchRun(NamedTuple):
+    """Matches of a cycle in a row that differ only in job and slot.
+
+    *jobs* are ranges of procs: (cluster, first proc, how many). *slots* has the name of the slot of each job.
+    """
+
+    schedd: str
+    submitter: str
+    reason: str
+    preempted: str | None
+    jobs: Sequence[tuple[int, int, int]]
+    slots: Sequence[str]
 
 
 class CycleRecord(Struct):

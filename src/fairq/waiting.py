@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 WAIT = 60.0
 """Seconds that a command waits for another process's lock before it gives up."""
@@ -19,7 +20,7 @@ _SILENCE = 2.0
 _NAP = 0.05
 
 
-class Holder(NamedTuple):
+class Holder(Struct, frozen=True):
     """A process that holds a lock: its number, and its command line if that can be seen."""
 
     process: int

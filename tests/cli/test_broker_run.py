@@ -12,7 +12,7 @@ from tests.cli.broker_sample import NOW, TASK, fill
 
 from fairq.state import broker_cycles, document
 from fairq.state.connection import reading
-from fairq.steps.broker.verdict import unpack, unpack_names
+from fairq.steps.broker.verdict import Legend, unpack
 
 Run = Callable[..., Any]
 
@@ -130,7 +130,8 @@ class TestWhatIsKept:
             cycle = broker_cycles.load(opened, 1)
             verdict = broker_cycles.load_verdict(opened, 1)
         assert cycle is not None and verdict is not None
-        kept, names = unpack(verdict.data), unpack_names(cycle.document["queues"])
+        legend = Legend(cycle.document)
+        kept, names = unpack(verdict.data, legend), legend.names
         reasons = cycle.document["reasons"]["production"]
         found = zip(names, kept.decided, strict=True)
         assert {name: "" if number < 0 else reasons[number][1] for name, number in found} == {

@@ -97,6 +97,11 @@ def missing() -> str:
         return "a pool of HTCondor needs root"
     if not (_ROOT / "usr/sbin/condor_schedd").exists():
         return f"HTCondor is not installed, and {_VARIABLE} does not name a tree that has it"
+    return ""
+
+
+def unusable() -> str:
+    """Return why tests cannot run fairq as the account of a pool; empty if they can."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     found = subprocess.run(
         [PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], check=False, capture_output=True, text=True
@@ -120,12 +125,12 @@ class Pool:
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+            self.port = free.getsockname()[1]
         names = ["log", "spool", "execute", *(f"execute.{name}" for name in MACHINES), "bytecode"]
         for place in (directory, *(directory / name for name in names)):
             place.mkdir(exist_ok=True)
             os.chown(place, ACCOUNT_ID, ACCOUNT_ID)
-        text = _CONFIGURATION.format(directory=directory, port=self._port, lease=lease, cores=CORES)
+        text = _CONFIGURATION.format(directory=directory, port=self.port, lease=lease, cores=CORES)
         self.configuration.write_text(text + "".join(_OF_MACHINE.format(name=name) for name in MACHINES))
         # Bindings of 2026 refuse FS to a schedd older than 25 without this.
         exception = "SEC_FS_ENFORCE_CHANNEL_BINDING = False\n"
@@ -141,7 +146,7 @@ class Pool:
 
     def start(self) -> None:
         """Start all daemons; return when both machines are in the collector and the schedd answers."""
-        self.start_daemon("collector", "-p", str(self._port))
+        self.start_daemon("collector", "-p", str(self.port))
         for name in ("negotiator", "schedd", *MACHINES):
             self.start_daemon(name)
         self.until_up()
@@ -187,6 +192,13 @@ class Pool:
     def kill_node(self, node: str) -> None:
         """Take a machine away, as a power failure does: its startd and its jobs."""
         self.kill(node)
+
+    def pid(self, name: str) -> int:
+        """Return the process id of a daemon, not of what keeps it apart."""
+        pid = self._daemons[name].pid
+        while not Path(f"/proc/{pid}/comm").read_text().startswith("condor_"):
+            pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+        return pid
 
     def kill(self, name: str) -> None:
         """Kill a daemon and everything that it has started."""

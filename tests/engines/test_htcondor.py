@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.engines.experiment import Experiment
-from tests.engines.htcondor_pool import ACCOUNT, ACCOUNT_ID, CORES, MACHINES, Pool, missing
+from tests.engines.htcondor_pool import ACCOUNT, ACCOUNT_ID, CORES, MACHINES, Pool, missing, unusable
 
 PATIENCE = 600.0
 
@@ -25,7 +25,7 @@ _MAIN = "import sys; from fairq.__main__ import main; sys.exit(main())"
 
 
 _REASON = "" if os.environ.get("FAIRQ_TEST_ENGINES") else "needs FAIRQ_TEST_ENGINES to be set: it starts an HTCondor"
-_REASON = _REASON or missing()
+_REASON = _REASON or missing() or unusable()
 pytestmark = pytest.mark.skipif(bool(_REASON), reason=_REASON or "-")
 
 

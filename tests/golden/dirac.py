@@ -143,10 +143,10 @@ def _conditions(found: Record, expected: Record) -> list[str]:
     return unequal("match_dict", plain(found), plain(expected["match_dict"]))
 
 
-class _WatchedLoad(SiteLoad):
+class _WatchedLoad(SiteLoad, frozen=False):
     """What runs at a site; remembers whether anybody counted it."""
 
-    has_counted = False
+    has_counted: bool = False
 
     def count(self, attribute: str, grid_ce: str | None) -> Mapping[str, int]:
         self.has_counted = True

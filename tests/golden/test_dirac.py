@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.golden.cases import DIRAC, Case, cases_in
 from tests.golden.dirac import DATA, RUNNERS, run_dirac
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace
 from tests.golden.cases import PANDA, Case, cases_in
 from tests.golden.panda import DATA, FAMILIES, family_of, run_panda
 

@@ -18,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import NOW, SLOT
 
-from fairq.engine.negotiation.decision import MatchReason
+from fairq.engine.negotiation.matches import MatchReason
 from fairq.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, SlotRecord
 from fairq.settings import Settings, load
 from fairq.state import check, claims, job_ads, jobs, meta, slots, submitters

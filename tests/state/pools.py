@@ -87,7 +87,7 @@ def fill(state: State) -> None:
             procs(2, 0, 0, ad_id=shared[1], own={"Env": {"A": [1, 2.5, None, True]}}, schedd="far", submitter="bob@y"),
         ],
     )
-    jobs.mark_running(state, [("", 1, 5)], 200)
+    jobs.mark_running(state, [jobs.Procs("", 1, 5, 5)], 200)
     slots.replace_all(state, [SlotRecord(0, f"slot{n}", {"Memory": n}, f"<{n}>") for n in (1, 2, 3)])
     slots.set_draining(state, ["slot3"], True)
     slots.add(state, [SlotRecord(0, "slot2_1", {"Name": "slot2_1", "DynamicSlot": True, "Memory": 1}, "<2>")])

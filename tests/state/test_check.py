@@ -130,9 +130,11 @@ def test_a_flipped_bit_that_changes_the_content_is_found(state: Path, seed: int)
 
 
 ALTERED: dict[str, tuple[str, str, str]] = {
-    "a number": ("claim", "UPDATE claim SET current_rank = 7 WHERE slot_id = 2", "record 1 of claim is not as"),
+    "a number": ("claim_terms", "UPDATE claim_terms SET current_rank = 7 WHERE id = 1", "record 1 of claim_terms is"),
+    "a job": ("claim", "UPDATE claim SET proc = 7 WHERE slot_id = 2", "record 1 of claim is not as"),
     "an ad": ("slot", "UPDATE slot SET ad = '{}' WHERE id = 2", "record 1 of slot is not as"),
-    "an empty text": ("match", "UPDATE match SET preempted = '' WHERE sequence = 0", "record 1 of match is not as"),
+    "an empty text": ("launch", "UPDATE launch SET output = '' WHERE id = 1", "record 1 of launch is not as"),
+    "a match": ("match", "UPDATE match SET runs = '[]' WHERE cycle = 1", "record 1 of match is not as"),
     "a value of one job": ("job", "UPDATE job SET queue_date = 1 WHERE cluster = 2", "record 4 of job is not as"),
     "bytes for a text": ("run", "UPDATE run SET how = CAST(how AS BLOB) WHERE id = 2", "how of 1 of the records"),
     "the ad of jobs": ("job_ad", "UPDATE job_ad SET ad = '{}' WHERE id = 1", "record 1 of job_ad is not as"),

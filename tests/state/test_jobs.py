@@ -64,7 +64,7 @@ def test_neighbours_of_different_content_stay_apart(state: Path) -> None:
 def test_neighbouring_jobs_that_start_together_are_one_running_range(state: Path) -> None:
     with writing(state) as opened:
         queued(opened, procs(1, 0, 99), procs(2, 0, 9), procs(2, 0, 9, schedd="far"))
-        started = [("", 1, proc) for proc in (5, 3, 4, 50)] + [("far", 2, 0)]
+        started = [jobs.Procs("", 1, *of) for of in ((5, 5), (3, 4), (50, 50))] + [jobs.Procs("far", 2, 0, 0)]
         assert jobs.mark_running(opened, started, 300) == 5
         assert layout(opened) == [
             (1, 0, 2, IDLE),

@@ -98,12 +98,13 @@ def test_others_jobs_keep_what_matchmaking_needs(pool: Path, tmp_path: Path):
         assert opened_again.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-HIDDEN = {"job", "job_ad", "ended_job", "history", "undo", "request", "job_event", "launch"}
+HIDDEN = {"job", "job_ad", "ended_job", "history", "undo", "request", "job_event", "launch", "idle_columns", "job_kind"}
 """Tables with texts of users about their jobs, which `fairq.state.hidden` hides from others."""
 
 PUBLIC = {
-    "meta", "submitter", "slot", "claim", "run", "cycle", "match", "dynamic_slot", "task_queue", "share_group",
-    "usage_report", "pilot_slot", "matching_delay", "slot_columns", "usage", "usage_edit",
+    "meta", "submitter", "slot", "claim", "claim_terms", "run", "cycle", "match", "dynamic_slot", "task_queue",
+    "share_group", "usage_report", "pilot_slot", "matching_delay", "slot_columns", "usage", "usage_edit",
+    "idle_changed",
 }  # fmt: skip
 
 
@@ -123,6 +124,8 @@ def test_every_table_is_known_to_hide_or_to_show(pool: Path):
         "history": ["user", "command", "subject", "before", "after", "reason"],
         "undo": ["user", "kind", "data"],
         "request": ["id", "attempt", "user"],
+        "idle_columns": ["schedd", "submitter"],
+        "job_kind": ["content"],
         "job_event": ["schedd", "body", "log"],
         "launch": [
             "name", "launcher", "schedd", "slot", "phase", "boot", "after", "cores", "ordered", "ended", "output",

@@ -155,7 +155,7 @@ class TestWhatIsKeptForGood:
             assert [entry.number for entry in history.load(opened, user="bob")] == [3]
 
     @pytest.mark.parametrize(
-        ("table", "column"), [("history", "time"), ("run", "slot"), ("cycle", "time"), ("match", "slot")]
+        ("table", "column"), [("history", "time"), ("run", "slot"), ("cycle", "time"), ("match", "runs")]
     )
     @pytest.mark.parametrize("act", ["DELETE FROM {}", "UPDATE {} SET {} = 0"])
     def test_nothing_of_it_can_be_changed_or_deleted(self, state: Path, table: str, column: str, act: str) -> None:

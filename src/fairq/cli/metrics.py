@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import fsum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
 
 from fairq import files
 from fairq.cli.command import App
@@ -32,7 +33,7 @@ _OTHERS = "other"
 _LIMIT = "concurrency limit reached"
 
 
-class Metric(NamedTuple):
+class Metric(Struct, frozen=True):
     """One metric: name, type, help, label names, and for each sample its label values and its value.
 
     The name of a histogram's sample ends in *suffixes* of the same place, and its buckets have one more label, ``le``.

@@ -93,7 +93,8 @@ def negotiate(
     request, as in the log of HTCondor's negotiator, and assigned is the job that runs. dynamic_slot is the slot that
     was carved from a partitionable slot. docs/json.md in fairq's source describes all members.
     """
-    from fairq.steps.cycle.document import match_document
+    from fairq.packed_rejections import unpacked
+    from fairq.steps.cycle.document import match_documents
     from fairq.steps.cycle.negotiate import negotiate as decide
     from fairq.steps.launch.turn import Turn, turn
     from fairq.words.groups import problem_words
@@ -139,8 +140,8 @@ def negotiate(
         invocation.detail(f"group {problem.group}: {problem_words(problem)}")
     if not dry_run and output.quiet and output.format == "table":
         return  # `emit` would show nothing; a hundred thousand matches take a tenth of the cycle to put into words
-    matches = [match_document(cycle, match) for match in cycle.decision.matches]
-    view = cycle_view(cycle.document, matches, dry_run=dry_run)
+    document = {**cycle.document, "rejections": unpacked(cycle.document["rejections"])}
+    view = cycle_view(document, match_documents(cycle), dry_run=dry_run)
     emit(with_runs(view, held) if held.launching else view, output)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fairq.cli.figures import counted, moment, percent
 from fairq.cli.output import Column, Record, Table, View
 from fairq.quantities import shown_duration
 
 
-class _Metric(NamedTuple):
+class _Metric(Struct, frozen=True):
     """One row: its *name*, its *label*, its value for a policy, its format, and the sign of *better*."""
 
     name: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -19,7 +18,7 @@ _WITH_VALUE = ("--now", "--state", "--config")
 """fairq's own options whose value may begin with a dash, for example ``--now -1h``."""
 
 
-class Spelling(NamedTuple):
+class Spelling(Struct, frozen=True):
     """One option of the tool: its name, its minimum number of letters, its number of values, and fairq's name for it.
 
     An option without *effect* asks for what fairq always does; it and its values are left out. The values of a *bare*

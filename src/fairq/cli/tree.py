@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fairq.cli.command import Group
 from fairq.errors.base import UsageError
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True):
     """A command's module, and its line in ``fairq --help``."""
 
     module: str

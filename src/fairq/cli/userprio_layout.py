@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.cli.output.text import escape
 from fairq.steps.userprio.rows import QUOTAS, Listing, Row
@@ -13,7 +14,7 @@ _WIDEST_NAME = 99
 _NO_SORT_KEY = 3.40282001e38
 
 
-class _Column(NamedTuple):
+class _Column(Struct, frozen=True):
     width: int
     heads: tuple[str, str]
     title: str

@@ -32,13 +32,13 @@ def read_ads(source: Source) -> Iterator[Ad]:
 
     Raises UnreadableDumpError, InvalidDumpError or InvalidAdError at the first thing that is wrong.
     """
-    for found in read_repeated_ads(source, ()):
+    for found in read_repeated_ads(source):
         assert not isinstance(found, RepeatedAds)
         yield found
 
 
-def read_repeated_ads(source: Source, varying: Collection[str]) -> Iterator[Ad | RepeatedAds]:
-    """Yield the same; ads that repeat the one before, but for the attributes *varying* (in lower case), together."""
+def read_repeated_ads(source: Source, own: Collection[str] | None = None) -> Iterator[Ad | RepeatedAds]:
+    """Yield the same; with *own*, ads that are alike but for these attributes (in lower case) and others, together."""
     text = source.read()
     while text and text.isspace():
         text = source.read()
@@ -46,7 +46,7 @@ def read_repeated_ads(source: Source, varying: Collection[str]) -> Iterator[Ad |
     if not start or _NO_JOBS.fullmatch(start):
         return
     if start.startswith(("[", "{")):
-        yield from JsonAds(source, text, varying)
+        yield from JsonAds(source, text, own)
     elif _FIRST_LINE.match(start):
         yield from LongAds(source, text)
     else:
@@ -172,7 +172,7 @@ class Spellings:
         self._wanted = wanted
         self._known: dict[tuple[str, ...], dict[str, str]] = {}
 
-    def of(self, ad: Ad) -> dict[str, str]:
+    def of(self, ad: Mapping[str, Any]) -> dict[str, str]:
         """Return the spelling of each wanted attribute that *ad* has, by its lower-case name."""
         names = tuple(ad)
         found = self._known.get(names)

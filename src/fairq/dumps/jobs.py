@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -96,12 +96,16 @@ def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> Jo
     dump = JobDump([], [], reader.left_out)
     several = len({schedd for schedd, _ in reader.clusters}) > 1
     places: dict[int, int] = {}
+    columns: _Columns | None = None
+    fields: dict[str, Any] = {}
     for (schedd, cluster), stretches in sorted(reader.clusters.items(), key=itemgetter(0)):
         shared, parts = _divided(source, cluster, stretches)
         place = places.setdefault(id(shared), len(dump.ads))
         if place == len(dump.ads):
             dump.ads.append(shared)
         for stretch, own in parts:
+            if stretch.columns is not columns:
+                columns, fields = stretch.columns, stretch.columns._asdict()
             dump.ranges.append(
                 JobRange(
                     cluster=cluster,
@@ -110,7 +114,7 @@ def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> Jo
                     ad_id=place,
                     schedd=schedd if several else "",
                     own=own,
-                    **stretch.columns._asdict(),
+                    **fields,
                 )
             )
     dump.clusters = len(reader.clusters)
@@ -125,6 +129,12 @@ class _JobReader:
         self._submitter_of = submitter_of
         self._now = now
         self._soundness = Soundness(source)
+        self._spellings = Spellings(*_WANTED)
+        self._sorter = Sorter(source, JOB)
+        self._has_jobs = False
+        self._before: Ad = {}
+        """The ad before, without its numbers, and the types of its values."""
+        self._kinds: list[type] = []
         self._submitters: dict[tuple[Any, ...], str] = {}
         self._stretch: _Stretch | None = None
         self._of = ("", 0)
@@ -132,77 +142,104 @@ class _JobReader:
         self.left_out: Counter[str] = Counter()
 
     def read(self) -> None:
-        spellings = Spellings(*_WANTED)
-        sorter = Sorter(self._source, JOB)
-        has_jobs = False
-        before: Ad = {}
-        kinds: list[type] = []
-        for number, found in self._different():
-            ad, stretch, of = found, self._stretch, self._of
-            names = spellings.of(ad)
-            if "clusterid" not in names and not sorter.wants(ad):
-                continue
-            has_jobs = True
-            schedd = self._schedd(ad, names)
-            cluster = self._id("ClusterId", ad.pop(names.get("clusterid", ""), None), 1, number)
-            proc = self._id("ProcId", ad.pop(names.get("procid", ""), None), 0, number)
-            # Without their numbers, most jobs of a queue have identical ads.
-            if stretch is not None and ad == before:
-                these = list(map(type, ad.values()))
-                if these == kinds and _flat(these):
-                    if of == (schedd, cluster) and proc == stretch.last + 1:
-                        stretch.last = proc
-                        continue
-                    self._begin(_Stretch(number, proc, proc, stretch.columns, stretch.rest), (schedd, cluster))
-                    continue
-            before, kinds = dict(ad), list(map(type, ad.values()))
-            self._stretch = None
-            if self._leave_out(ad, names, number):
-                continue
-            ad = self._soundness.tidied(ad, number)
-            columns = self._columns(ad, names, number)
-            for lower in _IN_COLUMNS:
-                if lower in names:
-                    ad.pop(names[lower], None)
-            self._begin(_Stretch(number, proc, proc, columns, ad), (schedd, cluster))
-        if not has_jobs:
-            sorter.check()
-        self.left_out += sorter.left_out
-
-    def _different(self) -> Iterator[tuple[int, Ad]]:
-        """Yield the ads with their numbers, but those that repeat the one before: these are jobs like that one."""
         number = 0
         for found in read_repeated_ads(self._source, _OWN):
-            if not isinstance(found, RepeatedAds):
+            if isinstance(found, RepeatedAds):
+                self._take_alike(found, number)
+                number += found.size
+            else:
                 number += 1
-                yield number, found
-            elif self._stretch is None:
-                yield from enumerate(found.ads(), number + 1)
-                number += len(found.values)
-            else:
-                self._repeat(found, self._stretch, number)
-                number += len(found.values)
+                self._take(found, number)
+        if not self._has_jobs:
+            self._sorter.check()
+        self.left_out += self._sorter.left_out
 
-    def _repeat(self, found: RepeatedAds, stretch: _Stretch, number: int) -> None:
-        """Collect jobs like those of *stretch*; *number* ads came before them."""
-        places = {name.lower(): place for place, name in enumerate(found.names)}
-        cluster_at, proc_at, id_at = map(places.get, _OWN)
-        spellings = {name.lower(): name for name in found.ad}
-        cluster, otherwise = self._of[1], self._schedd({**found.ad, spellings.get("globaljobid", ""): None}, spellings)
-        schedd = self._of[0]
-        for values in found.values:
-            number += 1
-            if cluster_at is not None:
-                cluster = self._id("ClusterId", values[cluster_at], 1, number)
-            proc = self._id("ProcId", None if proc_at is None else values[proc_at], 0, number)
-            if id_at is not None:
-                named = self._schedd_of(values[id_at])
-                schedd = otherwise if named is None else named
-            if proc == stretch.last + 1 and (schedd, cluster) == self._of:
-                stretch.last = proc
-            else:
-                stretch = _Stretch(number, proc, proc, stretch.columns, stretch.rest)
-                self._begin(stretch, (schedd, cluster))
+    def _take(self, ad: Ad, number: int) -> None:
+        names = self._spellings.of(ad)
+        if "clusterid" not in names and not self._sorter.wants(ad):
+            self._stretch = None
+            return
+        self._has_jobs = True
+        stretch = self._stretch
+        schedd = self._schedd(ad, names)
+        cluster = self._id("ClusterId", ad.pop(names.get("clusterid", ""), None), 1, number)
+        proc = self._id("ProcId", ad.pop(names.get("procid", ""), None), 0, number)
+        # Without their numbers, most jobs of a queue have identical ads.
+        if stretch is not None and ad == self._before:
+            these = list(map(type, ad.values()))
+            if these == self._kinds and _flat(these):
+                self._join(schedd, cluster, proc, proc, number)
+                return
+        self._before, self._kinds = dict(ad), list(map(type, ad.values()))
+        self._stretch = None
+        if self._leave_out(ad, names, number):
+            return
+        ad = self._soundness.tidied(ad, number)
+        columns = self._columns(ad, names, number)
+        for lower in _IN_COLUMNS:
+            if lower in names:
+                ad.pop(names[lower], None)
+        self._begin(_Stretch(number, proc, proc, columns, ad), (schedd, cluster))
+
+    def _take_alike(self, found: RepeatedAds, number: int) -> None:
+        """Take jobs whose ads are alike; *number* ads came before them."""
+        telling = [name for name in found.varying if name.lower() in _WANTED and name.lower() not in _OWN]
+        others = [name for name in found.varying if name.lower() not in _WANTED]
+        for part in found.runs(telling):
+            for place, run in enumerate(part.runs(others)):
+                before = self._stretch
+                if place and before is not None:
+                    # The columns are those of the run before. No proc follows the one before the first.
+                    changed = {name: run.ad[name] for name in others if name in before.rest}
+                    self._before = {}
+                    self._stretch = _Stretch(0, 0, -2, before.columns, {**before.rest, **changed})
+                    self._repeat(run, number)
+                else:
+                    ads = enumerate(run.ads(), number + 1)
+                    at, ad = next(ads)
+                    self._take(ad, at)
+                    if self._stretch is not None:
+                        self._repeat(run.without_first(), at)
+                    else:
+                        for at, ad in ads:
+                            self._take(ad, at)
+                number += run.size
+
+    def _repeat(self, found: RepeatedAds, number: int) -> None:
+        """Take jobs like those of the current stretch; *number* ads came before them."""
+        if not found.size:
+            return
+        names = self._spellings.of(found.ad)
+        ad = dict(found.ad)
+        clusters, procs, ids = (found.varying.get(names.get(lower, "")) for lower in _OWN)
+        if ids is not None:
+            ad[names["globaljobid"]] = None
+        schedd = self._schedd(ad, names)
+        if clusters is None:
+            clusters = [ad[names["clusterid"]]] * found.size
+        if procs is None:
+            procs = [ad[names["procid"]]] * found.size
+        cluster = self._id("ClusterId", clusters[0], 1, number + 1)
+        first = self._id("ProcId", procs[0], 0, number + 1)
+        last = first + found.size - 1
+        consecutive = last <= LARGEST_ID and procs == [*range(first, last + 1)]
+        if consecutive and ids is None and clusters.count(cluster) == found.size:
+            self._join(schedd, cluster, first, last, number + 1)
+            return
+        for at, (cluster, proc, job_id) in enumerate(zip(clusters, procs, ids or [None] * found.size, strict=True), 1):
+            self._id("ClusterId", cluster, 1, number + at)
+            self._id("ProcId", proc, 0, number + at)
+            named = self._schedd_of(job_id)
+            self._join(schedd if named is None else named, cluster, proc, proc, number + at)
+
+    def _join(self, schedd: str, cluster: int, first: int, last: int, number: int) -> None:
+        """Take consecutive procs like those of the current stretch; the first has the *number*-th ad."""
+        stretch = self._stretch
+        assert stretch is not None
+        if first == stretch.last + 1 and (schedd, cluster) == self._of:
+            stretch.last = last
+        else:
+            self._begin(_Stretch(number, first, last, stretch.columns, stretch.rest), (schedd, cluster))
 
     def _begin(self, stretch: _Stretch, of: tuple[str, int]) -> None:
         """Begin a stretch of a cluster at a schedd."""

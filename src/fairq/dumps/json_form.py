@@ -24,12 +24,13 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 class JsonAds:
     """The ads of a JSON array, decoded one by one as the text comes in."""
 
-    def __init__(self, source: Source, text: str, varying: Collection[str] = ()) -> None:
+    def __init__(self, source: Source, text: str, own: Collection[str] | None = None) -> None:
         """Read *text*, the beginning of the dump that was already read, and then the rest of *source*.
 
-        Ads of an array that repeat the one before, but for the attributes *varying* (in lower case), come together.
+        With *own*, ads of an array that are alike but for these attributes (in lower case) and some others come
+        together.
         """
-        self._repetition = Repetition(varying)
+        self._repetition = None if own is None else Repetition(own)
         self._source = source
         self._text = text
         self._at = 0
@@ -56,11 +57,10 @@ class JsonAds:
         while True:
             self._peek()
             yield self._ad()
-            repeated = self._repetition.after(self._text, self._at)
-            if repeated is not None:
-                self._at = repeated[1]
-                self._number += len(repeated[0].values)
-                yield repeated[0]
+            while self._repetition and (repeated := self._repetition.after(self._text, self._at)):
+                found, self._at = repeated
+                self._number += found.size
+                yield found
             if self._peek() == "]":
                 self._at += 1
                 return
@@ -81,7 +81,8 @@ class JsonAds:
             if type(ad) is not dict:
                 raise self._problem(f"not an ad but {_kind(ad)}", "every element must be an object")
             self._number += 1
-            self._repetition.seen(ad, self._text, self._at, end)
+            if self._repetition is not None:
+                self._repetition.seen(ad, self._text, self._at, end)
             self._at = end
             return ad
 

@@ -59,13 +59,13 @@ class Sorter:
         """Number of ads of another kind, by their description in a message."""
         return Counter({f"ad of type {kind}": count for kind, count in self._others.items()})
 
-    def wants(self, ad: Ad) -> bool:
-        """Return whether *ad* is of the kind wanted, and count it."""
+    def wants(self, ad: Ad, count: int = 1) -> bool:
+        """Return whether *ad* is of the kind wanted, and count it: *count* ads are like it."""
         kind = self._kind(ad)
         if kind is None or kind.lower() == self._wanted.lower():
-            self._found += 1
+            self._found += count
             return True
-        self._others[kind] += 1
+        self._others[kind] += count
         return False
 
     def _kind(self, ad: Ad) -> str | None:

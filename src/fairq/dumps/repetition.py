@@ -1,118 +1,104 @@
-"""Ads of a JSON array with the text of the ad before them, but for some numbers and texts: they need no parser.
+"""Ads of a JSON array that have the text of an ad before them, but for some values: they need no parser.
 
-The jobs of a cluster differ in little else than ProcId. To compare a text takes a tenth of the time that a JSON parser
-takes for it.
+The jobs of a cluster differ in little else than ProcId, the slots of a farm in name, address and sizes. Comparing a
+text takes a tenth of the time that a JSON parser takes for it. Which attributes vary is learned from the ads that are
+parsed.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-from msgspec import Struct
-
+from fairq.dumps.ad_pattern import AdPattern
 from fairq.records import Ad
 
-_NUMBER = r"-?(?:0|[1-9][0-9]{0,17})"
-_TEXT = r'"[^"\\\x00-\x1f\x7f-\U0010ffff]*"'
-_KINDS = {int: re.compile(_NUMBER), str: re.compile(_TEXT)}
-_BETWEEN = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
+_MOST = 8
+"""Most patterns at a time: every ad that no pattern fits is compared with all of them."""
 
-_UNLIKELY = 20
-"""After so many ads in a row that did not repeat the one before, only one in so many is looked at."""
+_COST = 40
+"""A pattern takes as much time to make as this number of ads takes to parse."""
 
 
-class RepeatedAds(Struct, frozen=True):
-    """Ads that repeat the *ad* before them, but for the *values* of the attributes *names*, one tuple for each ad."""
+class RepeatedAds(NamedTuple):
+    """*size* ads that are like *ad*, but for a column of values of each attribute in *varying*."""
 
     ad: Mapping[str, Any]
-    names: tuple[str, ...]
-    values: list[tuple[Any, ...]]
+    varying: Mapping[str, list[Any]]
+    size: int
 
     def ads(self) -> Iterator[Ad]:
         """Yield them as ads."""
-        for values in self.values:
-            yield {**self.ad, **dict(zip(self.names, values, strict=True))}
+        for values in zip(*self.varying.values(), strict=True) if self.varying else [()] * self.size:
+            yield {**self.ad, **dict(zip(self.varying, values, strict=True))}
+
+    def without_first(self) -> RepeatedAds:
+        """Return all but the first."""
+        return RepeatedAds(self.ad, {name: column[1:] for name, column in self.varying.items()}, self.size - 1)
+
+    def runs(self, names: Sequence[str]) -> Iterator[RepeatedAds]:
+        """Yield them by runs of ads with the same values of *names*, which vary no more."""
+        if not names:
+            yield self
+            return
+        left = [(name, column) for name, column in self.varying.items() if name not in names]
+        values = list(zip(*(self.varying[name] for name in names), strict=True))
+        ends = [place for place in range(1, self.size) if values[place] != values[place - 1]]
+        for start, end in pairwise([0, *ends, self.size]):
+            ad = {**self.ad, **dict(zip(names, values[start], strict=True))}
+            yield RepeatedAds(ad, {name: column[start:end] for name, column in left}, end - start)
 
 
 class Repetition:
-    """Finds repeated ads. *varying* are the attributes, in lower case, whose values may differ."""
+    """Finds repeated ads."""
 
-    def __init__(self, varying: Collection[str]) -> None:
-        self._varying = varying
-        self._pattern: _Pattern | None = None
-        self._missed = 0
+    def __init__(self, own: Collection[str]) -> None:
+        """Expect the attributes *own*, in lower case, to vary; others are found to vary as ads come."""
+        self._own = own
+        self._shapes: dict[tuple[str, ...], tuple[Ad, frozenset[str]]] = {}
+        """By the names of ads: the last of these ads, and the attributes that vary among them."""
+        self._patterns: list[AdPattern] = []
+        self._credit = _COST * _MOST
+        """How many patterns may be made, times their cost: each ad adds one to it, parsed or not."""
 
     def seen(self, ad: Ad, text: str, start: int, end: int) -> None:
-        """Take the *ad* between *start* and *end* of *text* as the one that may be repeated."""
-        if not self._varying:
+        """Take the *ad* between *start* and *end* of *text* as one that may be repeated."""
+        self._credit += 1
+        if self._credit < _COST:
             return
-        self._missed += 1
-        self._pattern = None
-        if self._missed < _UNLIKELY or not self._missed % _UNLIKELY:
-            self._pattern = _Pattern.of(ad, text[start:end], self._varying)
+        names = tuple(ad)
+        known = self._shapes.pop(names, None)
+        if known is None:
+            varying = frozenset(name for name in names if name.lower() in self._own)
+            if len(self._shapes) >= _MOST:
+                del self._shapes[next(iter(self._shapes))]
+        else:
+            last, varying = known
+            varying |= {name for name, value in last.items() if value != ad[name]}
+        # Whoever receives the ad may change it.
+        ad = dict(ad)
+        self._shapes[names] = ad, varying
+        pattern = AdPattern.of(ad, text[start:end], varying)
+        if pattern is not None:
+            self._credit -= _COST
+            others = [other for other in self._patterns if not pattern.replaces(other)]
+            self._patterns = [pattern, *others[: _MOST - 1]]
 
     def after(self, text: str, at: int) -> tuple[RepeatedAds, int] | None:
-        """Return the ads in *text* after the one that ends *at* which repeat it, and where the last of them ends."""
-        if self._pattern is None:
-            return None
-        found, end = self._pattern.repeated(text, at)
-        if not found:
-            return None
-        self._missed = 0
-        return RepeatedAds(self._pattern.ad, self._pattern.names, found), end
-
-
-class _Pattern:
-    """The text of an ad, cut where the values of some attributes stand."""
-
-    def __init__(self, ad: Ad, cuts: list[tuple[int, int, str]], text: str) -> None:
-        self.ad = dict(ad)
-        self.names = tuple(name for _, _, name in cuts)
-        starts = [0, *(end for _, end, _ in cuts)]
-        self._literals = [text[start : cut[0]] for start, cut in zip(starts, cuts, strict=False)]
-        self._last = text[starts[-1] :]
-        self._kinds = [_KINDS[type(ad[name])] for name in self.names]
-        self._readers = [int if type(ad[name]) is int else json.loads for name in self.names]
-
-    @classmethod
-    def of(cls, ad: Ad, text: str, varying: Collection[str]) -> _Pattern | None:
-        """Return the pattern of an *ad* with this *text*; None if the places of the values are not certain."""
-        # Inside an ad in the ad, a name could stand for something else.
-        if "{" in text[1:]:
-            return None
-        cuts: list[tuple[int, int, str]] = []
-        for name, value in ad.items():
-            if name.lower() not in varying:
+        """Return ads in *text* after the one that ends *at* which repeat one seen, and where the last of them ends."""
+        for place, pattern in enumerate(self._patterns):
+            found = pattern.repeats(text, at)
+            if found is None:
                 continue
-            kind = _KINDS.get(type(value))
-            found = [] if kind is None else [*re.finditer(rf'"{re.escape(name)}"\s*:\s*({kind.pattern})', text)]
-            if len(found) != 1 or json.loads(found[0][1]) != value:
-                return None
-            cuts.append((*found[0].span(1), name))
-        return cls(ad, sorted(cuts), text) if cuts else None
+            self._credit += found.size
+            if place:
+                self._patterns.insert(0, self._patterns.pop(place))
+            steady = {name: column[0] for name, column in found.values.items() if _is_one(column)}
+            varying = {name: column for name, column in found.values.items() if name not in steady}
+            return RepeatedAds({**pattern.ad, **steady}, varying, found.size), found.end
+        return None
 
-    def repeated(self, text: str, at: int) -> tuple[list[tuple[Any, ...]], int]:
-        """Return the values of all ads after *at* in *text* that repeat this one, and the end of the last of them."""
-        found: list[tuple[Any, ...]] = []
-        starts, between = text.startswith, _BETWEEN.match
-        parts = list(zip(self._literals, self._kinds, self._readers, strict=True))
-        last, size = self._last, len(self._last)
-        while (gap := between(text, at)) is not None:
-            place = gap.end()
-            values = []
-            for literal, kind, read in parts:
-                if not starts(literal, place):
-                    return found, at
-                value = kind.match(text, place + len(literal))
-                if value is None:
-                    return found, at
-                values.append(read(value[0]))
-                place = value.end()
-            if not starts(last, place):
-                return found, at
-            at = place + size
-            found.append(tuple(values))
-        return found, at
+
+def _is_one(column: Sequence[Any]) -> bool:
+    return column.count(column[0]) == len(column)

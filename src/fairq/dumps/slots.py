@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from fairq.dumps.ads import Soundness, Spellings, read_ads, shown
+from fairq.dumps.ads import Soundness, Spellings, read_repeated_ads, shown
 from fairq.dumps.kinds import SLOT, Sorter
+from fairq.dumps.repetition import RepeatedAds
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
-from fairq.records import Ad, SlotRecord
+from fairq.records import Ad
+from fairq.slot_table import SlotCollector, SlotTable
 from fairq.versions import Version, newest
 
 _IN_USE = {"claimed", "preempting"}
@@ -21,7 +24,7 @@ _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
 class SlotDump(Struct):
     """The slots of a dump in its order, the number of ads left out by reason, and the newest CondorVersion."""
 
-    slots: list[SlotRecord]
+    slots: SlotTable
     left_out: Counter[str] = field(default_factory=Counter)
     version: Version | None = None
 
@@ -46,44 +49,103 @@ def read_slots(source: Source) -> SlotDump:
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
-    dump = SlotDump([])
-    soundness = Soundness(source)
-    sorter = Sorter(source, SLOT)
-    spellings = Spellings("name", "myaddress", "startdipaddr", "draining", "condorversion")
-    versions: set[str] = set()
-    numbers: dict[tuple[str, str], int] = {}
-    for number, found in enumerate(read_ads(source), 1):
-        ad = soundness.tidied(found, number)
-        if not sorter.wants(ad):
-            continue
-        names = spellings.of(ad)
-        name = _name(source, ad, names, number)
-        versions.add(_text(ad, names, "condorversion"))
+    reader = _SlotReader(source)
+    reader.read()
+    return SlotDump(reader.slots.table(), reader.sorter.left_out, newest(*reader.versions))
+
+
+_OWN = ("name", "machine", "myaddress", "startdipaddr")
+"""What every slot or machine has of its own."""
+
+
+class _SlotReader:
+    """Collects the slots of a dump: ads that are alike by column, others one by one."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._soundness = Soundness(source)
+        self._spellings = Spellings("name", "myaddress", "startdipaddr", "draining", "condorversion", "mytype")
+        self._numbers: dict[tuple[str, str], int] = {}
+        """The number of the ad of each slot, by name and address."""
+        self.sorter = Sorter(source, SLOT)
+        self.slots = SlotCollector()
+        self.versions: set[str] = set()
+
+    def read(self) -> None:
+        number = 0
+        for found in read_repeated_ads(self._source, _OWN):
+            if not isinstance(found, RepeatedAds):
+                number += 1
+                self._take(found, number)
+                continue
+            if not self._take_alike(found, number):
+                for place, ad in enumerate(found.ads(), number + 1):
+                    self._take(ad, place)
+            number += found.size
+        self.sorter.check()
+
+    def _take(self, found: Ad, number: int) -> None:
+        ad = self._soundness.tidied(found, number)
+        if not self.sorter.wants(ad):
+            return
+        names = self._spellings.of(ad)
+        name = self._name(ad, names, number)
+        self.versions.add(_text(ad, names, "condorversion"))
         address = _text(ad, names, "myaddress") or _text(ad, names, "startdipaddr")
-        first = numbers.setdefault((name, address), number)
+        first = self._numbers.setdefault((name, address), number)
         if first != number:
-            raise DuplicateAdError(source=source.name, number=number, what=f"slot {name}", first=first)
-        draining = ad.get(names.get("draining", "")) is True
-        if draining:
-            ad = {attribute: value for attribute, value in ad.items() if attribute != names["draining"]}
-        dump.slots.append(SlotRecord(len(dump.slots) + 1, name, ad, address, draining))
-    sorter.check()
-    dump.left_out += sorter.left_out
-    dump.version = newest(*versions)
-    return dump
+            raise DuplicateAdError(source=self._source.name, number=number, what=f"slot {name}", first=first)
+        draining, ad = _without_draining(ad, names)
+        self.slots.add(name, address, ad, draining)
+
+    def _take_alike(self, found: RepeatedAds, number: int) -> bool:
+        """Take ads that are alike; *number* ads came before them. Return False if they must be looked at one by one."""
+        ad = self._soundness.tidied(dict(found.ad), number + 1)
+        names = self._spellings.of(ad)
+        varying = {lower: found.varying[spelled] for lower, spelled in names.items() if spelled in found.varying}
+        if "name" not in varying or "draining" in varying or "mytype" in varying:
+            return False
+        slot_names = varying["name"]
+        if not isinstance(slot_names[0], str) or not all(map(str.strip, slot_names)):
+            return False
+
+        def texts(lower: str) -> Sequence[str]:
+            if lower not in varying:
+                return [_text(ad, names, lower)] * found.size
+            column = varying[lower]
+            return column if isinstance(column[0], str) else [""] * found.size
+
+        addresses = texts("myaddress")
+        if not all(addresses):
+            addresses = [one or other for one, other in zip(addresses, texts("startdipaddr"), strict=True)]
+        numbers = range(number + 1, number + found.size + 1)
+        places = dict(zip(zip(slot_names, addresses, strict=True), numbers, strict=True))
+        if len(places) < found.size or not self._numbers.keys().isdisjoint(places):
+            return False
+        if self.sorter.wants(ad, found.size):
+            self._numbers |= places
+            self.versions.update(texts("condorversion"))
+            draining, ad = _without_draining(ad, names)
+            self.slots.add_alike(slot_names, addresses, ad, found.varying, draining)
+        return True
+
+    def _name(self, ad: Ad, names: dict[str, str], number: int) -> str:
+        if "name" not in names:
+            raise self._error(number, "it has no Name", "add a Name to every slot ad")
+        name = ad[names["name"]]
+        if not isinstance(name, str) or not name.strip() or not name.isprintable() or name.startswith("/Expr("):
+            raise self._error(number, f"Name is {shown(name)}", "give the name of a slot")
+        return name
+
+    def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
+        return InvalidAdError(source=self._source.name, number=number, problem=problem, cure=cure)
 
 
-def _name(source: Source, ad: Ad, names: dict[str, str], number: int) -> str:
-    if "name" not in names:
-        raise InvalidAdError(
-            source=source.name, number=number, problem="it has no Name", cure="add a Name to every slot ad"
-        )
-    name = ad[names["name"]]
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or name.startswith("/Expr("):
-        raise InvalidAdError(
-            source=source.name, number=number, problem=f"Name is {shown(name)}", cure="give the name of a slot"
-        )
-    return name
+def _without_draining(ad: Ad, names: dict[str, str]) -> tuple[bool, Ad]:
+    """Return whether a slot is being drained, and its ad without that."""
+    if ad.get(names.get("draining", "")) is not True:
+        return False, ad
+    return True, {attribute: value for attribute, value in ad.items() if attribute != names["draining"]}
 
 
 def _text(ad: Ad, names: dict[str, str], lower: str) -> str:

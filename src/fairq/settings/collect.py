@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -53,7 +53,7 @@ class Entry(Struct):
         return ".".join(self.path)
 
 
-class Declaration(NamedTuple):
+class Declaration(Struct, frozen=True):
     """A group's table: the *name* in its first spelling, and its place."""
 
     name: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
+from msgspec import Struct
+
 Type = Literal["integer", "real", "boolean", "string", "expression", "list", "choice", "option"]
 
 DOCUMENTED = "documented"
@@ -13,7 +15,7 @@ DOCUMENTED = "documented"
 _LARGEST_WRITTEN_OUT = 1e15
 
 
-class Scheme(NamedTuple):
+class Scheme(Struct, frozen=True):
     """A system whose documentation and program differ at some points.
 
     The setting *rules* chooses between them; *real* is the value for the program.
@@ -52,7 +54,7 @@ class Difference(NamedTuple):
     function: str
 
 
-class Key(NamedTuple):
+class Key(Struct, frozen=True):
     """One setting, for the manual, the checks and the commands.
 
     Args:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 FILE_NAME = "fairq.toml"
 CONFIG_VARIABLE = "FAIRQ_CONFIG"
 
 
-class Layer(NamedTuple):
+class Layer(Struct, frozen=True):
     """One file to look for; a *required* one must exist. *role* is the reason, in words, to read it.
 
     The file may set the settings *only* (full names; None: all). Others are checked and ignored.

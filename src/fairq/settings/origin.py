@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 
-class Origin(NamedTuple):
+class Origin(Struct, frozen=True):
     """A default, the rules' default, a variable, or a place in a *file* (*path*: the keys to it)."""
 
     words: str = "default"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.settings.key import Key
 from fairq.settings.share_keys import BLOCK_KEYS, SHARE_GROUP_KEYS
@@ -12,7 +15,7 @@ from fairq.settings.share_keys import BLOCK_KEYS, SHARE_GROUP_KEYS
 Path = tuple[str, ...]
 
 
-class Leaf(NamedTuple):
+class Leaf(Struct, frozen=True):
     """One setting below ``[shares]``; with a *key* of None it is invalid, and *hint* describes a valid one."""
 
     path: Path
@@ -47,7 +50,7 @@ def key_of(path: Path) -> tuple[Key | None, str]:
     if table == "ShareCorrections":
         # A corrector from a plugin has options of its own.
         found = next((key for key in keys if key.name.rpartition(".")[2] == rest[-1]), keys[-1])
-        return found._replace(help="An option of a share corrector.") if len(rest) > 1 else found, ""
+        return replace(found, help="An option of a share corrector.") if len(rest) > 1 else found, ""
     inner = rest[2:] if len(rest) > 2 and rest[1] == "CEs" and table == "RunningLimit" else rest
     inner = [rest[0], *rest[2:]] if len(rest) > 1 and rest[1] == "Burst" and table == "MatchingDelay" else inner
     if len(inner) == 3:

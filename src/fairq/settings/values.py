@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairq import quantities
 from fairq.settings.key import Key
 
@@ -189,7 +191,7 @@ def _option(key: Key, value: Any) -> Any:
     if not isinstance(value, (str, bool, int, float)):
         raise BadValueError
     if not isinstance(value, (str, bool)):
-        _number(key._replace(type="real"), value)
+        _number(replace(key, type="real"), value)
     return value
 
 

@@ -23,10 +23,11 @@ _TOLERANCE = 1e-6
 JSON_COLUMNS = {
     "slot": ("id", "ad"),
     "dynamic_slot": ("slot_id", "carved"),
-    "claim": ("slot_id", "advertised"),
+    "claim_terms": ("id", "advertised"),
     "job_ad": ("id", "ad"),
     "job": ("cluster", "own", "template"),
     "cycle": ("number", "decision"),
+    "match": ("cycle", "runs"),
     "history": ("id", "before", "after"),
     "undo": ("first", "data"),
     "task_queue": ("number", "identity"),
@@ -147,7 +148,7 @@ def _overlapping_ranges(state: State) -> Iterator[str]:
 
 def _claims_against_jobs(state: State) -> Iterator[str]:
     claims = state.connection.execute(
-        "SELECT cluster, coalesce(schedd, ''), proc, submitter, slot_id FROM claim WHERE cluster IS NOT NULL "
+        "SELECT cluster, coalesce(schedd, ''), proc, submitter, slot_id FROM whole_claim WHERE cluster IS NOT NULL "
         "ORDER BY 1, 2, 3"
     ).fetchall()
     running: Iterator[_Running] = iter(
@@ -210,7 +211,7 @@ def _counters_against_claims(state: State) -> Iterator[str]:
         # The slots that the last cycle took from somebody count for their former users until the next one.
         return
     weights: dict[str, list[float]] = defaultdict(list)
-    for submitter, weight in state.connection.execute("SELECT submitter, slot_weight FROM claim WHERE charged"):
+    for submitter, weight in state.connection.execute("SELECT submitter, slot_weight FROM whole_claim WHERE charged"):
         weights[submitter].append(weight)
     for name, used, weighted in state.connection.execute(
         "SELECT name, resources_used, weighted_resources_used FROM submitter WHERE NOT is_group ORDER BY name"

@@ -1,27 +1,45 @@
-"""Which submitter uses which slot, and for which job."""
+"""Which submitter uses which slot, and for which job.
+
+What claims have in common, their terms, is stored once: a cycle makes thousands that differ only in slot and job.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from operator import attrgetter
-from typing import Any
+from collections.abc import Iterable, Sequence
+from itertools import count, repeat
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from fairq.records import Claim
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.job_ranges import Procs
 
-_SELECT = (
-    "SELECT slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, current_rank, "
-    "concurrency_limits, negotiating_group, autoregroup, advertised, charged, matched FROM claim"
+_TERMS = (
+    "submitter, start_time, slot_weight, current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, "
+    "charged, matched"
 )
-_ADVERTISED = 11
+_SELECT = f"SELECT slot_id, schedd, cluster, proc, {_TERMS} FROM whole_claim"
+
+
+_Terms = tuple[Any, ...]
+
+
+class AlikeClaims(NamedTuple):
+    """Claims that differ only in slot and proc: those of consecutive procs, on *slots*; *claim* is the first."""
+
+    claim: Claim
+    slots: Sequence[int]
 
 
 def load_all(state: State) -> list[Claim]:
     """Return every claim, in pool order of the slots."""
-    return [_claim(row) for row in state.connection.execute(f"{_SELECT} ORDER BY slot_id")]
+    execute = state.connection.execute
+    # Their terms are read once, not with every claim.
+    terms = {number: columns for number, *columns in execute(f"SELECT id, {_TERMS} FROM claim_terms")}
+    found = execute("SELECT terms, slot_id, schedd, cluster, proc FROM claim ORDER BY slot_id")
+    return [_claim((*place, *terms[number])) for number, *place in found]
 
 
 def of_procs(state: State, procs: Iterable[Procs]) -> list[Claim]:
@@ -52,71 +70,106 @@ def slots_of_jobs(state: State) -> set[int]:
 
 def any_advertised(state: State) -> bool:
     """Tell whether any claim has further attributes of an imported slot's ad."""
-    query = "SELECT EXISTS (SELECT 1 FROM claim WHERE advertised IS NOT NULL)"
+    query = "SELECT EXISTS (SELECT 1 FROM claim_terms WHERE advertised IS NOT NULL)"
     return bool(state.connection.execute(query).fetchone()[0])
 
 
 def longest_submitter(state: State) -> int:
     """Return the number of characters of the longest submitter that has a claim; 0 without claims."""
-    return int(state.connection.execute("SELECT coalesce(max(length(submitter)), 0) FROM claim").fetchone()[0])
+    return int(state.connection.execute("SELECT coalesce(max(length(submitter)), 0) FROM claim_terms").fetchone()[0])
 
 
 def count_matched(state: State) -> int:
     """Return how many claims of jobs of the queue fairq's cycles made."""
-    query = "SELECT count(*) FROM claim WHERE matched AND cluster IS NOT NULL"
+    query = "SELECT count(*) FROM whole_claim WHERE matched AND cluster IS NOT NULL"
     return int(state.connection.execute(query).fetchone()[0])
 
 
 def store(state: State, claims: Iterable[Claim]) -> None:
     """Store claims, each in the place of a former one on its slot."""
-    # In the order of the table's key: in any other, SQLite takes twice as long.
-    claims = sorted(claims, key=attrgetter("slot_id"))
-    if state.connection.execute("SELECT EXISTS (SELECT 1 FROM claim)").fetchone()[0]:
-        state.connection.executemany("DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in claims])
-    rows.insert(
-        state,
-        "INSERT INTO claim (slot_id, submitter, start_time, slot_weight, schedd, cluster, proc, "
-        "current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, charged, matched)",
-        map(_row, claims),
+    store_alike(state, map(alone, claims))
+
+
+def alone(claim: Claim) -> AlikeClaims:
+    """Return one claim as if there were others that are alike."""
+    return AlikeClaims(claim, [claim.slot_id])
+
+
+def store_alike(state: State, alike: Iterable[AlikeClaims]) -> None:
+    """Store claims, each in the place of a former one on its slot."""
+    execute = state.connection.execute
+    new: list[tuple[int, int, str | None, int | None, int | None]] = []
+    (last,) = execute("SELECT coalesce(max(id), 0) FROM claim_terms").fetchone()
+    numbers: dict[_Terms, int] = {}
+    for claim, slots in alike:
+        number = numbers.setdefault(_terms(claim), last + len(numbers) + 1)
+        procs = repeat(None) if claim.proc is None else count(claim.proc)
+        new += zip(slots, repeat(number), repeat(claim.schedd), repeat(claim.cluster), procs)
+    state.connection.executemany(
+        f"INSERT INTO claim_terms (id, {_TERMS}) VALUES ({', '.join('?' * 11)})",
+        ((number, *terms) for terms, number in numbers.items()),
     )
+    # In the order of the table's key: in any other, SQLite takes twice as long.
+    new.sort(key=itemgetter(0))
+    if execute("SELECT EXISTS (SELECT 1 FROM claim)").fetchone()[0]:
+        _delete(state, map(itemgetter(0), new))
+    rows.insert(state, "INSERT INTO claim (slot_id, terms, schedd, cluster, proc)", new)
 
 
 def release(state: State, slot_ids: Iterable[int]) -> list[Claim]:
     """Delete the claims on these slots and return them; a free slot is passed over."""
-    released: list[Claim] = []
-    for number in slot_ids:
-        row = state.connection.execute(f"{_SELECT} WHERE slot_id = ?", (number,)).fetchone()
-        if row is not None:
-            released.append(_claim(row))
-    state.connection.executemany("DELETE FROM claim WHERE slot_id = ?", [(claim.slot_id,) for claim in released])
+    released = of_slots(state, slot_ids)
+    _delete(state, (claim.slot_id for claim in released))
     return released
 
 
 def delete_all(state: State) -> None:
     """Delete every claim."""
     state.connection.execute("DELETE FROM claim")
+    state.connection.execute("DELETE FROM claim_terms")
+
+
+def _delete(state: State, slot_ids: Iterable[int]) -> None:
+    """Delete the claims on these slots, and terms that no claim has any more."""
+    execute = state.connection.execute
+    left: set[int] = set()
+    for slot_id in slot_ids:
+        row = execute("SELECT terms FROM claim WHERE slot_id = ?", (slot_id,)).fetchone()
+        if row is not None:
+            execute("DELETE FROM claim WHERE slot_id = ?", (slot_id,))
+            left.add(row[0])
+    state.connection.executemany(
+        "DELETE FROM claim_terms WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM claim WHERE terms = ?1)",
+        [(number,) for number in left],
+    )
 
 
 def _claim(row: tuple[Any, ...]) -> Claim:
-    claim = Claim(*row)
-    claim.charged = bool(claim.charged)
-    claim.matched = bool(claim.matched)
-    if claim.autoregroup is not None:
-        claim.autoregroup = bool(claim.autoregroup)
-    if row[_ADVERTISED] is not None:
-        claim.advertised = json.loads(row[_ADVERTISED])
-    return claim
+    slot_id, schedd, cluster, proc, submitter, start_time, slot_weight, rank, limits, group, regrouped, *flags = row
+    advertised, charged, matched = flags
+    return Claim(
+        slot_id,
+        submitter,
+        start_time,
+        slot_weight,
+        schedd,
+        cluster,
+        proc,
+        rank,
+        limits,
+        group,
+        None if regrouped is None else bool(regrouped),
+        None if advertised is None else json.loads(advertised),
+        bool(charged),
+        bool(matched),
+    )
 
 
-def _row(claim: Claim) -> tuple[Any, ...]:
+def _terms(claim: Claim) -> _Terms:
     return (
-        claim.slot_id,
         claim.submitter,
         claim.start_time,
         claim.slot_weight,
-        claim.schedd,
-        claim.cluster,
-        claim.proc,
         claim.current_rank,
         claim.concurrency_limits,
         claim.negotiating_group,

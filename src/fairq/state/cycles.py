@@ -6,14 +6,16 @@ Neither is changed, and matches are never deleted; a decision may be forgotten, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
-from fairq.records import CycleRecord, MatchRecord
+from fairq.packed_rejections import unpacked
+from fairq.records import CycleRecord, MatchRun
+from fairq.state import match_runs
 from fairq.state.connection import State
-from fairq.state.rows import dumps, insert
+from fairq.state.rows import dumps
 
 
 class CycleSummary(Struct, frozen=True):
@@ -27,30 +29,17 @@ class CycleSummary(Struct, frozen=True):
     kept: bool
 
 
-def add(state: State, cycle: CycleRecord) -> None:
-    """Append a cycle and its matches."""
+def add(state: State, cycle: CycleRecord, runs: Iterable[MatchRun] | None = None) -> None:
+    """Append a cycle and its matches, or those of *runs* if given."""
     state.connection.execute(
         "INSERT INTO cycle (number, time, rules, decision) VALUES (?, ?, ?, ?)",
         (cycle.number, cycle.time, cycle.rules, dumps(cycle.decision)),
     )
-    insert(
-        state,
-        "INSERT INTO match",
-        (
-            (
-                cycle.number,
-                match.sequence,
-                match.schedd,
-                match.cluster,
-                match.proc,
-                match.submitter,
-                match.slot,
-                match.reason,
-                match.preempted,
-            )
-            for match in cycle.matches
-        ),
-    )
+    kept = list(match_runs.joined(map(match_runs.alone, cycle.matches) if runs is None else runs))
+    if kept:
+        made = sum(len(run.slots) for run in kept)
+        preempting = sum(len(run.slots) for run in kept if run.preempted is not None)
+        state.connection.execute("INSERT INTO match VALUES (?, ?, ?, ?)", (cycle.number, made, preempting, dumps(kept)))
 
 
 def forget_decisions(state: State, keep: int) -> None:
@@ -66,9 +55,8 @@ def forget_decisions(state: State, keep: int) -> None:
 def summaries(state: State, limit: int | None = None) -> list[CycleSummary]:
     """Return what can be said of the last *limit* cycles (None: all) in one line each, oldest first."""
     rows = state.connection.execute(
-        "SELECT number, time, rules, (SELECT count(*) FROM match WHERE cycle = number), "
-        "(SELECT count(*) FROM match WHERE cycle = number AND preempted IS NOT NULL), decision != '{}' "
-        "FROM cycle ORDER BY number DESC LIMIT ?",
+        "SELECT number, time, rules, coalesce(made, 0), coalesce(preempting, 0), decision != '{}' "
+        "FROM cycle LEFT JOIN match ON match.cycle = number ORDER BY number DESC LIMIT ?",
         (-1 if limit is None else limit,),
     ).fetchall()
     return [CycleSummary(*row) for row in reversed([(*plain, bool(kept)) for *plain, kept in rows])]
@@ -85,7 +73,7 @@ def latest(state: State) -> CycleRecord | None:
 
 
 def latest_decision(state: State) -> dict[str, Any] | None:
-    """Return what the last cycle decided, without its matches; None if there was no cycle."""
+    """Return what the last cycle decided, its rejections packed and without its matches; None if there was no cycle."""
     row = state.connection.execute("SELECT decision FROM cycle ORDER BY number DESC LIMIT 1").fetchone()
     return None if row is None else dict(json.loads(row[0]))
 
@@ -103,10 +91,9 @@ def load(state: State, number: int) -> CycleRecord | None:
     ).fetchone()
     if row is None:
         return None
-    matches = state.connection.execute(
-        "SELECT sequence, schedd, cluster, proc, submitter, slot, reason, preempted FROM match "
-        "WHERE cycle = ? ORDER BY sequence",
-        (number,),
-    )
+    stored = state.connection.execute("SELECT runs FROM match WHERE cycle = ?", (number,)).fetchone()
+    matches = [] if stored is None else match_runs.records(json.loads(stored[0]))
     decision = json.loads(row[3])
-    return CycleRecord(*(*row[:3], decision, [MatchRecord(*match) for match in matches]))
+    if "rejections" in decision:
+        decision["rejections"] = unpacked(decision["rejections"])
+    return CycleRecord(*(*row[:3], decision, matches))

@@ -154,7 +154,7 @@ def restore(state: State, document: Any) -> None:
 _TABLES = (
     *broker_document.TABLES,
     *document_shares.TABLES, *document_launches.TABLES, *document_past.TABLES,
-    "dynamic_slot", "claim", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
+    "dynamic_slot", "claim", "claim_terms", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
     "history", "undo", "request", "meta",
 )  # fmt: skip
 """What refers to a record goes before it."""

@@ -93,9 +93,8 @@ def set_status(
     )
 
 
-def mark_running(state: State, jobs: Iterable[tuple[str, int, int]], time: int) -> int:
-    """Mark jobs, (schedd, cluster, proc) each, as running from *time* on; return how many there are."""
-    procs = (Procs(schedd, cluster, proc, proc) for schedd, cluster, proc in jobs)
+def mark_running(state: State, procs: Iterable[Procs], time: int) -> int:
+    """Mark *procs* as running from *time* on; return how many of them are in the queue."""
     return set_status(state, procs, JobStatus.RUNNING, time)
 
 

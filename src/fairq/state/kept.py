@@ -9,10 +9,11 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+
+from msgspec import Struct
 
 
-class _Kept(NamedTuple):
+class _Kept(Struct, frozen=True):
     connection: sqlite3.Connection
     file: os.stat_result
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -46,7 +45,7 @@ def ended(state: State, since: int, until: int) -> list[EndedFigures]:
     return [EndedFigures(*row) for row in rows]
 
 
-class RunSums(NamedTuple):
+class RunSums(Struct, frozen=True):
     """The runs of a submitter on a slot (empty: on all): how many, their seconds, and these times slot weight."""
 
     submitter: str
@@ -82,7 +81,7 @@ def ran(state: State, since: int, until: int, longest: int, now: int) -> Iterato
         "SELECT submitter, slot, start_time, end_time, slot_weight FROM run WHERE end_time > ?1 AND start_time < ?2 "
         "AND end_time - start_time > ?4 "
         "UNION ALL SELECT submitter, slot.name, start_time, max(start_time, ?3), slot_weight "
-        "FROM claim JOIN slot ON slot.id = slot_id WHERE start_time < min(?2, ?3)",
+        "FROM whole_claim JOIN slot ON slot.id = slot_id WHERE start_time < min(?2, ?3)",
         (since, until, now, longest),
     )
 
@@ -103,10 +102,10 @@ def weights_in_use(state: State) -> Iterator[tuple[str, float]]:
 
 def matches_of(state: State, cycle: int) -> tuple[int, int]:
     """Return how many matches a cycle made, and how many of them preempted somebody."""
-    counts: tuple[int, int] = state.connection.execute(
-        "SELECT count(*), count(preempted) FROM match WHERE cycle = ?", (cycle,)
+    counts: tuple[int, int] | None = state.connection.execute(
+        "SELECT made, preempting FROM match WHERE cycle = ?", (cycle,)
     ).fetchone()
-    return counts
+    return counts or (0, 0)
 
 
 def cycle_count(state: State) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from fairq.ad_table import AdTable
 from fairq.records import Ad, Claim, SlotRecord
-from fairq.state import claims, dynamic_slots, pilot_slots, rows, slot_columns
+from fairq.slot_table import SlotTable
+from fairq.state import ad_texts, claims, dynamic_slots, pilot_slots, rows, slot_columns
 from fairq.state.connection import State
 
 _SELECT = "SELECT id, name, address, draining, ad FROM slot"
@@ -115,18 +117,16 @@ def add(state: State, slots: Iterable[SlotRecord]) -> list[int]:
 
     A slot of the pool with the same name and address keeps its number and its claim, and gets the new ad.
     """
-    return _insert(state, slots, first=_next_id(state))
+    return _insert(state, _columns(slots), first=_next_id(state))
 
 
 def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
-    """Put *slots*, numbered from 1 as they come, in the place of the whole pool.
+    """Put *slots*, all different and numbered from 1 as they come, in the place of the whole pool.
 
     A claim goes on if a slot of the same name and address is among them; which slots are dynamic or
     pilots' is forgotten. The claims of slots that are
     gone are deleted and returned: their jobs, if in the queue, are still marked as running.
     """
-    slots = list(slots)
-    kept = {(slot.name, slot.address) for slot in slots}
     places = {
         number: (name, address)
         for number, name, address in state.connection.execute("SELECT id, name, address FROM slot")
@@ -136,9 +136,13 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     dynamic_slots.forget_all(state)
     pilot_slots.forget_all(state)
     state.connection.execute("DELETE FROM slot")
-    numbers = dict(zip(((slot.name, slot.address) for slot in slots), _insert(state, slots, 1), strict=True))
-    lost = [claim for claim in former if places[claim.slot_id] not in kept]
-    going_on = [claim for claim in former if places[claim.slot_id] in kept]
+    new = _columns(slots)
+    ids = range(1, len(new.names) + 1)
+    with slot_columns.dropped(state):
+        _put(state, ids, new)
+    numbers = dict(zip(zip(new.names, new.addresses, strict=True), ids, strict=True)) if former else {}
+    lost = [claim for claim in former if places[claim.slot_id] not in numbers]
+    going_on = [claim for claim in former if places[claim.slot_id] in numbers]
     for claim in going_on:
         claim.slot_id = numbers[places[claim.slot_id]]
     claims.store(state, going_on)
@@ -147,10 +151,8 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
 
 def put(state: State, slots: Iterable[SlotRecord]) -> None:
     """Store slots under the numbers they have, in a pool that has no slot of these numbers."""
-    state.connection.executemany(
-        "INSERT INTO slot (id, name, address, ad, draining) VALUES (?, ?, ?, ?, ?)",
-        ((slot.id, slot.name, slot.address, rows.dumps(slot.ad), slot.draining) for slot in slots),
-    )
+    slots = list(slots)
+    _put(state, [slot.id for slot in slots], _columns(slots))
 
 
 def remove(state: State, numbers: Iterable[int]) -> list[Claim]:
@@ -194,23 +196,50 @@ def _next_id(state: State) -> int:
     return int(state.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM slot").fetchone()[0])
 
 
-def _insert(state: State, slots: Iterable[SlotRecord], first: int) -> list[int]:
+class _Columns(NamedTuple):
+    """Slots by column, their ads as texts."""
+
+    names: Sequence[str]
+    addresses: Sequence[str]
+    ads: Iterable[str]
+    draining: Sequence[bool]
+
+
+def _columns(slots: Iterable[SlotRecord]) -> _Columns:
+    if isinstance(slots, SlotTable):
+        # Made as they are stored: together they may be as large as the state.
+        ads = chain.from_iterable(map(ad_texts.texts, slots.ads))
+        return _Columns(slots.names, slots.addresses, ads, slots.draining)
+    slots = list(slots)
+    return _Columns(
+        [slot.name for slot in slots],
+        [slot.address for slot in slots],
+        (rows.dumps(slot.ad) for slot in slots),
+        [slot.draining for slot in slots],
+    )
+
+
+def _put(state: State, ids: Sequence[int], new: _Columns) -> None:
+    state.connection.executemany(
+        "INSERT INTO slot (id, name, address, ad, draining) VALUES (?, ?, ?, ?, ?)",
+        zip(ids, new.names, new.addresses, new.ads, new.draining, strict=True),
+    )
+
+
+def _insert(state: State, new: _Columns, first: int) -> list[int]:
     numbers: dict[tuple[str, str], int] = {
         (name, address): number
         for number, name, address in state.connection.execute("SELECT id, name, address FROM slot")
     }
     placed: list[int] = []
-    new_rows: list[tuple[Any, ...]] = []
-    for slot in slots:
-        place = (slot.name, slot.address)
+    for place in zip(new.names, new.addresses, strict=True):
         number = numbers.setdefault(place, first)
         first += number == first
         placed.append(number)
-        new_rows.append((number, slot.name, slot.address, rows.dumps(slot.ad), slot.draining))
     state.connection.executemany(
         "INSERT INTO slot VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (id) DO UPDATE SET ad = excluded.ad, draining = excluded.draining",
-        new_rows,
+        zip(placed, new.names, new.addresses, new.ads, new.draining, strict=True),
     )
     return placed
 

@@ -11,6 +11,7 @@ from math import fsum
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.past import Charge, UsageEdit, UsageRow
 from fairq.periods import parts
@@ -89,7 +90,7 @@ def book(
             continue
         if max(abs(rest), abs(rest_weighted)) <= _ROUNDING * max(1.0, abs(weighted), abs(old_weighted)):
             at = own[-1] if own else Charge(name, booking.time, booking.time + 1, 0.0, 0.0)
-            _put(rows, at._replace(start=at.end - 1, usage=rest, weighted=rest_weighted), None)
+            _put(rows, replace(at, start=at.end - 1, usage=rest, weighted=rest_weighted), None)
         else:
             edits.append(UsageEdit(booking.time, name, booking.kind, booking.user, rest, rest_weighted))
     add(state, rows.values())

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -146,7 +146,7 @@ def set_setting(chosen: SettingsFiles, name: str, text: str, *, dry_run: bool = 
     return file, kept
 
 
-class Unset(NamedTuple):
+class Unset(Struct, frozen=True):
     """A setting was taken out of *file*, whose comments were *kept* or not; *left* sets it elsewhere."""
 
     file: Path

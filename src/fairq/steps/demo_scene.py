@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
 
-class Scene(NamedTuple):
+class Scene(Struct, frozen=True):
     """What a scene shows, and the command line (without ``fairq``) that shows it."""
 
     told: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import asdict
+
 from fairq.engine.quotas.record import GroupTurn, SkipReason
 from fairq.engine.quotas.tree import Problem, ProblemKind
 
@@ -30,4 +32,4 @@ def problem_words(problem: Problem) -> str:
 
 def skip_words(turn: GroupTurn) -> str | None:
     """Return why *turn* skipped the group; None if it got a pie."""
-    return None if turn.skipped is None else _SKIPPED[turn.skipped].format_map(turn._asdict())
+    return None if turn.skipped is None else _SKIPPED[turn.skipped].format_map(asdict(turn))

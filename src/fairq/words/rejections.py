@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fairq.engine.negotiation.decision import Rejection, RejectReason
+from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.rejections import Rejection
 
 
 def rejection_words(rejection: Rejection) -> str:

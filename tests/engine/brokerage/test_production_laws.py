@@ -15,8 +15,7 @@ from tests.engine.brokerage import plain_production as plain
 from tests.engine.brokerage.plain_production import plain_production
 from tests.engine.brokerage.pools import NOW, PLAN, ask, chunk, pool, queue, task
 
-from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage

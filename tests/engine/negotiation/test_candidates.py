@@ -3,7 +3,8 @@
 import pytest
 from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, slots
 
-from fairq.engine.negotiation.decision import MatchReason, RejectReason
+from fairq.engine.negotiation.matches import MatchReason
+from fairq.engine.negotiation.reject_reason import RejectReason
 
 
 def names(decision, pool):  # type: ignore[no-untyped-def]

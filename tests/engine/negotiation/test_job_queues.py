@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import cycle, jobs, matched, slots
 
-from fairq.engine.negotiation.decision import CycleDecision, RejectReason
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.engine.negotiation.significant import SignificantAttributes
 
 NEVER = {"Requirements": False}

@@ -99,6 +99,8 @@ def run(
         every=every,
         dry_run=dry_run,
         kept=invocation.settings["broker.verdicts_kept"],
+        # A table has no column for what is known of each candidate.
+        detailed=output.format in ("json", "ndjson", "af") or output.constraint is not None,
         watch=lambda total: progress("Brokering", total, invocation.quiet),
         out=write,
     )

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -53,6 +54,10 @@ def _json_escaped(character: str) -> str:
     return json.dumps(character)[1:-1] if character != "\x7f" else "\\u007f"
 
 
+_AT_ONCE = 1000
+"""Number of items of an array that are encoded together."""
+
+
 class Encoder:
     """Writes values as JSON text that *stream* can carry."""
 
@@ -61,6 +66,9 @@ class Encoder:
         ascii_only = (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
         # One encoder for all values: `json.dumps` makes a new one each time, which costs as much as a short record.
         self._encode = json.JSONEncoder(ensure_ascii=ascii_only, allow_nan=False, default=_plain).encode
+        self._encode_apart = json.JSONEncoder(
+            ensure_ascii=ascii_only, allow_nan=False, default=_plain, separators=(",\n", ": ")
+        ).encode
 
     def text(self, value: Any) -> str:
         """Return *value* as JSON on one line."""
@@ -73,11 +81,26 @@ class Encoder:
 
     def array(self, values: Iterable[Any]) -> Iterator[str]:
         """Yield the pieces of an array, each item on its own line."""
-        before = "[\n"
-        for value in values:
-            yield before + self.text(value)
+        before, left = "[\n", iter(values)
+        while some := list(islice(left, _AT_ONCE)):
+            yield before + (self._lines(some) or ",\n".join(map(self.text, some)))
             before = ",\n"
         yield "[]" if before == "[\n" else "\n]"
+
+    def _lines(self, values: list[Any]) -> str | None:
+        """Return items of an array, each on its own line, in a third of the time; None: they must go one by one."""
+        if not all(isinstance(value, Mapping) for value in values):
+            return None
+        try:
+            # No string in JSON holds a newline as it is: all are separators here.
+            text = self._encode_apart(values)
+        except ValueError:
+            return None
+        items = text[1:-1].split("},\n{")
+        if len(items) != len(values):  # some item holds an array of objects
+            return None
+        joined = "\n".join([item.replace(",\n", ", ") for item in items])
+        return joined.replace("\n", "},\n{") if joined.replace("\n", "").isprintable() else None
 
     def document(self, members: Mapping[str, Any]) -> Iterator[str]:
         """Yield the pieces of an object, each member on its own line, a long array's items likewise."""

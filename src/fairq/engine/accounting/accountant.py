@@ -35,7 +35,7 @@ SlotKey = Hashable
 """What a slot is charged under: its number in the pool; of a piece carved in this cycle (number, count of matches)."""
 
 
-class SlotCharge(Struct):
+class SlotCharge(Struct, frozen=True):
     """A slot that *submitter* is charged for, with *slot_weight*, since *start_time* (seconds since 1970)."""
 
     submitter: str
@@ -245,8 +245,7 @@ class Accountant:
             for slot in slots:
                 self.add_match(submitter, slot, weight, now)
             return
-        for slot in slots:
-            self.charges[slot] = SlotCharge(submitter, weight, now)
+        self.charges.update(dict.fromkeys(slots, SlotCharge(submitter, weight, now)))
         chain = self._chains.get(submitter) or self._chain(submitter)
         for record in (chain.member, chain.group):
             if record is not None:

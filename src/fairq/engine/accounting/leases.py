@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.accounting.factors import MINIMUM_FACTOR
 from fairq.errors.pool import LeaseInEffectError, NoLeaseError
@@ -22,7 +23,7 @@ class Leasable(Enum):
     FACTOR = "priority factor"
 
 
-class ExpiredLease(NamedTuple):
+class ExpiredLease(Struct, frozen=True):
     """A lease that ended: its record, the kind of value, the leased value and the restored value."""
 
     record: AccountingRecord

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.classad.budget import Ending, EvaluationBudget, Guarded, Limit
 from fairq.engine.classad.library import library, tree
@@ -28,7 +29,7 @@ def run(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBud
     if budget.guard is None:
         return _in_turn(work, seconds, budget)
     guarded = budget.guard(lambda: map(_sendable, work()), seconds)
-    return guarded._replace(results=[_received(value) for value in guarded.results])
+    return replace(guarded, results=[_received(value) for value in guarded.results])
 
 
 def _in_turn(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:

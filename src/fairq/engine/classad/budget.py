@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 Meter = Callable[[], float]
 """Returns the CPU time that this process has used, in seconds."""
@@ -45,7 +46,7 @@ class Ending(StrEnum):
     CRASH = "crash"
 
 
-class Guarded(NamedTuple):
+class Guarded(Struct, frozen=True):
     """The outcome of work under a guard: its *results* up to its end, and the CPU *seconds* it took."""
 
     results: list[Any]
@@ -86,7 +87,7 @@ class Payer(Struct, frozen=True):
 NOBODY: Final = Payer()
 
 
-class Culprit(NamedTuple):
+class Culprit(Struct, frozen=True):
     """The expression to name in a message: its *text*, and the *name* of its attribute or setting, None if neither.
 
     *of_slot*: slots have this expression.
@@ -176,7 +177,7 @@ class EvaluationBudget(Struct):
         """Record that an expression counts as ERROR for a number of slots or other ads."""
         self.cut_short += 1
         if len(culprit.text) > SHOWN:
-            culprit = culprit._replace(text=f"{culprit.text[:SHOWN]}...")
+            culprit = replace(culprit, text=f"{culprit.text[:SHOWN]}...")
         for known in self.overruns:
             if (known.payer.autocluster, known.culprit) == (self.payer.autocluster, culprit):
                 known.seconds += seconds

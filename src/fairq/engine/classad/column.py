@@ -16,6 +16,7 @@ from fairq.engine.classad.library import EXPR_CLOSE, EXPR_OPEN, expression_text
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Array, Rows, Vector, merge
+from fairq.engine.distinct import distinct
 
 ABSENT: Final = object()
 
@@ -31,7 +32,7 @@ class Column:
         self.vector = vector
         self.expressions = expressions
         self.raw = raw
-        kinds = {vector.kind} if vector.kind != MIXED else set(np.unique(vector.kind_array(0)).tolist())
+        kinds = {vector.kind} if vector.kind != MIXED else set(distinct(vector.kind_array(0)).tolist())
         self.kinds: frozenset[int] = frozenset(kinds)
         self._size: int | None = None
 
@@ -67,10 +68,10 @@ class Column:
         vector = self.vector
         if vector.kind == kind:
             assert vector.data is not None
-            return np.unique(vector.data).tolist()  # type: ignore[no-any-return]
+            return distinct(vector.data).tolist()  # type: ignore[no-any-return]
         if vector.kinds is None or vector.codes is None:
             return []
-        return np.unique(vector.codes[vector.kinds == kind]).tolist()  # type: ignore[no-any-return]
+        return distinct(vector.codes[vector.kinds == kind]).tolist()  # type: ignore[no-any-return]
 
     @property
     def may_be_missing(self) -> bool:
@@ -147,7 +148,7 @@ def _shared(vector: Vector) -> Vector:
     data = vector.data
     if data is None or len(data) < 2 or data[0] != data[-1] or not (data == data[0]).all():
         return vector
-    if vector.kind == REAL and len(np.unique(data.view(np.int64))) > 1:  # 0.0 and -0.0
+    if vector.kind == REAL and len(distinct(data.view(np.int64))) > 1:  # 0.0 and -0.0
         return vector
     return Vector(vector.kind, data[:1].copy())
 

@@ -40,6 +40,7 @@ from fairq.engine.classad.vectors import (
     merge,
     pieces,
 )
+from fairq.engine.distinct import distinct
 
 _CHAIN: Final = 20  # longer chains of attributes are left to the library, which has its own bound
 
@@ -285,7 +286,7 @@ class Evaluator:
             if part.kind == EXPRESSION:
                 assert part.data is not None
                 codes = np.broadcast_to(part.data, n if some is None else len(some))
-                for code in np.unique(part.data).tolist():
+                for code in distinct(part.data).tolist():
                     where = _within(some, np.nonzero(codes == code)[0])
                     expression = column.expressions[code]
                     value = self._within_attribute(

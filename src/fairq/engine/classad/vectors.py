@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad.kinds import BOOLEAN, ERROR_KIND, MISSING, REAL, UNDEFINED_KIND
+from fairq.engine.distinct import distinct
 
 Rows = NDArray[np.intp]
 Array = NDArray[Any]
@@ -93,7 +94,7 @@ def pieces(vectors: Sequence[Vector], n: int) -> Iterator[tuple[Rows | None, lis
         assert vector.kinds is not None
         key *= 16
         key += vector.kinds
-    for value in np.unique(key):
+    for value in distinct(key):
         rows = np.nonzero(key == value)[0]
         yield rows, [vector.take(rows) for vector in vectors]
 

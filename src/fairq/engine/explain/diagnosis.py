@@ -18,19 +18,14 @@ from fairq.engine.explain.pieces import labels, undivided
 from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.negotiation.cycle import NegotiationCycle, bring_up_to_date
-from fairq.engine.negotiation.decision import (
-    CycleDecision,
-    LimitFigures,
-    Match,
-    Rejection,
-    RejectReason,
-    StopReason,
-    SubmitterDecision,
-)
+from fairq.engine.negotiation.decision import CycleDecision, LimitFigures, StopReason, SubmitterDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.goal import Goal
+from fairq.engine.negotiation.matches import Match
 from fairq.engine.negotiation.participants import JobConstraint
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.rejections import Rejection
 from fairq.engine.negotiation.requests import job_order
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
 from fairq.records import Ad, JobRange

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 
@@ -13,7 +14,7 @@ _DYNAMIC = parse("DynamicSlot")
 _RESOURCES = ("Cpus", "Memory", "Disk", "GPUs")
 
 
-class TooLarge(NamedTuple):
+class TooLarge(Struct, frozen=True):
     """A job asks for more of a resource than any whole slot has."""
 
     resource: str

@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from fairq.engine.explain.losses import LostTo, Observer
 from fairq.engine.negotiation.candidates import Candidates
-from fairq.engine.negotiation.decision import Rejection, RejectReason
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.rejections import Rejection
 from fairq.engine.negotiation.snapshot import PoolSlots
 
 

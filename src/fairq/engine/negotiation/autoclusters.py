@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.classad import (
     EVERY_ATTRIBUTE,
@@ -14,6 +15,7 @@ from fairq.engine.classad import (
     parse,
 )
 from fairq.engine.negotiation.significant import SignificantAttributes
+from fairq.idle_jobs import Kinds, KnownKind
 from fairq.records import Ad, JobRange
 
 _ALWAYS = frozenset({"requirements", "rank", "concurrencylimits"})
@@ -26,7 +28,7 @@ _EPHEMERAL_PREFIXES = ("submitter", "submittor")
 """Attributes that the negotiator adds to jobs during the cycle; they do not define autoclusters."""
 
 
-class _Names(NamedTuple):
+class _Names(Struct, frozen=True):
     """Names of attributes, lower case: all of them, and in order."""
 
     all: frozenset[str]
@@ -63,6 +65,8 @@ class Autoclusters:
         self._numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self._shared: dict[int, tuple[Ad, _Names]] = {}
         self._plain: dict[int, int] = {}
+        self._of_kinds: dict[int, int] = {}
+        self._learned: dict[int, KnownKind] = {}
         self._closures: dict[tuple[object, ...], _Names] = {}
         self._reads: dict[str, frozenset[str]] = {}
 
@@ -78,21 +82,61 @@ class Autoclusters:
 
         return values
 
+    def shared_ad(self, ad_id: int) -> Ad:
+        """Return a shared ad, with names in lower case."""
+        return self._names(ad_id)[0]
+
+    def of_kind(self, kind: int, kinds: Kinds) -> int:
+        """Return the autocluster of the jobs of a known kind; -1 if it is not known, or more matters now than then."""
+        number = self._of_kinds.get(kind)
+        if number is None:
+            number = self._of_kinds[kind] = self._of_kind(kinds.known.get(kind))
+        return number
+
+    def _of_kind(self, known: KnownKind | None) -> int:
+        if known is None or self._reads_more:
+            return -1
+        names = self._closure(known.ad)
+        if not names.all <= known.names or names.all & _COLUMNS:
+            return -1
+        return self._number(known.ad, names)
+
+    def only_one(self, jobs: JobRange, kinds: Kinds) -> int | None:
+        """Return the autocluster of a range, whose kind is learned; None if there are more, or columns matter."""
+        shared, known = self._names(jobs.ad_id)
+        number = self._plain.get(jobs.ad_id)
+        if number is None or jobs.own or jobs.template:
+            if self._is_apart(jobs, known.all):
+                return None
+            if number is None:
+                number = self._plain[jobs.ad_id] = self._number(shared, known)
+        if not (jobs.own or jobs.template):
+            kind = self._learned.get(number)
+            if kind is None or kind.names != known.all:
+                kind = KnownKind(known.all, {name: value for name, value in shared.items() if name in known.all})
+                self._learned[number] = kind
+            kinds.learned[jobs.ad_id] = kind
+        return number
+
     def split(self, jobs: JobRange) -> Iterator[tuple[int, int, int]]:
         """Yield the autoclusters of a range as (number, first proc, last proc); mostly it is just one."""
         shared, known = self._names(jobs.ad_id)
         names = known.all
-        own = {name.lower(): value for name, value in (jobs.own or {}).items()}
-        template = {name.lower() for name in jobs.template or ()}
-        everything = EVERY_ATTRIBUTE in names
-        if self._reads_more or everything or own.keys() & names or template & names or names & _COLUMNS:
-            by_proc = everything or "procid" in names or bool(template & names)
+        if self._is_apart(jobs, names):
+            template = {name.lower() for name in jobs.template or ()}
+            by_proc = EVERY_ATTRIBUTE in names or "procid" in names or bool(template & names)
             yield from self._split_apart(jobs, shared, by_proc)
             return
         number = self._plain.get(jobs.ad_id)
         if number is None:
             number = self._plain[jobs.ad_id] = self._number(shared, known)
         yield number, jobs.first_proc, jobs.last_proc
+
+    def _is_apart(self, jobs: JobRange, names: frozenset[str]) -> bool:
+        """Whether more than the shared ad of the jobs matters."""
+        if self._reads_more or EVERY_ATTRIBUTE in names or names & _COLUMNS:
+            return True
+        return any(name.lower() in names for own in (jobs.own, jobs.template) for name in own or ())
 
     def _split_apart(self, jobs: JobRange, shared: Ad, by_proc: bool) -> Iterator[tuple[int, int, int]]:
         if not by_proc:

@@ -7,13 +7,14 @@ allows are shared by all submitters whose jobs agree in the attributes that the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.classad import attributes_read, evaluate_in_ad, evaluate_in_columns, expression_of, parse
+from fairq.engine.classad import attributes_read, evaluate_in_columns, parse
 from fairq.engine.negotiation.carved_list import FindRoom
 from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.holders import Holders
@@ -21,28 +22,28 @@ from fairq.engine.negotiation.kept_out import KeptOut
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.matchlist import BucketedMatchList, FreeSlots, MatchList, SlotBucket, SortedList
 from fairq.engine.negotiation.offers import Offers
-from fairq.engine.negotiation.ordering import Ordering, StaticRanks, order_slots
+from fairq.engine.negotiation.ordering import StaticRanks, order_slots
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import (
     EXPRESSIONS,
     NONE,
-    PREEMPT_STATES,
     PRIO,
     RANK,
     PreemptionPolicy,
     PreemptState,
 )
 from fairq.engine.negotiation.pslot_preemption import PslotPreemption, SlotsForJob
+from fairq.engine.negotiation.ranked import RankedCandidates
+from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, agreeing, slots_stay
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
 
-_REQUIREMENTS = parse("Requirements")
 _RANK = parse("Rank")
 
 
-class SlotTests(NamedTuple):
+class SlotTests(Struct, frozen=True):
     """The relation of every slot of the pool to one autocluster at one moment.
 
     Args:
@@ -64,43 +65,6 @@ class SlotTests(NamedTuple):
     outranked: NDArray[np.bool_]
     meets_preemption_requirements: NDArray[np.bool_]
     preemptable: NDArray[np.bool_]
-
-
-class RankedCandidates:
-    """The candidates of one autocluster in order, in buckets of one preempt state and weight each.
-
-    Partitionable slots that are *divided* are not in buckets.
-    """
-
-    def __init__(
-        self,
-        suitable: NDArray[np.bool_],
-        ordering: Ordering,
-        cost: NDArray[np.float64],
-        divided: NDArray[np.intp],
-    ) -> None:
-        self.suitable = suitable
-        self.ordering = ordering
-        self.place = ordering.place
-        listed = suitable & ~ordering.outranked
-        listed[divided] = False
-        order = ordering.order[listed[ordering.order]]
-        states, costs, dense = ordering.state[order], cost[order], ordering.dense[order]
-        self.equal = bool(len(order)) and bool(dense[0] == dense[-1])
-        """Whether all of them rank equally."""
-        self.buckets = [
-            SlotBucket(order[(states == state) & (costs == weight)], PREEMPT_STATES[state], float(weight))
-            for state in np.unique(states)
-            for weight in np.unique(costs[states == state])
-        ]
-        self.any_preferred = any(bucket.state == RANK for bucket in self.buckets)
-        self._untaken = [bucket for bucket in self.buckets if bucket.state == NONE]
-
-    def none_free(self, free: FreeSlots) -> bool:
-        """Whether all slots that nobody holds are taken by now: they stay so."""
-        if self._untaken:
-            self._untaken = [bucket for bucket in self._untaken if bucket.start(free) < len(bucket.order)]
-        return not self._untaken
 
 
 class Candidates:
@@ -137,8 +101,8 @@ class Candidates:
         self._holders = holders
         self.preemption = PreemptionPolicy(pool.ads, policy, holders)
         self._kept_out = KeptOut(self.preemption, free)
-        self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
         self._free = free
+        self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
         self._partitions = partitions
         self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
@@ -156,7 +120,11 @@ class Candidates:
         if self.preemption.any_held:
             ranks += [*([] if static is not None else [policy.preemption_rank]), *EXPRESSIONS]
         changing = holders.changing
-        self._suitable = ExpressionCache(self._find_suitable, slots, ["requirements"], [_REQUIREMENTS], changing)
+        self._suitable = ExpressionCache(self._find_suitable, slots, ["requirements"], [REQUIREMENTS], changing)
+        self.reach: Reach | None = None
+        """Set if no slot can be taken from its user in this cycle."""
+        if partitions is None and static is None and slots_stay(slots, self.preemption, holders):
+            self.reach = Reach(pool, self.preemption, holders, free)
         self._ordering = ExpressionCache(
             lambda context: order_slots(context.ad(), slots, holders.held, tie_order, policy, static),
             slots,
@@ -262,13 +230,14 @@ class Candidates:
 
     def finds_victim(self, context: RequestContext) -> bool:
         """Whether the job could preempt a slot by priority without its limit."""
-        ranked = self._ranked_for(context)
-        theirs = ranked.suitable & self._free.mask()
+        theirs = self._suitable.get(context) & self._free.mask()
         theirs &= self.preemption.preemptable(context) & ~self.preemption.own(context.submitter)
-        return bool((theirs & ~ranked.ordering.outranked).any())
+        return bool((theirs & ~self._ordering.get(context).outranked).any())
 
     def suits_any(self, context: RequestContext) -> bool:
         """Whether the job matches any slot that is not draining, whoever uses it."""
+        if self.reach is not None:
+            return self.reach.suits_any(context)
         suitable = self._suitable.get(context)
         known = self._suits.get(id(suitable))
         if known is None:
@@ -279,35 +248,37 @@ class Candidates:
 
     def tests(self, context: RequestContext) -> SlotTests:
         """The relation of every slot to the job at this moment, for an explanation."""
-        ranked, held = self._ranked_for(context), self._holders.held
+        held, suitable, ordering = self._holders.held, self._suitable.get(context), self._ordering.get(context)
         own = held & self.preemption.own(context.submitter)
         meeting = preemptable = held
         if self.preemption.any_held:
             meeting, preemptable = self.preemption.meets_requirements(context), self.preemption.preemptable(context)
-        state, free = ranked.ordering.state, self._free.mask()
+        state, free = ordering.state, self._free.mask()
         if self._partitioned is not None:
             free[self._divided] &= self._partitioned.suitable(context)
-        return SlotTests(
-            ranked.suitable, free, held, own, state == RANK, ranked.ordering.outranked, meeting, preemptable
-        )
+        return SlotTests(suitable, free, held, own, state == RANK, ordering.outranked, meeting, preemptable)
 
     def place(self, context: RequestContext) -> NDArray[np.int64]:
         """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""
-        return self._ranked_for(context).place
+        return self._ordering.get(context).place
 
     def none_left(self, context: RequestContext) -> bool:
         """Whether a list for the job would be empty whatever the limits are; no: it need not be."""
+        if self.reach is not None:
+            return self.reach.none_left(context)
         if self._partitioned is not None or self._static is not None:
             return False
         ranked = self._ranked_for(context)
         if not ranked.none_free(self._free):
             return False
-        return not self.preemption.any_held or not (ranked.any_preferred or self.preemption.any_preemptable(context))
+        return not (self.preemption.any_held and (ranked.any_preferred or self.preemption.any_preemptable(context)))
 
     def keeps_out(self, context: RequestContext) -> bool:
         """Whether the preemption policy excludes a slot for the job that it could use otherwise."""
         if not self.preemption.any_held:
             return False
+        if self.reach is not None:
+            return self.reach.keeps_out(context)
         ranked, preemptable = self._ranked_for(context), self.preemption.preemptable(context)
         return self._kept_out.any(context.submitter, ranked.suitable, ranked.ordering.state, preemptable, None)
 
@@ -320,6 +291,8 @@ class Candidates:
         if self._listed_last is None:
             return lambda: False
         (context, ranked, found), scanned = self._listed_last, self._scanned
+        if self.reach is not None:
+            return partial(self.reach.keeps_out, context)
 
         def refused() -> bool:
             preemptable = self.preemption.preemptable(context) if found is None else found
@@ -366,7 +339,8 @@ class Candidates:
         return entries, bool(self._scanned[kept_off].any())
 
     def _ranked_for(self, context: RequestContext) -> RankedCandidates:
-        suitable, ordering = self._suitable.get(context), self._ordering.get(context)
+        within = self._suitable.get if self.reach is None else self.reach.suitable
+        suitable, ordering = within(context), self._ordering.get(context)
         key = (id(suitable), id(ordering))
         ranked = self._ranked.get(key)
         if ranked is None:
@@ -374,13 +348,9 @@ class Candidates:
         return ranked
 
     def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
-        """Slots of the whole pool where the Requirements of both sides are true; missing Requirements are not."""
-        slots, job = self._pool.ads, context.ad()
-        suitable = np.zeros(len(slots), np.bool_)
-        if "requirements" in job:
-            rows = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, slots).is_true())
-            agreed = evaluate_in_columns("Requirements", slots, job, rows).is_true()
-            suitable[rows[agreed]] = True
+        """Slots of the whole pool where the Requirements of both sides are true."""
+        suitable = np.zeros(len(self._pool.ads), np.bool_)
+        suitable[agreeing(context.ad(), self._pool.ads)] = True
         return suitable
 
     def _find_machine_ranks(self, context: RequestContext) -> NDArray[np.float64]:

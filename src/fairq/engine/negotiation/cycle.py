@@ -142,7 +142,7 @@ class NegotiationCycle:
             policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters(),
         )
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
-        jobs = Jobs(queues, jobs.ads)
+        jobs = Jobs(queues, jobs.ads, jobs.kinds)
         admits = None
         if constraint is not None:
             admits = JobConstraint(constraint, now, self._autoclusters.kinds, self._budget).admits

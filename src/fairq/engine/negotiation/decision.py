@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.negotiation.budgets import Budget
-from fairq.engine.negotiation.carving import Carving
+from fairq.engine.negotiation.matches import Match, Matches
+from fairq.engine.negotiation.rejections import Rejections
 from fairq.engine.quotas.record import GroupFigures, GroupTurn
 from fairq.engine.quotas.tree import Problem
-
-
-class MatchReason(StrEnum):
-    """For which reason a slot became a candidate (HTCondor 8 manual, "Negotiation")."""
-
-    NO_PREEMPTION = "no-preemption"
-    RANK = "rank"
-    PRIORITY = "priority"
-
-
-class RejectReason(StrEnum):
-    """Why a request got no slot, in the negotiator's own words (matchmaker.cpp, negotiate)."""
-
-    CONCURRENCY_LIMIT = "concurrency limit reached"
-    PREEMPTION_POLICY = "PREEMPTION_REQUIREMENTS == False"
-    SUBMITTER_LIMIT = "submitter limit exceeded"
-    NO_MATCH = "no match found"
 
 
 class StopReason(StrEnum):
@@ -48,56 +30,6 @@ class StopReason(StrEnum):
     TIME = "time budget used up"
     SUBMITTER_CONSTRAINT = "kept out by negotiator_submitter_constraint"
     JOB_CONSTRAINT = "jobs left are kept out by negotiator_job_constraint"
-
-
-class Match(NamedTuple):
-    """One match, in the order made.
-
-    *request* is the first job of the request when the turn began, *slot* an index into the pool, *cost* its
-    weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot. *carving* is what was taken
-    of a partitionable slot, and *key* what the accountant charges the use under. *concurrency_limits* is what
-    the job uses there. *group* is the one whose turn it was, *autoregroup* whether that was the second chance.
-    """
-
-    submitter: str
-    schedd: str
-    cluster: int
-    proc: int
-    request: tuple[int, int]
-    slot: int
-    cost: float
-    machine_rank: float
-    group: str
-    reason: MatchReason
-    preempted: str | None
-    carving: Carving | None = None
-    key: SlotKey | None = None
-    concurrency_limits: str | None = None
-    autoregroup: bool = False
-
-    @property
-    def victims(self) -> tuple[int, ...]:
-        """The slots that are taken from somebody: that of the match, or dynamic ones that make room for it."""
-        if self.preempted is None:
-            return ()
-        return (self.slot,) if self.carving is None else self.carving.victims
-
-
-class Rejection(NamedTuple):
-    """One request that was offered in vain; *request* is its first job when the turn began.
-
-    *group* is the group whose turn it was. *quota_group* is set where a limit stood in the way that came from
-    a group's quota: it is the group up the tree whose quota it was. *limits* are the concurrency limits that
-    were used up, if that was the reason.
-    """
-
-    submitter: str
-    schedd: str
-    request: tuple[int, int]
-    reason: RejectReason
-    group: str = ROOT_GROUP
-    quota_group: str | None = None
-    limits: tuple[str, ...] = ()
 
 
 class LimitFigures(Struct, frozen=True):
@@ -156,8 +88,8 @@ class CycleDecision(Struct):
     pie: float
     min_slot_weight: float
     spins: int = 0
-    matches: list[Match] = field(default_factory=list)
-    rejections: list[Rejection] = field(default_factory=list)
+    matches: Matches = field(default_factory=Matches)
+    rejections: Rejections = field(default_factory=Rejections)
     submitters: list[SubmitterDecision] = field(default_factory=list)
     rounds: int = 0
     groups: list[GroupTurn] = field(default_factory=list)

@@ -7,20 +7,21 @@ according to the inverse ratio rule"; layperson's description of the pie spin: "
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 _DECIMALS = 6
 """Precision of a slice, so that shares of a third and slots of weight 1 come out even."""
 
 
-class Wanting(NamedTuple):
+class Wanting(Struct, frozen=True):
     """A user that wants slots: its effective priority, and its slot weight in use."""
 
     effective_priority: float
     used: float
 
 
-class Entitlement(NamedTuple):
+class Entitlement(Struct, frozen=True):
     """The entitlement of one user, in slot weight.
 
     Args:

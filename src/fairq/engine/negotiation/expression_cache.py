@@ -113,6 +113,11 @@ class ExpressionCache(Generic[Result]):
             self._settled[context.autocluster] = result
         return result
 
+    def is_settled(self, context: RequestContext) -> bool:
+        """Whether the result for the autocluster of *context* is the same for everybody, to the end of the cycle."""
+        self.get(context)
+        return context.autocluster in self._settled
+
     def forget(self) -> None:
         """Drop all results; they are computed again when needed."""
         self._settled.clear()

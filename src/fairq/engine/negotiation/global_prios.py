@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import JobRequest, Request, RequestQueue
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
@@ -102,11 +103,13 @@ class JoinedRequest:
         """Take the next job: its cluster and proc."""
         return self._first().take()
 
-    def take_many(self, jobs: int) -> list[tuple[int, int]]:
+    def take_many(self, jobs: int) -> list[ProcRange]:
         """Take so many of the next jobs, as `take` would; no more than are on offer."""
-        taken: list[tuple[int, int]] = []
+        taken: list[ProcRange] = []
         for part in self._parts:
-            taken += part.take_many(min(part.count, jobs - len(taken)))
+            some = min(part.count, jobs)
+            taken += part.take_many(some)
+            jobs -= some
         return taken
 
     def pack(self, jobs: int) -> None:

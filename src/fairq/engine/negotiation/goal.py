@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from fairq.engine.negotiation.decision import Match
+from fairq.engine.negotiation.matches import Match, Matches
 
 
 class GoalReached(Exception):  # noqa: N818 - no error: the cycle has answered its question
@@ -15,12 +13,18 @@ class Goal:
     """The match of one job: no later turn can take it back."""
 
     def __init__(self, schedd: str, cluster: int, proc: int) -> None:
-        self._job = (schedd, cluster, proc)
+        self._schedd = schedd
+        self._cluster = cluster
+        self._proc = proc
         self._seen = 0
 
-    def check(self, matches: Sequence[Match]) -> None:
+    def check(self, matches: Matches) -> None:
         """Raise GoalReached if the job is among those of the cycle's *matches* that are new since the last call."""
-        new = matches[self._seen :]
-        self._seen = len(matches)
-        if any((match.schedd, match.cluster, match.proc) == self._job for match in new):
-            raise GoalReached
+        new = matches.steps[self._seen :]
+        self._seen += len(new)
+        for step in new:
+            if step.schedd != self._schedd:
+                continue
+            jobs = [(step.cluster, step.proc, step.proc)] if isinstance(step, Match) else step.jobs
+            if any(cluster == self._cluster and first <= self._proc <= last for cluster, first, last in jobs):
+                raise GoalReached

@@ -6,20 +6,18 @@ from collections.abc import Generator
 
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.budgets import TurnClock
-from fairq.engine.negotiation.decision import (
-    Match,
-    MatchReason,
-    Rejection,
-    RejectReason,
-    StopReason,
-)
+from fairq.engine.negotiation.decision import StopReason
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.ledger import Ledger
 from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
 from fairq.engine.negotiation.pie_rules import PieRules
 from fairq.engine.negotiation.preemption import NONE, PRIO, RANK
+from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.rejections import RejectedMany, Rejection
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
-from fairq.engine.negotiation.turn import Found, FoundMany, Refused, Turn, TurnEnd, TurnStep
+from fairq.engine.negotiation.turn import Turn, TurnEnd
+from fairq.engine.negotiation.turn_steps import Found, FoundMany, Refused, RefusedMany, TurnStep
 from fairq.engine.sums import added
 
 _REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
@@ -76,6 +74,8 @@ class HeldTurn:
                     self._take_many(step)
                 elif isinstance(step, Found):
                     self._take(step)
+                elif isinstance(step, RefusedMany):
+                    self._refuse_many(step)
                 else:
                     self._refuse(step)
         except StopIteration as stopped:
@@ -194,29 +194,22 @@ class HeldTurn:
         self._limits.use_free(cost, len(keys))
         submitter.decision.matched += len(keys)
         submitter.decision.matched_weight = added(submitter.decision.matched_weight, cost, len(keys))
-        ranks, reason = ledger.candidates.ranks_of_all, _REASONS[NONE]
+        ranks = ledger.candidates.ranks_of_all
         assert ranks is not None
-        name, schedd, group, regrouped = submitter.name, submitter.schedd, self._group, self._regrouped
-        ledger.decision.matches += [
-            Match(
-                name,
-                schedd,
-                job[0],
-                job[1],
-                found.request or job,
-                slot,
+        ledger.decision.matches.extend(
+            AlikeMatches(
+                submitter.name,
+                submitter.schedd,
+                found.jobs,
+                found.request,
+                found.slots,
+                keys,
                 cost,
-                ranks[slot],
-                group,
-                reason,
-                None,
-                None,
-                key,
-                None,
-                regrouped,
+                ranks,
+                self._group,
+                self._regrouped,
             )
-            for job, slot, key in zip(found.jobs, found.slots, keys, strict=True)
-        ]
+        )
 
     def _refuse(self, refused: Refused) -> None:
         """Note a rejection."""
@@ -235,3 +228,17 @@ class HeldTurn:
         ledger.decision.rejections.append(rejection)
         if ledger.observer is not None:
             ledger.observer(rejection, self._context(refused.autocluster), ledger.candidates)
+
+    def _refuse_many(self, refused: RefusedMany) -> None:
+        """Note many rejections, none of them at a limit of the submitter."""
+        ledger, submitter, limits = self._ledger, self._submitter, self._limits
+        autoclusters, clusters, procs = refused.requests
+        submitter.decision.rejected += len(autoclusters)
+        quota_group = self._rules.quota_group if limits.used >= limits.limit else None
+        entry = RejectedMany(
+            submitter.name, submitter.schedd, clusters, procs, refused.by_policy, self._group, quota_group
+        )
+        ledger.decision.rejections.append(entry)
+        if ledger.observer is not None:
+            for autocluster, rejection in zip(autoclusters.tolist(), entry.each(), strict=True):
+                ledger.observer(rejection, self._context(autocluster), ledger.candidates)

@@ -14,7 +14,7 @@ from fairq.engine.negotiation.budgets import Stopwatch
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
-from fairq.engine.negotiation.decision import CycleDecision, Rejection, SubmitterDecision
+from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
 from fairq.engine.negotiation.goal import Goal
@@ -23,6 +23,7 @@ from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.rejections import Rejection
 
 RejectionObserver = Callable[[Rejection, RequestContext, Candidates], None]
 """Called for a rejection: the request, and the candidates at that moment."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from fairq.engine.negotiation.preemption import NONE, RANK, PreemptionLimits, PreemptState
-from fairq.engine.sums import added
+from fairq.engine.sums import added, is_exact
 
 TOLERANCE = 1e-6
 """Tolerance above an exact limit for slot weights that are sums of fractions."""
@@ -64,12 +66,23 @@ class Limits(PreemptionLimits, kw_only=True):
         *first_is_tested*: the first slot need not be permitted. *up_to_least*: the turn also ends where
         `permits_nothing_free`.
         """
-        used, unclaimed, bound = self.used, self.used_unclaimed, min(self.limit, self.ceiling)
-        up_to_least = up_to_least and self.exact
-        for number in range(most):
+        bound, up_to_least = min(self.limit, self.ceiling), up_to_least and self.exact
+
+        def ends(number: int, used: float, unclaimed: float) -> bool:
+            """Whether the turn ends after so many slots, by which so much is used."""
             if used >= bound or (up_to_least and self.unclaimed_limit - unclaimed + TOLERANCE < self.least):
-                return number
-            if not (self._permits(cost, used, unclaimed) or (first_is_tested and not number)):
+                return True
+            return not (self._permits(cost, used, unclaimed) or (first_is_tested and not number))
+
+        if is_exact(self.used, cost, most) and is_exact(self.used_unclaimed, cost, most):
+            # Once it ends, it ends with more slots, too.
+            places = range(most)
+            return bisect_left(
+                places, True, key=lambda each: ends(each, self.used + cost * each, self.used_unclaimed + cost * each)
+            )
+        used, unclaimed = self.used, self.used_unclaimed
+        for number in range(most):
+            if ends(number, used, unclaimed):
                 return number
             used += cost
             unclaimed += cost

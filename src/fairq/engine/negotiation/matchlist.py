@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -97,7 +97,7 @@ class FreeSlots:
         return size
 
 
-class Alike(NamedTuple):
+class Alike(Struct, frozen=True):
     """What the slots on a list have in common: their weight. *tested*: the limits permit the first one, as listed."""
 
     cost: float

@@ -20,6 +20,7 @@ from fairq.engine.classad import (
     parse,
 )
 from fairq.engine.classad.kinds import UNDEFINED_KIND
+from fairq.engine.distinct import distinct
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -76,7 +77,7 @@ class Offers:
         """Update the offers after the latest matches."""
         changed = self._partitions.changed
         if self._seen < len(changed):
-            self._work_out(np.unique(changed[self._seen :]))
+            self._work_out(distinct(changed[self._seen :]))
             self._seen = len(changed)
 
     def best_first(self, among: NDArray[np.intp] | None = None) -> list[int]:

@@ -24,10 +24,11 @@ from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.global_prios import split_by_priority
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.request_columns import column_queue
 from fairq.engine.negotiation.requests import RequestQueue, job_order
 from fairq.engine.negotiation.snapshot import Jobs, SubmitterQueue
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
-from fairq.records import Ad
+from fairq.records import Ad, job_count
 
 _SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
 
@@ -99,6 +100,11 @@ def find_submitters(
     most = policy.global_job_prios
     submitters: list[SubmitterTurn] = []
     for queue in jobs.queues:
+        by_column = column_queue(queue.idle, jobs.kinds, autoclusters, policy, admits)
+        if by_column is not None:
+            decision = _decision(queue, accountant, by_column.idle_jobs)
+            submitters.append(SubmitterTurn(queue.name, queue.schedd, by_column, decision))
+            continue
         requests = RequestQueue(
             queue,
             order,
@@ -109,26 +115,27 @@ def find_submitters(
             by_priority=most is not None,
             cluster_of=cluster_of,
         )
-        submitter = SubmitterTurn(queue.name, queue.schedd, requests, _decision(queue, accountant))
+        decision = _decision(queue, accountant, requests.idle_jobs)
+        submitter = SubmitterTurn(queue.name, queue.schedd, requests, decision)
         submitters += [submitter] if most is None else split_by_priority(submitter, requests, most)
     return submitters
 
 
 def decision_without(queue: SubmitterQueue, accountant: Accountant) -> SubmitterDecision:
     """The record of a submitter that takes no part."""
-    decision = _decision(queue, accountant)
+    decision = _decision(queue, accountant, job_count(queue.idle))
     if decision.idle:
         decision.stopped = StopReason.SUBMITTER_CONSTRAINT
     return decision
 
 
-def _decision(queue: SubmitterQueue, accountant: Accountant) -> SubmitterDecision:
+def _decision(queue: SubmitterQueue, accountant: Accountant, idle: int) -> SubmitterDecision:
     record = accountant.record(queue.name)
     return SubmitterDecision(
         submitter=queue.name,
         schedd=queue.schedd,
         effective_priority=accountant.effective_priority(queue.name),
-        idle=sum(map(len, queue.idle)),
+        idle=idle,
         running=queue.running_jobs,
         used_before=record.weighted_resources_used,
         ceiling=record.ceiling,
@@ -168,7 +175,7 @@ def _submitter_ad(queue: SubmitterQueue) -> Ad:
         "MyType": "Submitter",
         "Name": queue.name,
         "ScheddName": queue.schedd,
-        "IdleJobs": sum(map(len, queue.idle)),
+        "IdleJobs": job_count(queue.idle),
         "RunningJobs": queue.running_jobs,
         "WeightedRunningJobs": queue.running_weight,
     }

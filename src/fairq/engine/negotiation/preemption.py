@@ -18,7 +18,6 @@ matchmaker.cpp, matchmakingAlgorithm, addPreemptionRank.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -50,7 +49,7 @@ EXPRESSIONS = (_MACHINE_RANK, _CURRENT_RANK)
 """What is read of slots in use."""
 
 
-class ClaimStates(NamedTuple):
+class ClaimStates(Struct, frozen=True):
     """The relation of every slot of the pool to one autocluster.
 
     Args:

@@ -8,16 +8,9 @@ from typing import Literal, NamedTuple, Protocol
 from msgspec import Struct, field
 
 from fairq.engine.negotiation.autoclusters import Autoclusters
+from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.snapshot import SubmitterQueue
-from fairq.records import Ad, JobRange
-
-
-class ProcRange(NamedTuple):
-    """Jobs of one cluster: its number, the first and the last proc."""
-
-    cluster: int
-    first: int
-    last: int
+from fairq.records import Ad, JobRange, job_count
 
 
 class _Part(NamedTuple):
@@ -29,6 +22,8 @@ class _Part(NamedTuple):
 
 
 _PRIORITY_KEYS = ("PreJobPrio1", "PreJobPrio2", "JobPrio", "PostJobPrio1", "PostJobPrio2")
+
+_FURTHER_KEYS = frozenset(name.lower() for name in _PRIORITY_KEYS if name != "JobPrio")
 
 JobKey = Callable[[JobRange], tuple[float, ...]]
 
@@ -63,6 +58,11 @@ def job_order(ads: Mapping[int, Ad], rule: JobOrder = "submission_time") -> JobK
     return key
 
 
+def has_priorities(ad: Ad) -> bool:
+    """Whether an ad holds priorities that no column of its jobs has, in any spelling."""
+    return not _FURTHER_KEYS.isdisjoint(name.lower() for name in ad)
+
+
 def _priorities(ad: Ad) -> Ad:
     return {name: ad[name] for name in _PRIORITY_KEYS if isinstance(ad.get(name), int | float)}
 
@@ -84,7 +84,7 @@ class JobRequest(Protocol):
     def take(self) -> tuple[int, int]:
         """Take the next job: its cluster and proc."""
 
-    def take_many(self, jobs: int) -> list[tuple[int, int]]:
+    def take_many(self, jobs: int) -> list[ProcRange]:
         """Take so many of the next jobs, as `take` would; no more than are on offer."""
 
     def pack(self, jobs: int) -> None:
@@ -146,15 +146,15 @@ class Request(Struct):
         self.count -= 1
         return cluster, proc
 
-    def take_many(self, jobs: int) -> list[tuple[int, int]]:
+    def take_many(self, jobs: int) -> list[ProcRange]:
         """Take so many of the next jobs, as `take` would; no more than are on offer."""
-        taken: list[tuple[int, int]] = []
+        taken: list[ProcRange] = []
         self.count -= jobs
         while jobs:
             cluster, first, last = self.jobs[self._at]
             first += self._taken
             end = min(last + 1, first + jobs)
-            taken += [(cluster, proc) for proc in range(first, end)]
+            taken.append(ProcRange(cluster, first, end - 1))
             jobs -= end - first
             self._taken += end - first
             if end > last:
@@ -204,7 +204,7 @@ class RequestQueue:
         self._requests: list[Request] = []
         self._jobs_per_turn = jobs_per_turn
         self._by_priority = by_priority
-        self.idle_jobs = sum(map(len, queue.idle))
+        self.idle_jobs = job_count(queue.idle)
         self.kept_out = 0
         parts: list[_Part] = []
         for jobs in sorted(queue.idle, key=order):

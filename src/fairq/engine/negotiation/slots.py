@@ -165,10 +165,21 @@ def tie_order(names: Sequence[str], policy: NegotiationPolicy) -> NDArray[np.int
 def _places_by_name(names: tuple[str, ...]) -> NDArray[np.int64]:
     """The same for consecutive cycles of one pool, as in a simulation: the names are sorted once."""
     size = len(names)
+    # The order of numbers of equal length is that of their texts.
+    key = names.__getitem__ if _differ_in_digits_alone(names) else lambda row: _natural(names[row])
     places = np.arange(size)
-    places[sorted(range(size), key=lambda row: _natural(names[row]))] = np.arange(size)
+    places[sorted(range(size), key=key)] = np.arange(size)
     places.flags.writeable = False
     return places
+
+
+_DIGITS = str.maketrans("123456789", "000000000")
+
+
+def _differ_in_digits_alone(names: Sequence[str]) -> bool:
+    """Whether all names have their digits in the same places and are equal otherwise, as slot1@n0001, slot1@n0002."""
+    shapes = "\n".join(names).translate(_DIGITS).split("\n")
+    return len(shapes) == len(names) and len(set(shapes)) == 1
 
 
 _NUMBERS = re.compile(r"(\d+)")

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
+from fairq.idle_jobs import Kinds
 from fairq.records import Ad, JobRange
 
 
@@ -40,7 +41,8 @@ class SubmitterQueue(Struct, frozen=True):
 
 
 class Jobs(Struct, frozen=True):
-    """All submitters' queues, and the shared ads of their jobs by ad id."""
+    """All submitters' queues, the shared ads of their jobs by ad id, and the *kinds* of jobs that are known."""
 
     queues: Sequence[SubmitterQueue]
     ads: Mapping[int, Ad]
+    kinds: Kinds = field(default_factory=Kinds)

@@ -6,7 +6,6 @@ docs/htcondor.md 3.3; matchmaker.cpp, negotiate.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -15,69 +14,16 @@ from numpy.typing import NDArray
 from fairq.engine.negotiation.budgets import TurnClock
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits, JobLimits, LimitedList
-from fairq.engine.negotiation.decision import RejectReason, StopReason
+from fairq.engine.negotiation.decision import StopReason
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.matchlist import BucketedMatchList, MatchList, SortedList
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.preemption import NONE, PRIO, PreemptState
+from fairq.engine.negotiation.preemption import NONE, PRIO
+from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.request_columns import ColumnSession
 from fairq.engine.negotiation.requests import JobQueue, JobRequest
-
-JobId = tuple[int, int]
-
-
-class Found(NamedTuple):
-    """A slot for a job, to be charged before the turn goes on.
-
-    Args:
-        job: the job; *request* is the first one of its request.
-        autocluster: of the job.
-        slot: the slot, and its preempt *state*.
-        concurrency_limits: what the job uses there.
-    """
-
-    job: JobId
-    request: JobId
-    autocluster: int
-    slot: int
-    state: PreemptState
-    concurrency_limits: str | None
-
-
-class FoundMany(NamedTuple):
-    """Slots for alike jobs, that nobody uses and that weigh the same: as so many times `Found`.
-
-    Args:
-        jobs: the jobs; *request* is the first one of their request, None: each is one of its own.
-        autocluster: of the jobs.
-        slots: a slot for each, of weight *cost*.
-    """
-
-    jobs: list[JobId]
-    request: JobId | None
-    autocluster: int
-    slots: list[int]
-    cost: float
-
-
-class Refused(NamedTuple):
-    """A request offered in vain.
-
-    Args:
-        request: its first job when the turn began.
-        reason: why.
-        autocluster: of the job.
-        limits: the concurrency limits that were used up.
-    """
-
-    request: JobId
-    reason: RejectReason
-    autocluster: int
-    limits: tuple[str, ...] = ()
-
-
-TurnStep = Found | FoundMany | Refused | None
-"""What a turn yields; None: others may have a match before it goes on (the last dealing)."""
+from fairq.engine.negotiation.turn_steps import Found, FoundMany, JobId, Refused, RefusedMany, Skips, TurnStep
 
 
 class TurnEnd(Struct, frozen=True):
@@ -145,23 +91,25 @@ class Turn:
 
     def steps(self, queue: JobQueue) -> Generator[TurnStep, None, TurnEnd]:
         """Offer the queue's requests in order until the turn ends; return how it ended."""
-        rejected: set[object] = set()
-        failed: set[int] = set()
-        stopped: set[int] = set()
-        skips = self._policy.skip_by
+        skips = Skips(self._policy.skip_by)
         reasons: set[RejectReason] = set()
         busy = False
-        for request in queue.session():
+        session = queue.session()
+        columns = session if isinstance(session, ColumnSession) else None
+        while True:
             end = self._full()
             if end is not None:
                 return end
-            if request.key in rejected:
+            many = None if columns is None else self._pass_over(columns)
+            if many is not None:
+                yield many
+                reasons |= many.reasons()
+                busy = busy or self._suits_any(many)
                 continue
-            if request.autocluster in failed:
-                # It would find no slot either, and so its cluster is passed over, too.
-                rejected.add(request.key)
-                continue
-            if request.autocluster in stopped:
+            request = next(session, None)
+            if request is None:
+                return self._done(reasons, busy)
+            if skips.skips(request):
                 continue
             outcome = yield from self._offer(request)
             if isinstance(outcome, TurnEnd):
@@ -169,18 +117,41 @@ class Turn:
             if outcome is None:
                 continue
             yield Refused(self.offered, outcome, request.autocluster, self._used_up)
-            if skips == "autocluster":
-                rejected.add(request.key)
-            elif skips == "cluster" and self._is_failure(outcome):
-                rejected.add(request.key)
-                failed.add(request.autocluster)
-            elif skips == "cluster":
-                stopped.add(request.autocluster)
+            skips.refuse(request, is_failure=self._is_failure(outcome))
+            if columns is not None:
+                columns.refuse(request.autocluster)
             reasons.add(outcome)
             busy = busy or self._candidates.suits_any(self._context_of(request.autocluster))
             if self._limited and self._stop_when_limited:
                 return TurnEnd(False, StopReason.LIMIT)
-        return self._full() or self._done(reasons, busy)
+
+    def _pass_over(self, session: ColumnSession) -> RefusedMany | None:
+        """Refuse the next requests as far as no slot is left for them, whoever may take how much; None: there are none.
+
+        Beyond the limit only slots count that prefer a job to the one they run, and here there are none.
+        """
+        reach, beyond = self._candidates.reach, self._limits.used >= self._limits.limit
+        if reach is None or (self._only_free and not self._candidates.any_left):
+            return None
+        if self._limited and self._stop_when_limited:
+            return None
+        listed = None if self._list is None or self._listed_for is None or beyond else self._listed_for[0]
+        found = session.pass_over(None if beyond else reach.hopeless, listed)
+        if not len(found.autoclusters):
+            return None
+        self._told_limits.clear()
+        self._used_up = ()
+        self._list = self._listed_for = None
+        self.offered = int(found.clusters[-1]), int(found.procs[-1])
+        if beyond:
+            return RefusedMany(found, np.zeros(len(found.autoclusters), np.bool_))
+        submitter = self._context_of(int(found.autoclusters[0])).submitter
+        return RefusedMany(found, reach.keep_out(found.autoclusters, submitter))
+
+    def _suits_any(self, many: RefusedMany) -> bool:
+        """Whether any of the requests matches a slot, whoever uses it."""
+        autoclusters = many.requests.autoclusters.tolist()
+        return any(self._candidates.suits_any(self._context_of(autocluster)) for autocluster in autoclusters)
 
     def _is_failure(self, reason: RejectReason) -> bool:
         """Whether a job could not be matched at all; to be stopped by the slice is no failure."""

@@ -5,12 +5,12 @@ The weight of an idle job is that of a slot with exactly the resources that the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairq.engine.classad import EvaluationBudget, Expression, evaluate_scalar, expression_of
 from fairq.engine.quotas.policy import DemandPolicy
-from fairq.records import Ad, JobRange
+from fairq.records import Ad, JobRange, job_count
 
 _REQUESTS = {"requestcpus": ("Cpus", 1), "requestmemory": ("Memory", 0), "requestdisk": ("Disk", 0)}
 """The resources of a slot made for the job, and their defaults."""
@@ -26,10 +26,10 @@ class IdleDemand:
         self._known: dict[int, float] = {}
         self._of_slots: dict[tuple[object, ...], float] = {}
 
-    def of(self, idle: Iterable[JobRange]) -> float:
+    def of(self, idle: Sequence[JobRange]) -> float:
         """The summed weight of all *idle* jobs."""
         if not self._policy.weighted:
-            return float(sum(map(len, idle)))
+            return float(job_count(idle))
         return sum((self._weight(jobs) for jobs in idle), start=0.0)
 
     def _weight(self, jobs: JobRange) -> float:

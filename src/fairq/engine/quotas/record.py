@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -19,7 +18,7 @@ class SkipReason(StrEnum):
     NO_SUBMITTERS = "no submitters"
 
 
-class GroupTurn(NamedTuple):
+class GroupTurn(Struct, frozen=True):
     """One group's turn in a round of allocation, or why it was skipped; figures in slot weight.
 
     *used* is the group's use at the start of the round, *limit* its limit, None if not a number. *handed_out* is the

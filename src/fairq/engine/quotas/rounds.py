@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -40,7 +40,7 @@ class GroupUse(Protocol):
         """Whether any submitter of the group still takes part."""
 
 
-class GroupPie(NamedTuple):
+class GroupPie(Struct, frozen=True):
     """A pie to divide among the submitters of a group before the rounds continue.
 
     Args:
@@ -58,7 +58,7 @@ class GroupPie(NamedTuple):
     again: bool = False
 
 
-class PassedOver(NamedTuple):
+class PassedOver(Struct, frozen=True):
     """A group without a turn, because the quota of *limiting_group* is used up."""
 
     group: QuotaGroup

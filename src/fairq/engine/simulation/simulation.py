@@ -11,7 +11,8 @@ from msgspec import Struct
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.removal import removable
 from fairq.engine.negotiation.cycle import NegotiationCycle
-from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.matches import Match
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant

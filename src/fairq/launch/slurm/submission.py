@@ -9,7 +9,9 @@ import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fairq.launch.interface import Assignment
 
@@ -21,7 +23,7 @@ _SPARE_MINUTES = 2
 """Minutes of Slurm's time limit beyond the job's own limit, at which its supervisor ends it."""
 
 
-class Need(NamedTuple):
+class Need(Struct, frozen=True):
     """What a batch job asks for; runs with the same need can share an array."""
 
     node: str

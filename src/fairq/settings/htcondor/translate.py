@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.errors.base import SettingValueError
 from fairq.settings.collect import bad_value
@@ -255,7 +256,7 @@ class _Translation:
         self._not_taken.append(NotTaken(assignment.where, assignment.name, why))
 
     def _refused(self, assignment: Assignment, key: Key, text: str) -> SettingValueError:
-        return bad_value(assignment.name, key._replace(unit=""), text, assignment.where)
+        return bad_value(assignment.name, replace(key, unit=""), text, assignment.where)
 
 
 def _place(entry: NotTaken) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from fairq.state.schema import (
     m0001_initial,
@@ -21,10 +21,12 @@ from fairq.state.schema import (
     m0013_usage,
     m0014_requests,
     m0015_engines,
+    m0016_alike,
+    m0017_idle_columns,
 )
 
 
-class Migration(NamedTuple):
+class Migration(Struct, frozen=True):
     """One step of the schema: the *name* it is known by, and its statements in order."""
 
     name: str
@@ -47,5 +49,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0013_past", m0013_ended_jobs.STATEMENTS + m0013_usage.STATEMENTS),
     Migration("0014_requests", m0014_requests.STATEMENTS),
     Migration("0015_engines", m0015_engines.STATEMENTS),
+    Migration("0016_alike", m0016_alike.STATEMENTS),
+    Migration("0017_idle_columns", m0017_idle_columns.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

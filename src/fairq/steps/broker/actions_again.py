@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.engine.brokerage.flow.outcome import UNDECIDED
 from fairq.errors.broker import NoSuchRunError
 from fairq.state import broker_cycles
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
@@ -14,7 +14,7 @@ from fairq.state.connection import reading
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.diff import hint_of
 from fairq.steps.broker.run import nothing_left
-from fairq.steps.broker.verdict import unpack
+from fairq.steps.broker.verdict import Legend, unpack
 
 
 def actions_again(path: Path, number: int) -> dict[str, Any]:
@@ -28,12 +28,13 @@ def actions_again(path: Path, number: int) -> dict[str, Any]:
     if number not in runs:
         raise NoSuchRunError(number=number, hint=hint_of(runs))
     run = runs[number]
-    decisions = [_decision(run, one) for one in verdicts]
+    legend = Legend(run.document)
+    decisions = [_decision(run, legend, one) for one in verdicts]
     return actions_of_run(run.number, run.time, run.rules, decisions, _former(run), applied=True)
 
 
-def _decision(run: BrokerCycle, verdict: TaskVerdict) -> Decision:
-    kept = unpack(verdict.data)
+def _decision(run: BrokerCycle, legend: Legend, verdict: TaskVerdict) -> Decision:
+    kept = unpack(verdict.data, legend)
     queues = [name for name, _ in kept.candidates]
     if queues:
         return Decision(verdict.task, verdict.status, queues, "")

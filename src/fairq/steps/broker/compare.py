@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome
 from fairq.engine.brokerage.flow.plan import TASK_STAGE
 from fairq.settings.key import PANDA
 from fairq.steps.broker.rules import rules_in_force

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.engine.brokerage.flow.outcome import UNDECIDED
 from fairq.errors.broker import NoSuchRunError
 from fairq.state import broker_cycles
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading
-from fairq.steps.broker.verdict import Kept, unpack, unpack_names
+from fairq.steps.broker.verdict import Kept, Legend, unpack
 
 Record = dict[str, Any]
 
@@ -34,12 +34,21 @@ class Difference(Struct, frozen=True):
     unchanged: int
 
 
+class _Run:
+    """A run, and what the decisions of its tasks refer to."""
+
+    def __init__(self, cycle: BrokerCycle) -> None:
+        self.cycle = cycle
+        self.legend = Legend(cycle.document)
+
+
 class _Decision:
     """What one run decided about one task."""
 
-    def __init__(self, run: BrokerCycle, verdict: TaskVerdict) -> None:
-        self.run, self.status = run, verdict.status
-        self._kept: Kept = unpack(verdict.data)
+    def __init__(self, run: _Run, verdict: TaskVerdict) -> None:
+        self.run, self.status = run.cycle, verdict.status
+        self._legend = run.legend
+        self._kept: Kept = unpack(verdict.data, run.legend)
 
     @cached_property
     def queues(self) -> list[str]:
@@ -47,7 +56,7 @@ class _Decision:
 
     @cached_property
     def _rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(unpack_names(self.run.document["queues"]))}
+        return {name: row for row, name in enumerate(self._legend.names)}
 
     def record(self) -> Record:
         return {"cycle": self.run.number, "status": self.status, "queues": self.queues}
@@ -86,6 +95,7 @@ def diff(path: Path, before: int, after: int) -> Difference:
             if number not in runs:
                 raise NoSuchRunError(number=number, hint=hint_of(runs))
         then, now = _decided(state, before), _decided(state, after)
+    read = {number: _Run(run) for number, run in runs.items()}
     tasks, unchanged = [], 0
     for task in sorted(then.keys() | now.keys()):
         old, new = (found.get(task) for found in (then, now))
@@ -93,8 +103,8 @@ def diff(path: Path, before: int, after: int) -> Difference:
             unchanged += 1
             continue
         change = _change(
-            task, None if old is None else _Decision(runs[old.cycle], old),
-            None if new is None else _Decision(runs[new.cycle], new),
+            task, None if old is None else _Decision(read[old.cycle], old),
+            None if new is None else _Decision(read[new.cycle], new),
         )  # fmt: skip
         if change is None:
             unchanged += 1

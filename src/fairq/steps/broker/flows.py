@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
+from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_all_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 from fairq.engine.brokerage.pool.columns import Columns
-from fairq.engine.brokerage.production.flow import broker_production, production_plan
+from fairq.engine.brokerage.production.flow import broker_all_production, production_plan
 from fairq.steps.broker.plugins import Plugins
 
 
 class Brokerage(Protocol):
-    """Brokers one task."""
+    """Brokers tasks."""
 
-    def __call__(self, task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
-        """Return the outcome for *task*."""
+    def __call__(self, cases: Sequence[Case], columns: Columns, plan: Plan, rules: Rules) -> list[Outcome]:
+        """Return the outcome for each of *cases*."""
 
 
 class Flow(NamedTuple):
@@ -30,7 +31,12 @@ class Flow(NamedTuple):
 
     def broker(self, task: Task, chunk: Chunk, columns: Columns, rules: Rules) -> Outcome:
         """Return the outcome for *task*."""
-        return self.run(task, chunk, columns, self.plan, rules)
+        (outcome,) = self.broker_all([Case(task, chunk)], columns, rules)
+        return outcome
+
+    def broker_all(self, cases: Sequence[Case], columns: Columns, rules: Rules) -> list[Outcome]:
+        """Return the outcome for each of *cases*."""
+        return self.run(cases, columns, self.plan, rules)
 
     def without(self, name: str) -> Flow:
         """Return the flow without the filter called *name*."""
@@ -40,6 +46,6 @@ class Flow(NamedTuple):
 def flows(plugins: Plugins) -> dict[Activity, Flow]:
     """Return the brokerages by activity."""
     return {
-        PRODUCTION: Flow(production_plan(plugins.filters, plugins.weights), broker_production),
-        ANALYSIS: Flow(analysis_plan(plugins.filters, plugins.weights), broker_analysis),
+        PRODUCTION: Flow(production_plan(plugins.filters, plugins.weights), broker_all_production),
+        ANALYSIS: Flow(analysis_plan(plugins.filters, plugins.weights), broker_all_analysis),
     }

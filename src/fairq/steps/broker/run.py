@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.pending import is_exhausted
-from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, UNDECIDED, StageCount
+from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.jobs.tasks import Case
 from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.errors.broker import UnknownTaskError
 from fairq.records import Actor, Change
-from fairq.state import broker_cycles, broker_data, history
+from fairq.state import broker_cycles, broker_data, history, rows
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
@@ -30,12 +31,15 @@ from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.tasks import Brokered, load_brokered
-from fairq.steps.broker.verdict import described, keep, pack, pack_names
+from fairq.steps.broker.verdict import Packer, described
 from fairq.steps.broker.world import load_types, load_world
 
 READY, PENDING, ASSIGNED, WAITING = "ready", "pending", "assigned", "waiting"
 FAILED, EXHAUSTED = "failed", "exhausted"
 
+
+_AT_ONCE = 200
+"""Tasks brokered together: enough for `run_all`, and what is known of each is soon forgotten."""
 
 Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 """Starts a progress display for a total number of tasks; yields a function called with the number newly done."""
@@ -67,6 +71,7 @@ class Run(Struct):
         decided: the tasks in order of number.
         stages: the stage table of all tasks together, by activity; *orders* the stages in order.
         plugins: entry points of filters and weights of plugins.
+        legend: what the data of the tasks refer to, for the document of the run.
     """
 
     number: int
@@ -76,6 +81,7 @@ class Run(Struct):
     stages: dict[str, StageTable] = field(default_factory=dict)
     orders: dict[str, list[str]] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
+    legend: dict[str, Any] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -93,14 +99,21 @@ class StageTable:
     def __init__(self) -> None:
         self._rows: dict[tuple[int, str], list[int]] = {}
 
-    def add(self, stages: Iterable[StageCount]) -> None:
-        """Count the stages of a task."""
-        turn = 0
-        for stage, *counts in stages:
-            turn += stage == SECOND_PASS
-            row = self._rows.setdefault((turn, stage), [0] * (1 + len(counts)))
-            for place, number in enumerate((1, *counts)):
-                row[place] += number
+    def add(self, tasks: Iterable[Sequence[StageCount]]) -> None:
+        """Count the stages of some tasks."""
+        found: tuple[dict[str, list[StageCount]], ...] = defaultdict(list), defaultdict(list)
+        for stages in tasks:
+            lines = found[0]
+            for count in stages:
+                if count[0] == SECOND_PASS:
+                    lines = found[1]
+                lines[count[0]].append(count)
+        for turn, lines in enumerate(found):
+            for stage, counts in lines.items():
+                row = self._rows.setdefault((turn, stage), [0] * len(StageCount._fields))
+                row[0] += len(counts)
+                for place, numbers in enumerate(islice(zip(*counts, strict=True), 1, None), 1):
+                    row[place] += sum(numbers)
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
@@ -137,6 +150,7 @@ def run(
     every: bool = False,
     dry_run: bool = False,
     kept: int = 10,
+    detailed: bool = True,
     watch: Watch = _unwatched,
     out: Callable[[dict[str, Any]], None] | None = None,
 ) -> Run:
@@ -144,7 +158,8 @@ def run(
 
     Ready and waiting tasks are due, and pending tasks whose retry time has come. Everything is stored in one
     transaction, or nothing with *dry_run*. The verdicts of the last *kept* runs are kept; of older runs, only the last
-    verdict on each task. *watch* shows the progress. *out* receives the actions for PanDA (see
+    verdict on each task. *detailed*: the documents of tasks describe their candidates.
+    *watch* shows the progress. *out* receives the actions for PanDA (see
     `fairq.steps.broker.actions`) before anything is stored. If *out* fails, nothing is stored.
 
     Raises:
@@ -156,17 +171,17 @@ def run(
     by_activity = flows(plugins)
     if dry_run:
         with reading(path) as state:
-            done, _ = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
+            done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
             if out is not None:
                 out(_actions(done, _former(state, done), applied=False))
             return done
     with cycle_lock(path, BROKERAGE), writing(path) as state:
-        done, columns = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch)
+        done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
         former = _former(state, done)
         if out is not None:
             out(_actions(done, former, applied=True))
-        if done.decided and columns is not None:
-            _store(state, done, columns, by_activity, former, actor)
+        if done.decided:
+            _store(state, done, by_activity, former, actor)
             broker_cycles.prune(state, done.number - kept + 1)
         return done
 
@@ -207,40 +222,62 @@ def _decide(
     now: int,
     chosen: Sequence[int],
     watch: Watch,
-) -> tuple[Run, Columns | None]:
+    detailed: bool,
+) -> Run:
     orders: dict[str, list[str]] = {activity: stage_order(flow.plan) for activity, flow in by_activity.items()}
     done = Run(broker_cycles.next_number(state), now, rules, orders=orders, plugins=plugins)
     if not chosen:
-        return done, None
-    tasks = load_brokered(state, load_types(state), chosen)
-    datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
-    world = load_world(state, now, datasets)
-    columns = columns_of(world)
-    with watch(len(tasks)) as advance:
-        for one in tasks:
-            outcome = by_activity[one.task.activity].broker(one.task, one.chunk, columns, rules)
-            done.stages.setdefault(one.task.activity, StageTable()).add(outcome.stages)
-            done.decided.append(_decided(one, outcome, columns))
-            advance(1)
-    return done, columns
+        return done
+    # Nothing here is garbage before the end.
+    with rows.without_collection():
+        tasks = load_brokered(state, load_types(state), chosen)
+        datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
+        world = load_world(state, now, datasets)
+        columns = columns_of(world)
+        packer = Packer(columns.names, orders)
+        with watch(len(tasks)) as advance:
+            for start in range(0, len(tasks), _AT_ONCE):
+                some = tasks[start : start + _AT_ONCE]
+                outcomes = _outcomes(some, by_activity, columns, rules)
+                for one, outcome in zip(some, outcomes, strict=True):
+                    done.decided.append(_decided(one, outcome, columns, packer.pack(outcome), detailed))
+                for activity in dict.fromkeys(one.task.activity for one in some):
+                    done.stages.setdefault(activity, StageTable()).add(
+                        one.stages for one in outcomes if one.request.activity == activity
+                    )
+                advance(len(some))
+        done.legend = packer.document()
+    return done
 
 
-def _decided(one: Brokered, outcome: Outcome, columns: Columns) -> Decided:
+def _outcomes(
+    tasks: Sequence[Brokered], by_activity: dict[Activity, Flow], columns: Columns, rules: Rules
+) -> list[Outcome]:
+    """Return the outcome for each of *tasks*; those of one activity are brokered together."""
+    found = {}
+    for activity, flow in by_activity.items():
+        cases = [Case(one.task, one.chunk) for one in tasks if one.task.activity == activity]
+        found[activity] = iter(flow.broker_all(cases, columns, rules))
+    return [next(found[one.task.activity]) for one in tasks]
+
+
+def _decided(one: Brokered, outcome: Outcome, columns: Columns, data: bytes, detailed: bool) -> Decided:
     task, now = one.task, columns.world.now
     status, frozen = _status(one, outcome, columns)
     retry = now + (outcome.retry_after or 0) if status == PENDING else None
-    best = outcome.candidates[0].weight if outcome.candidates else None
+    queues = [name for name, _ in outcome.best]
     document = {
         "task": task.task_id,
         "status": status,
         "activity": task.activity,
-        "queues": [candidate.queue for candidate in outcome.candidates],
-        "weight": best,
+        "queues": queues,
+        "weight": outcome.best[0][1] if outcome.best else None,
         "reason": "" if status == ASSIGNED else reason_of(outcome),
         "retry_time": retry,
-        "candidates": [described(candidate) for candidate in outcome.candidates],
     }
-    return Decided(task.task_id, status, retry, frozen, document, pack(keep(outcome)))
+    if detailed:
+        document["candidates"] = [described(candidate) for candidate in outcome.candidates]
+    return Decided(task.task_id, status, retry, frozen, document, data)
 
 
 def _status(one: Brokered, outcome: Outcome, columns: Columns) -> tuple[str, float | None]:
@@ -261,9 +298,8 @@ def reason_of(outcome: Outcome) -> str:
     if outcome.stopped_by:
         return outcome.stopped_by
     counts: Counter[str] = Counter()
-    for number, count in enumerate(np.bincount(outcome.decided - UNDECIDED)[1:].tolist()):
-        if count:
-            counts[outcome.plan.reasons[number].reason.tag] += count
+    for entry, count in outcome.reason_counts():
+        counts[entry.reason.tag] += count
     return nothing_left(counts, outcome.stages)
 
 
@@ -299,7 +335,6 @@ def _by_state(former: Former) -> dict[str, list[list[int]]]:
 def _store(
     state: State,
     done: Run,
-    columns: Columns,
     by_activity: dict[Activity, Flow],
     former: Former,
     actor: Actor,
@@ -307,7 +342,7 @@ def _store(
     document = {
         "counts": done.counts,
         "plugins": list(done.plugins),
-        "queues": pack_names(columns.names),
+        **done.legend,
         "reasons": {activity: reasons_of(flow.plan) for activity, flow in by_activity.items()},
         "stages": done.stage_tables(),
         "former": _by_state(former),

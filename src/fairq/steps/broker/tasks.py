@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fairq.brokerdata.work import INPUTS, TASKS
@@ -78,10 +78,11 @@ def load_brokered(state: State, types: Sequence[ResourceType], numbers: Iterable
     at = [TASKS.positions[column] for column in _FIELDS.values()]
     chunk_at = [TASKS.positions[column] for column in _CHUNK]
     status_at = TASKS.positions["status"]
-    if numbers is None:
-        rows = broker_data.load(state, TASKS)
+    wanted = None if numbers is None else set(numbers)
+    if wanted is None or len(wanted) > _FEW:
+        rows = [row for row in broker_data.load(state, TASKS) if wanted is None or row[0] in wanted]
     else:
-        rows = broker_data.select(state, TASKS, "jediTaskID", sorted(set(numbers)))
+        rows = broker_data.select(state, TASKS, "jediTaskID", sorted(wanted))
     datasets = _datasets(state, [row[0] for row in rows])
     return [
         Brokered(
@@ -114,11 +115,16 @@ def _datasets(state: State, tasks: list[int]) -> dict[int, list[Dataset]]:
         rows = [row for row in broker_data.load(state, INPUTS) if row[0] in wanted]
     placed: dict[int, list[tuple[int, str, Dataset]]] = defaultdict(list)
     for task, name, position, kind, distributed, site, created, modified, files in rows:
-        dataset = Dataset(name, tuple(_files(files)), distributed, kind, site, created, modified)
+        dataset = Dataset(name, _files(files), distributed, kind, site, created, modified)
         placed[task].append((position, name, dataset))
-    return {task: [one[2] for one in sorted(found, key=lambda one: one[:2])] for task, found in placed.items()}
+    return {
+        task: [one[2] for one in (sorted(found, key=lambda one: one[:2]) if len(found) > 1 else found)]
+        for task, found in placed.items()
+    }
 
 
-def _files(files: list[dict[str, Any]]) -> Iterator[File]:
-    for one in files:
-        yield File(one["lfn"], one.get("fsize", 0), one.get("nEvents"), one.get("startEvent"), one.get("endEvent"))
+def _files(files: list[dict[str, Any]]) -> tuple[File, ...]:
+    return tuple([
+        File(one["lfn"], one.get("fsize", 0), one.get("nEvents"), one.get("startEvent"), one.get("endEvent"))
+        for one in files
+    ])  # fmt: skip

@@ -12,19 +12,19 @@ import numpy as np
 from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
-from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
-from fairq.engine.brokerage.flow.pipeline import UNDECIDED
+from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome, Verdict
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Reason
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
+from fairq.engine.distinct import distinct
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
-from fairq.state import broker_cycles, broker_data
+from fairq.state import broker_cycles, broker_data, rows
 from fairq.state.connection import State, reading
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.run import nothing_left, reason_of, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
-from fairq.steps.broker.verdict import Kept, described, unpack, unpack_names
+from fairq.steps.broker.verdict import Kept, Legend, described, unpack
 from fairq.steps.broker.world import load_types, load_world
 
 Record = dict[str, Any]
@@ -96,11 +96,16 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
 
     Raises UnknownTaskError, BrokerPluginError.
     """
-    by_activity = flows(load_plugins())
-    with reading(path) as state:
+    plugins = load_plugins()
+    by_activity = flows(plugins)
+    # Nothing that is read here is garbage.
+    with reading(path) as state, rows.without_collection():
         stored = _stored(state, task)
         (brokered,) = load_brokered(state, load_types(state), [task])
-        world = load_world(state, now, (dataset.name for dataset in brokered.chunk.datasets))
+        datasets = (dataset.name for dataset in brokered.chunk.datasets)
+        # fairq's own filters and weights look at the jobs of the task's share, and at all jobs.
+        share = None if plugins.names else brokered.task.gshare or ""
+        world = load_world(state, now, datasets, only_share=share)
     return Asked(stored, brokered, columns_of(world), by_activity[brokered.task.activity])
 
 
@@ -147,7 +152,8 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
         run = None if verdict is None else broker_cycles.load(state, verdict.cycle)
     if verdict is None or run is None:
         raise NoVerdictError(task=task, of="" if cycle is None else f" of cycle {cycle}")
-    kept, names = unpack(verdict.data), unpack_names(run.document["queues"])
+    legend = Legend(run.document)
+    kept, names = unpack(verdict.data, legend), legend.names
     reasons = run.document["reasons"][kept.activity]
     queues = []
     for name, number, weight in zip(names, kept.decided.tolist(), kept.weights.tolist(), strict=True):
@@ -244,7 +250,7 @@ def _reasons(queues: list[Record]) -> list[Record]:
 
 def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome) -> Iterable[Record]:
     """Broker the task without each check that refused a queue, and yield the checks that alone block it."""
-    numbers = np.unique(outcome.decided[outcome.decided != UNDECIDED]).tolist()
+    numbers = distinct(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()
     for number in numbers:
         entry = outcome.plan.reasons[number]

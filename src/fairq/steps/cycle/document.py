@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -13,9 +14,13 @@ from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.explain.record import ExplainedRejection
-from fairq.engine.negotiation.decision import CycleDecision, Match, Rejection
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.rejections import RejectedMany, Rejection
 from fairq.engine.quotas.record import GroupTurn
+from fairq.packed_rejections import packed
 from fairq.records import Claim, MatchRecord
 from fairq.steps.pool.dynamic_slots import CarvedSlot
 from fairq.words.groups import skip_words
@@ -54,6 +59,8 @@ def shared_slots(cycle: Cycle, ads: AdTable) -> list[str]:
     if cycle.policy.partitionable_slots != "whole":
         return []
     partitionable = _partitionable(ads)
+    if not partitionable:
+        return []
     matches = (match for match in cycle.decision.matches if match.key not in cycle.carved)
     found = list(dict.fromkeys(match.slot for match in matches if match.slot in partitionable))
     if not found:
@@ -74,7 +81,8 @@ def _partitionable(ads: AdTable) -> set[int]:
 
 
 def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
-    """The cycle without its matches, as it is stored and printed as JSON (see the manual of negotiate)."""
+    """The cycle without its matches, as it is stored; `unpacked` makes of it what is printed as JSON."""
+    entries = decision.rejections.entries
     return {
         "cycle": number,
         "time": decision.time,
@@ -91,14 +99,14 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "time_budgets_used_up": list(decision.time_budgets_used_up),
         "limits": [asdict(of) for of in decision.limits],
         "overruns": [overrun_document(of) for of in decision.overruns],
-        "rejections": [_rejection(of) for of in decision.rejections],
+        "rejections": [_packed(of) if isinstance(of, RejectedMany) else _rejection(of) for of in entries],
         "dropped": [_job(of.cluster, of.proc) for of in decision.dropped],
     }
 
 
 def turn_document(turn: GroupTurn) -> dict[str, Any]:
     """One group's turn in a round of allocation."""
-    return {**turn._asdict(), "skipped": skip_words(turn)}
+    return {**asdict(turn), "skipped": skip_words(turn)}
 
 
 def explanation_document(explained: Iterable[ExplainedRejection]) -> list[dict[str, Any]]:
@@ -116,6 +124,15 @@ def _rejection(of: Rejection) -> dict[str, Any]:
     }
 
 
+def _packed(of: RejectedMany) -> dict[str, Any]:
+    jobs = np.column_stack((of.clusters, of.procs)).ravel().tolist()
+    which = (of.by_policy + ord("0")).astype(np.uint8).tobytes().decode()
+    return packed(of.submitter, of.group, of.quota_group, jobs, _REASONS, which)
+
+
+_REASONS = (RejectReason.NO_MATCH.value, RejectReason.PREEMPTION_POLICY.value)
+
+
 def overrun_document(of: Overrun) -> dict[str, Any]:
     """An expression that took longer than its budget, and so counted as ERROR for so many slots (*errors*)."""
     return {
@@ -128,6 +145,37 @@ def overrun_document(of: Overrun) -> dict[str, Any]:
         "seconds": of.seconds,
         "errors": of.errors,
     }
+
+
+def match_documents(cycle: Cycle) -> list[dict[str, Any]]:
+    """All matches in the order made, as `match_document`."""
+    found: list[dict[str, Any]] = []
+    for step in cycle.decision.matches.steps:
+        if isinstance(step, AlikeMatches):
+            found += _alike_documents(cycle, step)
+        else:
+            found.append(match_document(cycle, step))
+    return found
+
+
+def _alike_documents(cycle: Cycle, run: AlikeMatches) -> list[dict[str, Any]]:
+    jobs = [f"{cluster}.{proc}" for cluster, first, last in run.jobs for proc in range(first, last + 1)]
+    by_request = cycle.policy.report_job == "request" and run.request is not None
+    asked = [_job(*run.request)] * len(jobs) if by_request and run.request is not None else jobs
+    names, reason = cycle.slot_names, MatchReason.NO_PREEMPTION.value
+    return [
+        {
+            "job": job,
+            "assigned": assigned,
+            "submitter": run.submitter,
+            "slot": names[slot],
+            "group": run.group,
+            "reason": reason,
+            "preempted": None,
+            "dynamic_slot": None,
+        }
+        for job, assigned, slot in zip(asked, jobs, run.slots, strict=True)
+    ]
 
 
 def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:

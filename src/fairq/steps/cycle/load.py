@@ -18,11 +18,12 @@ from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
-from fairq.records import AccountingRecord, Claim, JobRange
-from fairq.state import claims, job_ads, jobs, meta
+from fairq.records import AccountingRecord, Claim
+from fairq.state import claims, idle_columns, jobs, meta
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
+from fairq.steps.cycle.shared_ads import SharedAds
 from fairq.steps.evaluation.budget import evaluation_budget
 from fairq.steps.pool.imported_parts import imported_parts
 from fairq.steps.pool.standing import load_standing
@@ -126,9 +127,8 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
 
 
 def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:
-    idle: dict[tuple[str, str], list[JobRange]] = defaultdict(list)
-    for queued in jobs.idle(state):
-        idle[queued.submitter, queued.schedd].append(queued)
+    found, kinds = idle_columns.load(state)
+    idle = {(of.submitter, of.schedd): of for of in found}
     running = jobs.running_counts(state)
     weight: dict[tuple[str, str], float] = defaultdict(float)
     for claim in held:
@@ -144,5 +144,4 @@ def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:
         )
         for name, schedd in sorted(idle.keys() | running.keys())
     ]
-    ads = job_ads.ads(state, (queued.ad_id for ranges in idle.values() for queued in ranges))
-    return Jobs(queues, ads)
+    return Jobs(queues, SharedAds(state, found), kinds)

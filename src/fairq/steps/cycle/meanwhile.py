@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
-from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.matches import Match, Matches
 from fairq.engine.quotas.record import GroupFigures
+from fairq.idle_jobs import IdleJobs
 from fairq.records import JobRange
 from fairq.steps.cycle.load import LoadedPool
 
@@ -52,14 +54,16 @@ def can_drop(lost: list[Match]) -> bool:
 
 def drop(decision: CycleDecision, lost: list[Match], before: LoadedPool) -> None:
     """Take the matches *lost* back: from the decision, which notes them, and from the accountant."""
-    gone = {id(match) for match in lost}
+    gone = {(match.schedd, match.cluster, match.proc) for match in lost}
     for match in lost:
         _take_back(before.accountant, match, decision.time, before)
         whose = match.submitter, match.schedd
         found = next(one for one in decision.submitters if (one.submitter, one.schedd) == whose and one.matched)
         found.matched -= 1
         found.matched_weight -= match.cost
-    decision.matches = [match for match in decision.matches if id(match) not in gone]
+    decision.matches = Matches(
+        match for match in decision.matches if (match.schedd, match.cluster, match.proc) not in gone
+    )
     all_used = sum(before.accountant.weighted_used(figures.group) for figures in decision.quotas)
     decision.quotas = [_after(figures, before.accountant, all_used) for figures in decision.quotas]
     decision.dropped = lost
@@ -88,8 +92,10 @@ def _after(figures: GroupFigures, accountant: Accountant, all_used: float) -> Gr
 def _waiting(pool: LoadedPool, clusters: set[_Place]) -> Iterator[tuple[_Place, list[JobRange]]]:
     """The idle jobs of these clusters, those of each together."""
     found: dict[_Place, list[JobRange]] = {}
+    numbers = {cluster for _, cluster in clusters}
     for queue in pool.jobs.queues:
-        for jobs in queue.idle:
+        idle = queue.idle
+        for jobs in idle.of_clusters(numbers) if isinstance(idle, IdleJobs) else idle:
             place = jobs.schedd, jobs.cluster
             if place in clusters:
                 found.setdefault(place, []).append(jobs)

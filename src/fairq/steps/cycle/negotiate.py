@@ -14,8 +14,9 @@ from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.explain.record import CycleRecorder
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.idle_jobs import IdleJobs
 from fairq.records import Actor
-from fairq.state import cycles, meta, tally
+from fairq.state import cycles, idle_columns, meta, tally
 from fairq.state.connection import State, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.rows import without_collection
@@ -96,7 +97,8 @@ def hold_cycle(
         cycle = _decide(snapshot, actor.time, explain)
         with writing(path) as state:
             former, settings = settings, settings.now()
-            if settings is not former or is_changed():
+            changed_meanwhile = is_changed()
+            if settings is not former or changed_meanwhile:
                 now = _load(state, settings, actor.time)
                 kept = _without_lost(cycle, snapshot, now, explain) if settings is former else None
                 if kept is None:
@@ -112,6 +114,8 @@ def hold_cycle(
                 intend(state, settings, _matched(cycle, snapshot.pool), clock)
             groups = snapshot.pool.accountant.policy.group_names
             tally.keep(state, tally.current(state, lambda name: assigned_group(name, groups)))
+            if not changed_meanwhile:
+                idle_columns.keep(state, _by_column(snapshot.pool), snapshot.pool.jobs.kinds)
             forget_old(state, settings, actor.time)
             cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
             seconds = time.monotonic() - begin
@@ -180,6 +184,10 @@ def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
         )
 
 
+def _by_column(pool: LoadedPool) -> list[IdleJobs]:
+    return [queue.idle for queue in pool.jobs.queues if isinstance(queue.idle, IdleJobs)]
+
+
 def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
     pool, policy = snapshot.pool, snapshot.policy
     recorder = CycleRecorder(pool.slots, policy) if explain else None
@@ -187,11 +195,11 @@ def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
     decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic)
     victims = {
         row: claim
-        for match in decision.matches
+        for match in decision.matches.single
         for row in match.victims
         if (claim := pool.claims.get(pool.ids[row])) is not None and claim.cluster is not None
     }
-    carved = carved_slots(decision.matches, pool.ids, pool.slots.names, pool.ads)
+    carved = carved_slots(decision.matches.single, pool.ids, pool.slots.names, pool.ads)
     document = decision_document(snapshot.number, decision)
     if recorder is not None:
         document["explanation"] = explanation_document(recorder.explained)

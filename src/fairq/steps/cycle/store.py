@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import chain, groupby
+from typing import cast
 
 from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import ExpiredLease
-from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRecord, Run
+from fairq.engine.negotiation.matches import AlikeMatches, Matches, MatchReason
+from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRun, Run
 from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
+from fairq.state.claims import AlikeClaims
 from fairq.state.connection import State
 from fairq.state.job_ranges import Procs
 from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL
@@ -26,19 +31,20 @@ def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], a
     matches = cycle.decision.matches
     _end_preempted(state, cycle, pool, actor.time)
     _store_claims(state, cycle, pool, actor.time)
-    job_changes.mark_running(state, ((m.schedd, m.cluster, m.proc) for m in matches), actor.time)
+    job_changes.mark_running(state, _procs(matches), actor.time)
     _store_accounting(state, pool.accountant, known)
     in_use = sum(charge.slot_weight for charge in pool.accountant.charges.values())
     sample_cycle(state, cycle.decision, in_use, actor.time)
     meta.set(state, LAST_UPDATE, str(pool.accountant.last_update))
     meta.set(state, RECORDED_UNTIL, "0")
-    preempted = any(match.preempted is not None for match in matches)
+    preempted = any(match.preempted is not None for match in matches.single)
     meta.set(state, "preempted_counted", str(int(preempted and pool.accountant.policy.count_preempted)))
     if load_group_names(state) != pool.accountant.policy.group_names:
         meta.set(state, GROUP_NAMES, "\n".join(pool.accountant.policy.group_names))
     if cycle.decision.round_robin_times and not cycle.policy.use_slot_weights:
         meta.set(state, ROUND_ROBIN, json.dumps(cycle.decision.round_robin_times))
-    cycles.add(state, _record(cycle))
+    decision = cycle.decision
+    cycles.add(state, CycleRecord(cycle.number, decision.time, decision.rules, cycle.document), _match_runs(cycle))
     changes = [_lease_change(lease) for lease in cycle.expired]
     if matches:
         given = {d.submitter: d.matched for d in cycle.decision.submitters if d.matched}
@@ -73,7 +79,7 @@ def _end_preempted(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> No
         now,
         "preempted",
     )
-    preempting = (row for match in cycle.decision.matches for row in match.victims)
+    preempting = (row for match in cycle.decision.matches.single for row in match.victims)
     foreign = [row for row in preempting if row not in cycle.victims]
     if foreign:
         slots.rewrite_ads(state, (pool.ids[row] for row in foreign), lambda ad: without_claim(ad, now))
@@ -88,16 +94,19 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     # Of a job of the queue that runs on, it is a suspended one in a pool that discounts those.
     suspended = [claim for claim in uncharged if claim.cluster is not None and claim.slot_id not in ended]
     # Pieces that made room for another end; one that was preempted itself is the winner's now.
-    taken = (row for match in cycle.decision.matches if match.carving is not None for row in match.victims)
+    taken = (row for match in cycle.decision.matches.single if match.carving is not None for row in match.victims)
     parts = {row: pool.imported_parts[row] for row in taken if row in pool.imported_parts}
     gone = [claim.slot_id for claim in uncharged if claim.cluster is None or claim.slot_id in ended]
     claims.release(state, gone)
     dynamic_slots.dissolve(state, [*gone, *adopt(state, parts, pool.ids)])
     pilot_slots.dissolve(state, gone)
     numbers = add_slots(state, cycle.carved, addresses) if cycle.carved else {}
-    made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches}
+    made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches.single}
+    alike = {key for run in cycle.decision.matches.alike for key in run.keys}
     fresh = [replace(claim, charged=False) for claim in suspended if claim.charged]
     for charged, charge in charges.items():
+        if charged in alike:
+            continue
         key = numbers.get(charged, charged)
         assert isinstance(key, int)
         former = pool.claims.get(key)
@@ -124,7 +133,47 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
         )
         claim.matched = True
         fresh.append(claim)
-    claims.store(state, fresh)
+    claims.store_alike(
+        state,
+        chain(
+            map(claims.alone, fresh),
+            (some for run in cycle.decision.matches.alike for some in _alike_claims(run, now)),
+        ),
+    )
+
+
+def _alike_claims(run: AlikeMatches, now: int) -> Iterator[AlikeClaims]:
+    """Return the claims of alike matches, those in a row that have a cluster and the slots' rank in common as one."""
+    numbers, start = cast("list[int]", run.keys), 0
+    for cluster, proc, last in run.jobs:
+        ranks = [run.ranks[slot] for slot in run.slots[start : start + last - proc + 1]]
+        for rank, same in groupby(ranks):
+            slots = numbers[start : start + len(list(same))]
+            claim = Claim(
+                slots[0],
+                run.submitter,
+                now,
+                run.cost,
+                run.schedd,
+                cluster,
+                proc,
+                rank,
+                negotiating_group=run.group,
+                autoregroup=run.autoregroup,
+                matched=True,
+            )
+            yield AlikeClaims(claim, slots)
+            start += len(slots)
+            proc += len(slots)  # noqa: PLW2901 - the next stretch begins there
+
+
+def _procs(matches: Matches) -> Iterator[Procs]:
+    """Return the jobs of *matches*, those of alike ones as ranges."""
+    for step in matches.steps:
+        if isinstance(step, AlikeMatches):
+            yield from (Procs(step.schedd, *jobs) for jobs in step.jobs)
+        else:
+            yield Procs(step.schedd, step.cluster, step.proc, step.proc)
 
 
 def _store_accounting(state: State, accountant: Accountant, known: set[str]) -> None:
@@ -133,27 +182,18 @@ def _store_accounting(state: State, accountant: Accountant, known: set[str]) -> 
         submitters.delete(state, name)
 
 
-def _record(cycle: Cycle) -> CycleRecord:
-    decision = cycle.decision
-    return CycleRecord(
-        cycle.number,
-        decision.time,
-        decision.rules,
-        cycle.document,
-        [
-            MatchRecord(
-                sequence,
-                match.schedd,
-                match.cluster,
-                match.proc,
-                match.submitter,
-                cycle.slot_names[match.slot] if match.carving is None else cycle.carved[match.key].name,
-                match.reason,
-                match.preempted,
-            )
-            for sequence, match in enumerate(decision.matches)
-        ],
-    )
+def _match_runs(cycle: Cycle) -> Iterator[MatchRun]:
+    """Return the matches as they are recorded."""
+    names = cycle.slot_names
+    for step in cycle.decision.matches.steps:
+        if isinstance(step, AlikeMatches):
+            jobs = [(cluster, first, last - first + 1) for cluster, first, last in step.jobs]
+            slots = [names[slot] for slot in step.slots]
+            yield MatchRun(step.schedd, step.submitter, MatchReason.NO_PREEMPTION, None, jobs, slots)
+        else:
+            name = names[step.slot] if step.carving is None else cycle.carved[step.key].name
+            job = (step.cluster, step.proc, 1)
+            yield MatchRun(step.schedd, step.submitter, step.reason, step.preempted, [job], [name])
 
 
 def _lease_change(lease: ExpiredLease) -> Change:

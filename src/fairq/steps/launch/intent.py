@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fairq.launch.discovery import NONE
 from fairq.records import Launch, LaunchPhase
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-class Matched(NamedTuple):
+class Matched(Struct, frozen=True):
     """A job that a cycle matched with a slot; *displaced* are the preempted jobs (schedd, cluster, proc)."""
 
     schedd: str

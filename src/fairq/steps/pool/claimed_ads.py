@@ -6,28 +6,38 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from fairq.ad_table import AdTable, Part
+from fairq.ad_table import AdTable, Part, picked
 from fairq.records import Ad, Claim
 
-_Told = Callable[[Claim, int], Any]
+_Told = Callable[[Sequence[Claim], int], Sequence[Any]]
+"""What claims tell of an attribute: a value for each."""
+
+
+def _users(claims: Sequence[Claim], now: int) -> Sequence[Any]:
+    return [claim.submitter for claim in claims]
+
+
+def _starts(claims: Sequence[Claim], now: int) -> Sequence[Any]:
+    return [claim.start_time for claim in claims]
+
 
 _ALWAYS: Mapping[str, _Told] = {
-    "State": lambda claim, now: "Claimed",
-    "Activity": lambda claim, now: "Busy",
-    "RemoteUser": lambda claim, now: claim.submitter,
-    "RemoteOwner": lambda claim, now: claim.submitter,
-    "AccountingGroup": lambda claim, now: claim.submitter,
-    "JobId": lambda claim, now: f"{claim.cluster}.{claim.proc}",
-    "CurrentRank": lambda claim, now: claim.current_rank,
-    "JobStart": lambda claim, now: claim.start_time,
-    "TotalJobRunTime": lambda claim, now: max(0, now - claim.start_time),
-    "EnteredCurrentState": lambda claim, now: claim.start_time,
-    "EnteredCurrentActivity": lambda claim, now: claim.start_time,
+    "State": lambda claims, now: ("Claimed",) * len(claims),
+    "Activity": lambda claims, now: ("Busy",) * len(claims),
+    "RemoteUser": _users,
+    "RemoteOwner": _users,
+    "AccountingGroup": _users,
+    "JobId": lambda claims, now: [f"{claim.cluster}.{claim.proc}" for claim in claims],
+    "CurrentRank": lambda claims, now: [claim.current_rank for claim in claims],
+    "JobStart": _starts,
+    "TotalJobRunTime": lambda claims, now: [max(0, now - claim.start_time) for claim in claims],
+    "EnteredCurrentState": _starts,
+    "EnteredCurrentActivity": _starts,
 }
 _IF_KNOWN: Mapping[str, _Told] = {
-    "ConcurrencyLimits": lambda claim, now: claim.concurrency_limits,
-    "RemoteNegotiatingGroup": lambda claim, now: claim.negotiating_group,
-    "RemoteAutoregroup": lambda claim, now: claim.autoregroup,
+    "ConcurrencyLimits": lambda claims, now: [claim.concurrency_limits for claim in claims],
+    "RemoteNegotiatingGroup": lambda claims, now: [claim.negotiating_group for claim in claims],
+    "RemoteAutoregroup": lambda claims, now: [claim.autoregroup for claim in claims],
 }
 """The attributes that a claim adds to its slot's ad: always, or unless the value is None."""
 
@@ -41,8 +51,8 @@ def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
     """
     if claim.cluster is None:
         return ad
-    over: Ad = {name: of(claim, now) for name, of in _ALWAYS.items()}
-    over |= {name: value for name, of in _IF_KNOWN.items() if (value := of(claim, now)) is not None}
+    over: Ad = {name: of([claim], now)[0] for name, of in _ALWAYS.items()}
+    over |= {name: value for name, of in _IF_KNOWN.items() if (value := of([claim], now)[0]) is not None}
     over |= claim.advertised or {}
     names = {name.lower() for name in over}
     return {name: value for name, value in ad.items() if name.lower() not in names} | over
@@ -54,21 +64,26 @@ def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
     All claims are of jobs of fairq's queue, and their *advertised* is empty.
     """
     result = AdTable()
-    optional = tuple(_IF_KNOWN.values())
     for part in ads.parts:
+        laid = [claims.get(row) for row in part.rows]
         groups: dict[tuple[bool, ...] | None, list[int]] = {}
-        for place, row in enumerate(part.rows):
-            claim = claims.get(row)
-            known = None if claim is None else tuple([of(claim, now) is not None for of in optional])
-            groups.setdefault(known, []).append(place)
-        for known, places in groups.items():
-            told = () if known is None else (*_ALWAYS, *compress(_IF_KNOWN, known))
+        free = [place for place, claim in enumerate(laid) if claim is None]
+        if free:
+            groups[None] = free
+        held = [(place, claim) for place, claim in enumerate(laid) if claim is not None]
+        known = [[value is not None for value in of([claim for _, claim in held], now)] for of in _IF_KNOWN.values()]
+        for (place, _), of_claim in zip(held, zip(*known, strict=True), strict=True):
+            groups.setdefault(of_claim, []).append(place)
+        for of_group, places in groups.items():
+            told = () if of_group is None else (*_ALWAYS, *compress(_IF_KNOWN, of_group))
             rows = part.rows if len(places) == len(part.rows) else [part.rows[place] for place in places]
-            laid = [claims[row] for row in rows] if told else []
-            over = [tuple([_OF[name](claim, now) for claim in laid]) for name in told]
+            of_rows = [claims[row] for row in rows] if told else []
+            # Several attributes tell the same, and share one column.
+            columns = {of: tuple(of(of_rows, now)) for of in {_OF[name] for name in told}}
             lower = {name.lower() for name in told}
             left = [at for at, name in enumerate(part.names) if name.lower() not in lower]
             names = (*(part.names[at] for at in left), *told)
+            over = [columns[_OF[name]] for name in told]
             result.put_columns(names, rows, [*(_of_places(part, at, places) for at in left), *over])
     return result
 
@@ -79,7 +94,7 @@ _OF = {**_ALWAYS, **_IF_KNOWN}
 def _of_places(part: Part, at: int, places: Sequence[int]) -> tuple[Any, ...]:
     """The values of a column of *part* at *places*."""
     column = part.columns[at]
-    return column if len(places) == len(column) else tuple([column[place] for place in places])
+    return column if len(places) == len(column) else picked(column, places)
 
 
 _TOLD = {

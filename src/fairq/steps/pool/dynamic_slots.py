@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.negotiation.carving import Carved
-from fairq.engine.negotiation.decision import Match
+from fairq.engine.negotiation.matches import Match
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State

@@ -14,8 +14,10 @@ from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import Advance, Held, opened
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
+from fairq.slot_table import SlotTable
 from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots
 from fairq.state.connection import State, reading, writing
+from fairq.state.rows import without_collection
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import CONDOR_VERSION
 from fairq.steps.jobs.end import end_runs
@@ -82,8 +84,9 @@ def import_dumps(
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError, or the state's errors.
     """
-    pool = _read(dumps, _submitter_of(settings, host), actor.time, advance)
-    with reading(path) if dry_run else writing(path) as state:
+    with without_collection():
+        pool = _read(dumps, _submitter_of(settings, host), actor.time, advance)
+    with reading(path) if dry_run else writing(path) as state, without_collection():
         plan = plan_claims(
             state,
             None if pool.slots is None else pool.slots.slots,
@@ -137,7 +140,8 @@ def _weigh(plan: ClaimPlan, settings: Settings) -> None:
     from fairq.steps.cycle.negotiation_policy import negotiation_policy
     from fairq.steps.evaluation.budget import evaluation_budget
 
-    ads = {slot.id: slot.ad for slot in plan.pool}
+    linked_ids = {claim.slot_id for claim in plan.linked}
+    ads = {slot.id: slot.ad for slot in plan.pool if slot.id in linked_ids}
     linked = AdColumns([ads[claim.slot_id] for claim in plan.linked], budget=evaluation_budget(settings))
     weights = slot_weights(linked, negotiation_policy(settings)).tolist()
     for claim, weight in zip(plan.linked, weights, strict=True):
@@ -150,10 +154,9 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
     end_runs(state, settings, gone, actor.time, "lost", moved={claim.slot_id: time for claim, time in plan.moved})
     if pool.slots is not None:
         changes.append(Change("slots", slots.count(state), len(pool.slots.slots)))
-        pool_now = plan.pool or []
+        pool_now = SlotTable.of(plan.pool or [])
         slots.replace_all(state, pool_now)
-        if slots.load_ids(state) == [slot.id for slot in pool_now]:
-            slot_columns.keep(state, pool_now)
+        slot_columns.keep(state, pool_now)
         meta.set(state, CONDOR_VERSION, "" if pool.slots.version is None else words(pool.slots.version))
         dynamic_slots.add(state, plan.dynamic)
         pilot_slots.add(state, plan.pilots)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fairq.dumps.slots import Use, use_of
 from fairq.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
+from fairq.slot_table import SlotTable
 from fairq.state import claims, jobs, slots
 from fairq.state.connection import State
 from fairq.steps.pool.claimed_ads import told_of, without_claim
@@ -39,13 +40,13 @@ class ClaimPlan(Struct):
     moved: list[tuple[Claim, int]] = field(default_factory=list)
     linked: list[Claim] = field(default_factory=list)
     found: list[jobs.Procs] = field(default_factory=list)
-    pool: list[SlotRecord] | None = None
+    pool: Sequence[SlotRecord] | None = None
     dynamic: list[DynamicSlot] = field(default_factory=list)
     pilots: list[PilotSlot] = field(default_factory=list)
 
 
 def plan_claims(
-    state: State, new_slots: list[SlotRecord] | None, new_jobs: list[JobRange] | None, now: int
+    state: State, new_slots: Sequence[SlotRecord] | None, new_jobs: list[JobRange] | None, now: int
 ) -> ClaimPlan:
     """Plan the claims of *state* for an import at *now* that replaces its slots and jobs (None: unchanged)."""
     plan = ClaimPlan(pool=new_slots)
@@ -53,7 +54,7 @@ def plan_claims(
     running = _Running(jobs.select(state, statuses=[JobStatus.RUNNING]) if new_jobs is None else new_jobs)
     former_slots = slots.load_all(state) if former or (new_slots is None and running) else []
     places = {slot.id: (slot.name, slot.address) for slot in former_slots}
-    pool = former_slots
+    pool: Sequence[SlotRecord] = former_slots
     going_on = [claim for claim in former if claim.cluster is None or running.has(claim)]
     if new_slots is not None:
         runs_at = _advertised_jobs(new_slots, running)
@@ -76,7 +77,7 @@ def plan_claims(
     return plan
 
 
-def _advertised_jobs(pool: list[SlotRecord], running: _Running) -> dict[Job, set[SlotIdentity]]:
+def _advertised_jobs(pool: Sequence[SlotRecord], running: _Running) -> dict[Job, set[SlotIdentity]]:
     """The running jobs of the queue that slots' ads name, with these slots."""
     found: dict[Job, set[SlotIdentity]] = {}
     if not running:
@@ -107,7 +108,7 @@ def _staying(
     return staying
 
 
-def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
+def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running) -> None:
     own = {claim.slot_id: claim for claim in plan.kept if claim.cluster is not None}
     taken = own.keys()
     busy = {_job(claim) for claim in plan.kept}
@@ -151,7 +152,8 @@ def _link(plan: ClaimPlan, pool: list[SlotRecord], running: _Running) -> None:
     linked = {claim.slot_id for claim in plan.linked}
     plan.kept = [claim for claim in plan.kept if claim.slot_id not in linked]
     if freed:
-        plan.pool = [replace(slot, ad=freed[slot.id]) if slot.id in freed else slot for slot in pool]
+        changed = (replace(slot, ad=freed[slot.id]) if slot.id in freed else slot for slot in pool)
+        plan.pool = SlotTable.of(changed) if isinstance(pool, SlotTable) else list(changed)
 
 
 def _follow(plan: ClaimPlan, running: _Running, now: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -17,9 +17,9 @@ SlotIdentity = tuple[str, str]
 def carried_over(
     state: State,
     former: Collection[SlotRecord],
-    new: list[SlotRecord],
+    new: Sequence[SlotRecord],
     claims: Collection[Claim],
-) -> tuple[list[SlotRecord], list[DynamicSlot]]:
+) -> tuple[Sequence[SlotRecord], list[DynamicSlot]]:
     """Return the pool *new* plus the dynamic slots of *former* that stay, with the next ids, and their carvings.
 
     A dynamic slot stays if its parent still exists and is partitionable and if its claim is among *claims*, whose jobs
@@ -45,13 +45,15 @@ def carried_over(
 
 
 def pilots_carried_over(
-    state: State, former: Collection[SlotRecord], new: list[SlotRecord], claims: Collection[Claim]
-) -> tuple[list[SlotRecord], list[PilotSlot]]:
+    state: State, former: Collection[SlotRecord], new: Sequence[SlotRecord], claims: Collection[Claim]
+) -> tuple[Sequence[SlotRecord], list[PilotSlot]]:
     """Return the pool *new* plus the pilots' slots of *former* whose jobs continue, with the next ids and their pilots.
 
     A pilot is not a machine of the pool, so no dump contains it.
     """
     pilots = {pilot.slot_id: pilot for pilot in pilot_slots.load_all(state)}
+    if not pilots:
+        return new, []
     held = {claim.slot_id for claim in claims}
     taken = {(slot.name, slot.address) for slot in new}
     pool, kept = list(new), []

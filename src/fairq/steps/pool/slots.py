@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def read_file(name: str) -> list[SlotRecord]:
     """Return the slots of a dump of ``condor_status`` (*name*: a path, or ``-``); raises the dumps' errors."""
     with opened(name) as source:
-        return read_slots(source).slots
+        return list(read_slots(source).slots)
 
 
 def records(ads: Sequence[Ad]) -> list[SlotRecord]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.ad_table import AdTable
 from fairq.engine.negotiation.carving import Carved
@@ -14,7 +15,7 @@ from fairq.steps.pool.claimed_ads import with_claim, with_claims
 from fairq.steps.pool.dynamic_slots import carved_rows, lay_out
 
 
-class StandingSlots(NamedTuple):
+class StandingSlots(Struct, frozen=True):
     """All slots in pool order: ids, names, draining slots, ads; and the dynamic slots, by place."""
 
     ids: list[int]

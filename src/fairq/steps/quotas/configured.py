@@ -6,7 +6,7 @@ Every function finds one kind of problem, in the order of the report.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -24,7 +24,7 @@ _SLACK = 1e-9
 """Tolerated rounding error, as a fraction of a sum."""
 
 
-class Oddity(NamedTuple):
+class Oddity(Struct, frozen=True):
     """One problem: the *group*, the problem, and the cure.
 
     *kind* is a short name that never changes, for scripts.

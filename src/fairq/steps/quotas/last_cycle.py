@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from fairq.engine.quotas.record import GroupFigures
 from fairq.state import cycles
 from fairq.state.connection import State
 
 
-class LastFigures(NamedTuple):
+class LastFigures(Struct, frozen=True):
     """The record of the last cycle: its number (0: no cycle), its time, the groups breadth first.
 
     *overruns* are the expressions not tied to a job (for example the order of groups) that took too long.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.errors.base import FairqError
 from fairq.settings.collect import Collection, Report, parse_document
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 _TABLE = re.compile(r"""^\s*\[\s*[\w"'.<> -]+\]\s*(#.*)?$""", re.MULTILINE)
 
 
-class Source(NamedTuple):
+class Source(Struct, frozen=True):
     """The *settings* of a configuration, and the parts of HTCondor's configuration that they do not contain.
 
     *is_htcondor*: it is HTCondor's, so messages name its settings by their macros.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors, group_meant, is_nice
 from fairq.state import jobs, submitters
@@ -11,7 +12,7 @@ from fairq.state.connection import State
 from fairq.steps.quotas.configured import Oddity
 
 
-class Users(NamedTuple):
+class Users(Struct, frozen=True):
     """All users: the names of all *submitters*, and the owners of their jobs in the queue."""
 
     submitters: Set[str]

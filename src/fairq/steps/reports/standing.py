@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from fairq.engine.accounting.factors import resolve_factor
 from fairq.engine.accounting.priority import effective_priority, real_priority
+from fairq.packed_rejections import reasons
 from fairq.records import AccountingRecord
 from fairq.state import cycles, jobs, launches, report_figures, submitters
 from fairq.state.connection import State, reading
@@ -107,7 +108,7 @@ def standing(path: Path, settings: Settings, now: int) -> Standing:
             is_launching(state, settings),
             len(launches.live(state)),
             last_update(state),
-            rejected=Counter(str(one["reason"]) for one in decision.get("rejections", ())),
+            rejected=reasons(decision.get("rejections", ())),
             groups=list(decision.get("quotas", ())),
         )
         result.submitters = _submitters(state, settings, decision)

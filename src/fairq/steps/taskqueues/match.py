@@ -224,7 +224,10 @@ def _store(
     actor: Actor,
 ) -> None:
     now = actor.time
-    jobs.mark_running(state, ((one.job.schedd, one.job.cluster, one.job.first_proc) for one in matches), now)
+    started = (one.job for one in matches)
+    jobs.mark_running(
+        state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc) for job in started), now
+    )
     records = [SlotRecord(0, one.slot, _slot_ad(one, pilot, now), one.job.schedd) for one in matches]
     weights = _weights([record.ad for record in records], settings)
     numbers = slots.add(state, records)

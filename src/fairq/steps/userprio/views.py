@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fairq.records import Ad
 from fairq.settings.key import DOCUMENTED
@@ -27,7 +29,7 @@ _FLOOR_SINCE = (23, 10)
 """The first version of condor_userprio with a column for the floor."""
 
 
-class Report(NamedTuple):
+class Report(Struct, frozen=True):
     """The accounting ads, in the order of HTCondor's report.
 
     The table shows *logged*: the ads as condor_userprio of the pool's version gets them, from the collector or (for all

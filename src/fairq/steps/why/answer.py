@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from fairq.engine.accounting.identity import answers_to
 from fairq.engine.explain import report
@@ -259,7 +259,7 @@ class _Study:
                 {} if outcome.given.size > _LOOKED_AHEAD else {"start": None if whole else self._start(diagnosis, job)}
             )
             more |= {
-                "too_large": [one._asdict() for one in whole],
+                "too_large": [asdict(one) for one in whole],
                 "alternatives": advice_document(others),
                 "advice": [too_large_sentence(whole)] if whole else advice_lines(others),
             }

@@ -88,7 +88,7 @@ class TenBest(PlainFilter):
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the weight."""
-        return {"weight": float(weighing_of(request).weight[row])}
+        return {"weight": weighing_of(request).weight(row)}
 
 
 def ranking(request: BrokerageRequest, rows: Rows) -> Rows:
@@ -99,7 +99,7 @@ def ranking(request: BrokerageRequest, rows: Rows) -> Rows:
     queues = request.columns.queues
     fresh = np.array([not {queues[row].name, queues[row].unit} & used for row in rows], dtype=np.bool_)
     # Rows are in order of name already, and the last key sorts first.
-    return np.lexsort((-weighing_of(request).weight[rows], fresh))
+    return np.lexsort((-weighing_of(request).weights_of(rows), fresh))
 
 
 class LeastWeight(LeastWeightCheck):

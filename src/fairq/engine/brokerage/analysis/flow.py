@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -38,13 +39,13 @@ from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import UNDECIDED, FilterPipeline, StageCount
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline, StageCount, run_all
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
-from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.flow.weighing import weigh_all, weighing_of
+from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
 from fairq.engine.brokerage.jobs.walltime_needed import job_seconds
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Columns
@@ -94,6 +95,11 @@ def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight]
     return Plan.of(ANALYSIS, filters, weights, STOPS)
 
 
+def broker_all_analysis(cases: Sequence[Case], columns: Columns, plan: Plan, rules: Rules) -> list[Outcome]:
+    """Return `broker_analysis` of each of *cases*."""
+    return [broker_analysis(task, chunk, columns, plan, rules) for task, chunk in cases]
+
+
 def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
     """Return the queues for the jobs of *task* and *chunk*, and why the other queues are refused.
 
@@ -102,17 +108,17 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
     request = BrokerageRequest(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
     select(request)
     pipeline = FilterPipeline(request, plan)
-    outcome = Outcome(request, plan, "failed", pipeline.decided, [])
+    outcome = Outcome(request, plan, "failed", pipeline.refusals, [])
     stop = stop_of(request)
     if stop is not None:
         outcome.stopped_by, outcome.status, outcome.stop_details = stop.tag, stop.status, stop.details
-        pipeline.decided[:] = plan.stop_number(stop.tag)
+        pipeline.refuse_all(plan.stop_number(stop.tag))
     else:
         passed = _pass(pipeline, outcome)
         again = not passed or (rules.problems_open_second_pass and not len(pipeline.left))
         if again and has_second_pass(request):
             pipeline = FilterPipeline(_second(request), plan)
-            outcome.request, outcome.decided = pipeline.request, pipeline.decided
+            outcome.request, outcome.refusals = pipeline.request, pipeline.refusals
             _pass(pipeline, outcome)
         if len(pipeline.left):
             _choose(pipeline, outcome)
@@ -137,8 +143,8 @@ def _second(first: BrokerageRequest) -> BrokerageRequest:
 
 def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
     """Return whether a queue passes the checks of persistent issues."""
-    found = pipeline.run(outcome.plan.before)
-    if found and (pipeline.temporary != UNDECIDED).any():
+    found = bool(run_all([pipeline], "before"))
+    if found and pipeline.marks:
         pipeline.settle_temporary()
     count = pipeline.stages[0]
     name = FIRST_PASS if pipeline.request.local else SECOND_PASS
@@ -149,23 +155,27 @@ def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
 
 def _choose(pipeline: FilterPipeline, outcome: Outcome) -> None:
     request, before = pipeline.request, len(pipeline.stages)
-    request.weighing = weigh(request, outcome.plan, pipeline.left)
-    found = pipeline.run(outcome.plan.after)
+    weigh_all([(request, pipeline.members)], outcome.plan)
+    found = bool(run_all([pipeline], "after"))
     outcome.stages.extend(pipeline.stages[before:])
     if found:
         outcome.status = "assigned"
-        outcome.candidates = _candidates(request, pipeline.left)
+        rows = pipeline.left
+        rows = rows[ranking(request, rows)]
+        names, weights = request.columns.names, weighing_of(request).weights_of(rows)
+        outcome.best = [(names[row], weight) for row, weight in zip(rows.tolist(), weights.tolist(), strict=True)]
+        outcome.describe = partial(_candidates, request, rows)
 
 
 def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
-    columns, data, weight = request.columns, local_data(request), weighing_of(request).weight
+    columns, data, weighing = request.columns, local_data(request), weighing_of(request)
     events = atom_of(request).events
     scratch, run, waiting = scratch_for_jobs(request), counted_running(request), queued(request)
     return [
         Candidate(
             queue=columns.names[row],
             unit=columns.queues[row].unit,
-            weight=float(weight[row]),
+            weight=weighing.weight(row),
             queued=int(waiting[row]),
             running=int(run[row]),
             maxwdir=float(scratch[row]) or None,
@@ -174,5 +184,5 @@ def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
             local_files=int(data.disk_files[row]),
             tape_files=int(data.tape_files[row]),
         )
-        for row in rows[ranking(request, rows)].tolist()
+        for row in rows.tolist()
     ]

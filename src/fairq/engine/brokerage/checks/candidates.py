@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import Activity
 
@@ -10,7 +10,7 @@ CANDIDATES_STAGE = "candidates"
 """The line of the stage table for the first candidates."""
 
 
-class NoPseudoQueue(PlainFilter):
+class NoPseudoQueue(KeyedFilter):
     """A unified queue whose slots no resource type fits has no pseudo queue that a task could go to."""
 
     stage = CANDIDATES_STAGE
@@ -20,10 +20,9 @@ class NoPseudoQueue(PlainFilter):
         self.name = f"pseudo queues of {activity}"
         self.activities = frozenset({activity})
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse unified queues themselves, which are among the rows only if they have no pseudo queue."""
-        columns = request.columns
-        return columns.refusals("unified", lambda: columns.flags("unified", lambda queue: queue.is_unified), rows)
+        return request.columns.flags("unified", lambda queue: queue.is_unified)
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the cores of the queue and the resource types."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Literal
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 CoreMode = Literal["multi", "any", "single"]
 """Slots that are suitable for a task: multi-core only, any, or single-core only."""
 
 
-class CoresCheck(PlainFilter):
+class CoresCheck(KeyedFilter):
     """The queue's slots must have as many cores as the task's jobs use."""
 
     reasons = (
@@ -32,20 +33,20 @@ class CoresCheck(PlainFilter):
             return "any"
         return "multi" if cores is not None and cores > 1 else "single"
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return which slots are suitable, and the maximum of cores."""
+        return self.mode(request), request.task.most_cores
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Compare the cores of slots with those of the task."""
         columns, mode, most = request.columns, self.mode(request), request.task.most_cores
-
-        def make() -> Codes:
-            cores = columns.numbers("corecount", lambda queue: queue.corecount)
-            codes = np.zeros(len(columns), dtype=np.uint8)
-            if most:
-                codes[cores > most] = 2
-            if mode != "any":
-                codes[cores <= 1 if mode == "multi" else cores > 1] = 1
-            return codes
-
-        return columns.refusals(("cores", mode, most), make, rows)
+        cores = columns.numbers("corecount", lambda queue: queue.corecount)
+        codes = np.zeros(len(columns), dtype=np.uint8)
+        if most:
+            codes[cores > most] = 2
+        if mode != "any":
+            codes[cores <= 1 if mode == "multi" else cores > 1] = 1
+        return codes
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the cores of both."""

@@ -5,11 +5,12 @@ Source: docs/panda.md, Production filters and Analysis.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import flag_numbers
@@ -23,18 +24,22 @@ class _Traffic(NamedTuple):
     own: Floats
 
 
-class DiskIOCheck(PlainFilter):
+class DiskIOCheck(KeyedFilter):
     """A queue with too much disk traffic accepts no tasks with much disk traffic."""
 
     stage = "diskIO check"
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the disk traffic of the task, and whether it is divided among cores."""
+        return request.task.disk_io, request.asks_for_cores
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse if the traffic of the queue and of the task both exceed the limit; the limit is never 0."""
         if not request.task.disk_io:
             return None
         usage, limit, own = self._traffic(request)
         codes: Codes = (usage > limit) & (own > limit)
-        return codes[rows]
+        return codes
 
     def _traffic(self, request: BrokerageRequest) -> _Traffic:
         columns = request.columns
@@ -59,7 +64,7 @@ class DiskIOCheck(PlainFilter):
         return {"usage": float(usage[row]), "limit": float(limit[row]), "diskIO": float(own[row])}
 
 
-class MaxIoIntensityCheck(PlainFilter):
+class MaxIoIntensityCheck(KeyedFilter):
     """A queue may limit the I/O intensity of tasks."""
 
     stage = "max IO intensity check"
@@ -70,9 +75,13 @@ class MaxIoIntensityCheck(PlainFilter):
         stated = bool(request.task.io_intensity) and not request.chunk.is_merging
         return stated and request.rules.max_io_intensity
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the I/O intensity of the task."""
+        return request.task.io_intensity
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse above the limit."""
-        return (request.task.io_intensity or 0) > flag_numbers(request.columns, "max_io_intensity")[rows]
+        return (request.task.io_intensity or 0) > flag_numbers(request.columns, "max_io_intensity")
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return intensity and limit, kB/s."""

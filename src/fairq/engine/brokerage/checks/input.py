@@ -25,16 +25,18 @@ def is_readable_from_afar(request: BrokerageRequest, dataset: Dataset, available
     documented, only storage that is out of service prevents this: if there are replicas with files, one of them must be
     readable.
     """
-    if request.rules.incomplete_input:
+    # What is complete enough has files.
+    if available.remote_source or request.rules.incomplete_input:
         return available.remote_source
     with_files = availability(_replicas(request, dataset), math.inf, 0)
     return with_files.remote_source or not with_files.locations
 
 
 def _replicas(request: BrokerageRequest, dataset: Dataset) -> list[Replica]:
+    replicas = request.world.replicas.get(dataset.name, {})
     storages, total = request.world.storages, len(dataset.lfns)
     return [
         Replica(storages[rse], total if held is None else len(held & dataset.lfns), total, rse.endswith(VP_SUFFIX))
-        for rse, held in request.world.replicas.get(dataset.name, {}).items()
+        for rse, held in replicas.items()
         if rse in storages
     ]

@@ -37,10 +37,10 @@ class LeastWeightCheck(PlainFilter):
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse below the minimum."""
-        refused = weighing_of(request).weight[rows] < least_weight(request)
+        refused = weighing_of(request).weights_of(rows) < least_weight(request)
         exempt = self.exempt(request)
         return refused if exempt is None else refused & ~exempt[rows]
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return weight and minimum."""
-        return {"weight": float(weighing_of(request).weight[row]), "MIN_WEIGHT": least_weight(request)}
+        return {"weight": weighing_of(request).weight(row), "MIN_WEIGHT": least_weight(request)}

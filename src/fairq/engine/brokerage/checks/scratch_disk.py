@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable
+
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
 from fairq.engine.brokerage.jobs.scratch_needed import (
@@ -24,7 +27,7 @@ def atom_of(request: BrokerageRequest) -> Atom:
     return smallest_job(request.task, request.chunk)
 
 
-class ScratchCheck(PlainFilter):
+class ScratchCheck(KeyedFilter):
     """The files of a job must fit into its part of the scratch disk; a task may require that input is read directly."""
 
     reasons = (
@@ -36,17 +39,30 @@ class ScratchCheck(PlainFilter):
         """Return the need of a job; each flow defines it."""
         raise NotImplementedError
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return how many of the different sizes of scratch disks lack each need, and which needs count where."""
+        need, levels = self.estimate(request), _levels(request)
+        lacking = bisect_right if request.rules.scratch_must_exceed else bisect_left
+        task, chunk = request.task, request.chunk
+        return (
+            lacking(levels, need.direct),
+            lacking(levels, need.copied),
+            _divides(request),
+            _direct_key(request),
+            task.rule("IL") == 2 and not chunk.is_merging,
+        )
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Compare what is needed with what there is."""
-        need, have = self.estimate(request), scratch_for_jobs(request)[rows]
-        wanted = np.where(_reads_directly(request)[rows], float(need.direct), float(need.copied))
+        need, have = self.estimate(request), scratch_for_jobs(request)
+        wanted = np.where(_reads_directly(request), float(need.direct), float(need.copied))
         lacks = np.greater_equal if request.rules.scratch_must_exceed else np.greater
         codes: Codes = (lacks(wanted, have) & (have != 0)) * np.uint8(2)
         if request.task.rule("IL") == 2 and not request.chunk.is_merging:
             no_direct = request.columns.unit_flags(
                 "no direct input", lambda unit: not unit.direct_access_lan and unit.maxinputsize != ALWAYS_DIRECT
             )
-            codes[no_direct[rows]] = 1
+            codes[no_direct] = 1
         return codes
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
@@ -69,19 +85,39 @@ class ScratchCheck(PlainFilter):
 
 def _reads_directly(request: BrokerageRequest) -> Booleans:
     task, merging = request.task, request.chunk.is_merging
-    key = ("reads directly", merging, task.copies_input, task.has_rule("IL"))
+    key = ("reads directly", *_direct_key(request))
     return request.columns.unit_flags(key, lambda unit: reads_directly(task, unit, merging=merging))
+
+
+def _direct_key(request: BrokerageRequest) -> tuple[bool, bool, bool]:
+    task = request.task
+    return request.chunk.is_merging, task.copies_input, task.has_rule("IL")
+
+
+def _levels(request: BrokerageRequest) -> list[float]:
+    # The different sizes in ascending order: a need is judged by its place among them.
+    key = ("scratch levels", _divides(request), request.rules.scratch_per_core)
+    return request.columns.kept(key, lambda: np.unique(scratch_for_jobs(request)).tolist())
 
 
 def scratch_for_jobs(request: BrokerageRequest) -> Floats:
     """Return the MiB of scratch of one job at each row; 0 is no limit. Cores are those of the unified queue."""
     task = request.task
-    event_service = request.activity == PRODUCTION and bool(task.event_service)
+    event_service = _is_event_service(request)
     per_core = request.rules.scratch_per_core
     return request.columns.unit_numbers_of(
-        ("scratch", request.asks_for_cores or event_service, per_core),
+        ("scratch", _divides(request), per_core),
         lambda unit: available_scratch(task, unit, per_core=per_core, event_service=event_service),
     )
+
+
+def _is_event_service(request: BrokerageRequest) -> bool:
+    return request.activity == PRODUCTION and bool(request.task.event_service)
+
+
+def _divides(request: BrokerageRequest) -> bool:
+    # Whether `available_scratch` tells the task from one for a single core.
+    return request.asks_for_cores or _is_event_service(request)
 
 
 def scratch_rules(request: BrokerageRequest) -> ScratchRules:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.fairshare_policy import (
@@ -17,21 +19,28 @@ from fairq.engine.brokerage.pool.fairshare_policy import (
 )
 
 
-class ZeroShareCheck(PlainFilter):
+class ZeroShareCheck(KeyedFilter):
     """The queue's fair share policy must leave the task a share."""
 
     stage = "zero share check"
     reasons = (Reason("zeroshare"),)
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return what `policy_request_of` reads."""
+        task = request.task
+        return (
+            task.processing_type,
+            task.working_group,
+            task.gshare,
+            task.current_priority,
+            request.chunk.is_merging,
+        )
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Ask each distinct policy once."""
         columns, asked, how = request.columns, policy_request_of(request), reading_of(request)
         policies, policy_of = columns.kept("policies", lambda: _policies(columns))
-        return columns.refusals(
-            ("zeroshare", asked, how),
-            lambda: np.array([has_zero_share(policy, asked, how) for policy in policies], dtype=np.bool_),
-            policy_of[rows],
-        )
+        return np.array([has_zero_share(policy, asked, how) for policy in policies], dtype=np.bool_)[policy_of]
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the policy and its deciding part, or the type of the task if no part decided."""

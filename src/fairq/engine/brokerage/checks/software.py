@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
 from fairq.engine.brokerage.software.architecture import Architecture, read_architecture
@@ -20,7 +20,7 @@ from fairq.engine.brokerage.software.judging import (
     judge,
     lacks_hardware,
 )
-from fairq.engine.brokerage.software.needs import analysis_needs, production_needs
+from fairq.engine.brokerage.software.needs import ONLY_TAGS, analysis_needs, production_needs
 from fairq.engine.brokerage.software.platforms import is_pattern, may_resolve, resolve_platform
 
 NOTHING = Judgement("unjudged", Lack.NO_RELEASE_NAMED)
@@ -31,7 +31,7 @@ def architecture_of(request: BrokerageRequest) -> Architecture:
     return read_architecture(request.task.architecture, infer_cpu=request.rules.infer_cpu)
 
 
-class SoftwareCheck(PlainFilter):
+class SoftwareCheck(KeyedFilter):
     """The queue must have the release, container and hardware."""
 
     stage = "SW/HW check"
@@ -48,15 +48,23 @@ class SoftwareCheck(PlainFilter):
         """Return whether a queue whose releases are ANY is accepted."""
         return asked.cpus is None and asked.gpu is None
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Ask each queue once for equal needs."""
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return what the needs come from."""
+        task = request.task
+        return task.trans_home, task.architecture, task.container_name, task.trans_uses, task.has_rule(ONLY_TAGS)
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
+        """Ask each kind of queue once for equal needs."""
         asked = architecture_of(request)
         needs = tuple(self.needs(request, asked))
 
         def make() -> Codes:
             return by_software(request.columns, lambda unit: self._code(request, unit, needs, asked))
 
-        return request.columns.refusals((self.name, needs, asked), make, rows)
+        # Releases that need not be told apart, such as those with a tag of CVMFS, have equal needs.
+        rules = request.rules
+        points = rules.any_releases, rules.software_without_release, SoftwareRules.of(rules)
+        return request.columns.kept((self.name, points, needs, asked), make)
 
     def _code(self, request: BrokerageRequest, unit: int, needs: Sequence[Needs], asked: Architecture) -> int:
         if request.rules.any_releases and ANY_RELEASE in request.columns.units[unit].releases:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.pipeline import UNDECIDED, StageCount
-from fairq.engine.brokerage.flow.plan import Plan
+from fairq.engine.brokerage.flow.pipeline import Refusal, StageCount
+from fairq.engine.brokerage.flow.plan import Plan, StageReason
 from fairq.engine.brokerage.flow.plugin import Details, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.bits import rows_in
+
+UNDECIDED = -1
+"""In place of the number of a reason: the queue is not refused; at the end it is a candidate."""
 
 Status = Literal["assigned", "failed", "waiting", "fatal"]
 """Candidates found; no queue or no input; throttled, without ageing; only the given queue is refused."""
@@ -76,16 +81,17 @@ class Verdict(NamedTuple):
     of: Reason | None = None
 
 
-class Outcome(Struct):
+class Outcome(Struct, dict=True):
     """The result for one task.
 
     Attributes:
         request: the request.
         plan: the flow; the numbers in *decided* refer to its `reasons`.
         status: see `Status`.
-        decided: for every row of the columns the number of its reason, or `UNDECIDED` for a candidate.
+        refusals: each queue is refused for the first of these that has it; the others are candidates.
         stages: the stage table.
-        candidates: in order: queues to be tried out, then by weight, then by name.
+        best: the candidates in order: queues to be tried out, then by weight, then by name; each with its weight.
+        describe: returns `candidates`, which takes longer than to choose them.
         stopped_by: tag of the reason that stopped the task before any queue; empty if none.
         stop_details: the numbers compared then.
         retry_after: seconds until the task is brokered again; None if it is assigned.
@@ -94,12 +100,31 @@ class Outcome(Struct):
     request: BrokerageRequest
     plan: Plan
     status: Status
-    decided: NDArray[np.int16]
+    refusals: list[Refusal]
     stages: list[StageCount]
-    candidates: list[Candidate] = field(default_factory=list)
+    best: list[tuple[str, float]] = field(default_factory=list)
+    describe: Callable[[], list[Candidate]] = list
     stopped_by: str = ""
     stop_details: Details = field(default_factory=dict)
     retry_after: float | None = None
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """The queues of *best* with all that is known of them."""
+        return self.describe()
+
+    @cached_property
+    def decided(self) -> NDArray[np.int16]:
+        """For every row of the columns the number of its reason, or `UNDECIDED` for a candidate."""
+        return decided_by(((one.number, one.rows) for one in self.refusals), len(self.request.columns))
+
+    def reason_counts(self) -> Iterator[tuple[StageReason, int]]:
+        """Yield how many queues are refused for each reason; a reason may come more than once."""
+        left = (1 << len(self.request.columns)) - 1
+        for one in self.refusals:
+            hit = left & one.rows
+            left ^= hit
+            yield self.plan.reasons[one.number], hit.bit_count()
 
     def verdict(self, row: int) -> Verdict:
         """Return the decision about the queue of *row*, with the values compared."""
@@ -107,8 +132,8 @@ class Outcome(Struct):
         queue, weighing, weight = request.columns.queues[row], request.weighing, None
         terms: dict[str, float] = {}
         numbers: Details = {}
-        if weighing is not None and weighing.weighed[row]:
-            weight, terms = float(weighing.weight[row]), weighing.of(row)
+        if weighing is not None and weighing.has(row):
+            weight, terms = weighing.weight(row), weighing.of(row)
             for factor in self.plan.weights:
                 numbers |= factor.details(request, row)
         number = int(self.decided[row])
@@ -131,3 +156,17 @@ class Outcome(Struct):
     def verdicts(self) -> Iterator[Verdict]:
         """Yield the decision about each queue, in order of name."""
         return (self.verdict(row) for row in range(len(self.decided)))
+
+
+def decided_by(refusals: Iterable[tuple[int, int]], size: int) -> NDArray[np.int16]:
+    """Return for each of *size* queues the number of the first of the *refusals* that has it, or `UNDECIDED`.
+
+    A refusal is the number of a reason and a set of queues.
+    """
+    decided = np.full(size, UNDECIDED, dtype=np.int16)
+    left = (1 << size) - 1
+    for number, rows in refusals:
+        hit = left & rows
+        decided[rows_in(hit, size)] = number
+        left ^= hit
+    return decided

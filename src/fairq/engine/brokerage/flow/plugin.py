@@ -7,7 +7,7 @@ these shapes or a sequence of them. `per_queue` makes a filter of a rule about o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
+from fairq.engine.brokerage.pool.bits import Parts, bits_at, flags_in
 from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.pool.world import World
 
@@ -149,6 +150,46 @@ class PlainFilter:
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return no values."""
         return {}
+
+
+class KeyedFilter(PlainFilter):
+    """A filter that tells what it reads of a task: tasks with equal keys get the same codes, which are kept.
+
+    The codes may depend on the pool and on the rules as well, but on no other property of the task or its chunk, nor
+    on the rows that earlier filters left.
+    """
+
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return everything of the task and its chunk that `codes` depends on."""
+        return None
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
+        """Return the codes of all queues; None: all pass. To be implemented by the filter."""
+        raise NotImplementedError
+
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+        """Return the codes of *rows*."""
+        codes = self.codes(request)
+        return None if codes is None else codes[rows]
+
+
+class SetFilter(PlainFilter):
+    """A filter that answers with sets of queues, and may look at the queues that earlier filters left."""
+
+    def parts(self, request: BrokerageRequest, left: int) -> Parts | None:
+        """Return what is refused for each reason, of *left* and perhaps of others; None: `SWITCHED_OFF`."""
+        raise NotImplementedError
+
+    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+        """Return the codes of *rows*."""
+        size = len(request.columns)
+        parts = self.parts(request, bits_at(rows, size))
+        if parts is None:
+            return SWITCHED_OFF
+        codes = np.zeros(size, dtype=np.uint8)
+        for code, refused in parts:
+            codes[flags_in(refused, size)] = code
+        return codes[rows]
 
 
 class PlainWeight:

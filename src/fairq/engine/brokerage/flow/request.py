@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.activity import Activity
+from fairq.engine.brokerage.pool.bits import rows_in
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import World
@@ -52,24 +53,36 @@ def _kept(answers: Answers, compute: Callable[[BrokerageRequest], T], request: B
 
 
 class Weighing:
-    """The weights of the queues that passed the filters, term by term; arrays are of all rows, 0 if not weighed.
+    """The weights of the queues that passed the filters, term by term.
 
     Attributes:
-        rows: the queues weighed; *weighed* is the same as one value per row.
-        weight: the product of all terms.
-        terms: the factors by the names of the weights, in their order.
+        rows: the queues weighed, ascending; *members* is the same as a set.
+        weights: the product of all terms of each of them.
+        terms: the factors of the queues weighed by the names of the weights, in their order.
     """
 
-    def __init__(self, size: int, rows: NDArray[np.intp]) -> None:
-        self.rows = rows
-        self.weighed: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
-        self.weighed[rows] = True
-        self.weight: NDArray[np.float64] = np.zeros(size)
+    def __init__(self, size: int, members: int) -> None:
+        self.rows = rows_in(members, size)
+        self.members = members
+        self.weights: NDArray[np.float64] = np.ones(len(self.rows))
         self.terms: dict[str, NDArray[np.float64]] = {}
 
+    def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the weights of *rows*, which are weighed."""
+        return self.weights[self.rows.searchsorted(rows)]
+
+    def has(self, row: int) -> bool:
+        """Return whether *row* is weighed."""
+        return bool(self.members >> row & 1)
+
     def of(self, row: int) -> dict[str, float]:
-        """Return the terms of one row."""
-        return {name: float(values[row]) for name, values in self.terms.items()}
+        """Return the terms of one row that is weighed."""
+        place = int(self.rows.searchsorted(row))
+        return {name: float(factors[place]) for name, factors in self.terms.items()}
+
+    def weight(self, row: int) -> float:
+        """Return the weight of one row that is weighed."""
+        return float(self.weights[self.rows.searchsorted(row)])
 
 
 class BrokerageRequest:
@@ -86,8 +99,10 @@ class BrokerageRequest:
     Attributes:
         preassigned: whether queues are given: one (``single``) or several (``list``); None: all queues.
         weighing: the weights, once they are computed.
-        given: in production, the rows to which the task or its merge is pre-assigned; None: all.
+        given: in production, the set of the rows to which the task or its merge is pre-assigned; None: all.
         is_fatal: the single given queue is refused although others are not.
+        is_express: jobs go by the express links: processing type *urgent* or priority 1000, under the rules panda above
+            it.
         of_task, of_pass: the results stored by `once_per_task` and `once_per_pass`.
     """
 
@@ -108,8 +123,9 @@ class BrokerageRequest:
         self.local = local
         self.preassigned: Preassigned | None = None
         self.weighing: Weighing | None = None
-        self.given: NDArray[np.bool_] | None = None
+        self.given: int | None = None
         self.is_fatal = False
+        self.is_express = _is_express(task, rules)
         self.of_task: Answers = {}
         self.of_pass: Answers = {}
 
@@ -149,17 +165,12 @@ class BrokerageRequest:
         """Priority 900 and above, and scouts."""
         return self.task.current_priority >= 900 or self.chunk.is_scout
 
-    @cached_property
-    def is_express(self) -> bool:
-        """Whether jobs go by the express links.
-
-        Processing type *urgent* or priority 1000, under the rules panda above it.
-        """
-        task = self.task
-        high = task.current_priority >= 1000 if self.rules.express_from_1000 else task.current_priority > 1000
-        return task.processing_type == "urgent" or high
-
     @property
     def asks_for_cores(self) -> bool:
         """Whether the task's jobs may use several cores."""
         return self.task.core_count not in (None, 0, 1)
+
+
+def _is_express(task: Task, rules: Rules) -> bool:
+    high = task.current_priority >= 1000 if rules.express_from_1000 else task.current_priority > 1000
+    return task.processing_type == "urgent" or high

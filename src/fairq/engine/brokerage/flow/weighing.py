@@ -5,11 +5,12 @@ Source: docs/panda.md, Production weight and Analysis.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, Weighing
+from fairq.engine.brokerage.pool.bits import bits_at
 
 FINAL_STAGE = "final check"
 """The stage of filters that see weighed queues."""
@@ -18,23 +19,28 @@ MOST_CANDIDATES = 10
 """Maximum number of queues of a task."""
 
 
-def weigh(request: BrokerageRequest, plan: Plan, rows: Rows) -> Weighing:
-    """Return the weights of *rows* by the factors of *plan*, and keep them in the request."""
-    weighing = Weighing(len(request.columns), rows)
-    request.weighing = weighing
-    product = np.ones(len(rows))
+def weigh_all(requests: Sequence[tuple[BrokerageRequest, int]], plan: Plan) -> None:
+    """Keep in each of *requests* the weights of the set of queues beside it, by the factors of *plan*.
+
+    As in `run_all`, the tasks take a weight one after the other.
+    """
+    for request, members in requests:
+        request.weighing = Weighing(len(request.columns), members)
     for one in plan.weights:
-        if one.applies(request):
-            factor = one.factor(request, rows)
-            term = np.zeros(len(request.columns))
-            term[rows] = factor
-            weighing.terms[one.name] = term
-            product = product * factor
-    weighing.weight[rows] = product
-    return weighing
+        for request, _ in requests:
+            if one.applies(request):
+                weighing = weighing_of(request)
+                factor = weighing.terms[one.name] = one.factor(request, weighing.rows)
+                weighing.weights = weighing.weights * factor
 
 
 def weighing_of(request: BrokerageRequest) -> Weighing:
     """Return the weights, which exist after the filters."""
     assert request.weighing is not None
     return request.weighing
+
+
+def members_of(request: BrokerageRequest, rows: Rows) -> int:
+    """Return *rows* as a set."""
+    weighing = request.weighing
+    return weighing.members if weighing is not None and weighing.rows is rows else bits_at(rows, len(request.columns))

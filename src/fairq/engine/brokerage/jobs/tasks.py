@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
@@ -186,6 +186,13 @@ class Task(Struct, frozen=True):
     def sites(self) -> tuple[str, ...]:
         """The queues it is pre-assigned to."""
         return tuple(name for name in (self.site or "").split(",") if name)
+
+
+class Case(NamedTuple):
+    """A task, and the chunk of its input to be brokered."""
+
+    task: Task
+    chunk: Chunk
 
 
 def parse_rules(text: str | None) -> dict[str, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.checks.least_weight import LeastWeightCheck
-from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows, SetFilter
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, weighing_of
 from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.pool.bits import Parts, bits_of, joined, rows_in
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.input_data import input_data
@@ -16,32 +17,35 @@ from fairq.engine.brokerage.production.links import goes_to_one_queue
 from fairq.engine.brokerage.production.running_and_queued import (
     by_type,
     cap,
+    cap_of,
     is_idle,
+    of_input,
+    own_types,
     queued,
+    queued_if,
     running,
     type_cap,
+    type_numbers,
 )
 from fairq.engine.brokerage.production.weights import lacks_local_data, network_is_active, network_numbers
 
 
-class FinalFilter(PlainFilter):
+class FinalFilter(SetFilter):
     """A filter after the weight; it exempts queues that the task uses for jumbo jobs."""
 
     stage = FINAL_STAGE
     phase: Phase = "after"
     activities = frozenset({PRODUCTION})
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def parts(self, request: BrokerageRequest, left: int) -> Parts | None:
         """Refuse the rows of `refused`, except jumbo queues."""
         refused = self.refused(request)
-        if refused is None:
-            return None
         if request.task.has_rule("NJ"):
-            refused = refused & ~takes_jumbo_jobs(request.columns)
-        return refused[rows]
+            refused &= ~bits_of(takes_jumbo_jobs(request.columns))
+        return ((1, refused),)
 
-    def refused(self, request: BrokerageRequest) -> Booleans | None:
-        """Return for every row whether it is refused; None: none is."""
+    def refused(self, request: BrokerageRequest) -> int:
+        """Return the refused queues, as a set."""
         raise NotImplementedError
 
 
@@ -51,12 +55,12 @@ class Locked(FinalFilter):
     name = "lock"
     reasons = (Reason("lock"),)
 
-    def refused(self, request: BrokerageRequest) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> int:
         """Refuse the locked ones, under the rules panda; a unified name locks all its pseudo queues."""
         locked = request.world.locked
         if not locked or not request.rules.locks:
-            return None
-        return request.columns.flags("locked", lambda queue: queue.name in locked or queue.unit in locked)
+            return 0
+        return bits_of(request.columns.flags("locked", lambda queue: queue.name in locked or queue.unit in locked))
 
 
 class LocalDataOnly(FinalFilter):
@@ -65,7 +69,7 @@ class LocalDataOnly(FinalFilter):
     name = "non_local"
     reasons = (Reason("non_local"),)
 
-    def refused(self, request: BrokerageRequest) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> int:
         """Refuse them."""
         return lacks_local_data(request)
 
@@ -89,14 +93,21 @@ class QueuedCap(FinalFilter):
         """Exempt express tasks under the rules panda."""
         return request.rules.queue_caps == "running" or not request.is_express
 
-    def refused(self, request: BrokerageRequest) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> int:
         """Refuse above the cap."""
-        if request.rules.queue_caps == "running":
-            # What is activated and starting is part of what is queued: the second sentence of the page holds the first.
-            return queued(request) > cap(request)
-        ucore = request.columns.flags("ucore", lambda queue: queue.capability == "ucore")
-        result: Booleans = ~ucore & (queued(request) > cap(request))
-        return result
+        # Tasks of the same share differ only by where their input is. The running jobs are kept, so their identity
+        # stands for what they depend on.
+        key = ("over cap", request.task.gshare, request.rules.queue_caps, id(running(request)))
+        over = request.columns.kept(key, lambda: [self._over(request, local) for local in (False, True)])
+        return of_input(request, *over)
+
+    def _over(self, request: BrokerageRequest, local: bool) -> int:
+        over = queued_if(request, local) > cap(request)
+        if request.rules.queue_caps != "running":
+            over &= ~request.columns.flags("ucore", lambda queue: queue.capability == "ucore")
+        # Otherwise what is activated and starting is part of what is queued: the second sentence of the page holds the
+        # first.
+        return bits_of(over)
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return queue, cap and what runs."""
@@ -118,9 +129,9 @@ class SlowNetwork(FinalFilter):
         """Apply to express tasks with a nucleus."""
         return request.is_express and bool(request.task.nucleus) and network_is_active(request)
 
-    def refused(self, request: BrokerageRequest) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> int:
         """Refuse below the threshold."""
-        return network_numbers(request).weight < _threshold(request)
+        return bits_of(network_numbers(request).weight < _threshold(request))
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return weight and threshold."""
@@ -142,11 +153,18 @@ class TypeCap(FinalFilter):
         """Exempt express tasks, and under the rules documented all tasks."""
         return request.rules.type_cap and not request.is_express
 
-    def refused(self, request: BrokerageRequest) -> Booleans | None:
+    def refused(self, request: BrokerageRequest) -> int:
         """Refuse above the cap, where numbers by resource type are known."""
-        numbers = by_type(request)
-        result: Booleans = numbers.known & (numbers.queued > type_cap(request))
-        return result
+        if own_types(request):
+            over = [self._over(request, local) for local in (False, True)]
+        else:
+            key = ("over type cap", request.task.gshare, request.task.resource_type, id(running(request)))
+            over = request.columns.kept(key, lambda: [self._over(request, local) for local in (False, True)])
+        return of_input(request, *over)
+
+    def _over(self, request: BrokerageRequest, local: bool) -> int:
+        numbers = type_numbers(request, local)
+        return bits_of(numbers.known & (numbers.queued > cap_of(request, numbers.running)))
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return queue, cap and what runs."""
@@ -158,15 +176,15 @@ class TypeCap(FinalFilter):
         }
 
 
-def bootstrapped(request: BrokerageRequest) -> Booleans:
+def bootstrapped(request: BrokerageRequest) -> Booleans | None:
     """Return for every row whether it is to be tried out under the rules panda: no job of the share runs or waits.
 
-    This is only for low priorities, and not for merges, express tasks and jumbo jobs.
+    This is only for low priorities, and not for merges, express tasks and jumbo jobs; None: no row is.
     """
-    most = request.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
-    low = request.task.current_priority <= most and request.rules.bootstrap
-    if not low or request.chunk.is_merging or request.is_express:
-        return np.zeros(len(request.columns), dtype=np.bool_)
+    if not request.rules.bootstrap or request.chunk.is_merging or request.is_express:
+        return None
+    if request.task.current_priority > request.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP"):
+        return None
     idle = is_idle(request)
     return idle & ~takes_jumbo_jobs(request.columns) if request.task.has_rule("NJ") else idle
 
@@ -180,7 +198,10 @@ class LeastWeight(LeastWeightCheck):
     def exempt(self, request: BrokerageRequest) -> Booleans | None:
         """Return the queues to be tried out and those for the task's jumbo jobs."""
         tried = bootstrapped(request)
-        return tried | takes_jumbo_jobs(request.columns) if request.task.has_rule("NJ") else tried
+        if not request.task.has_rule("NJ"):
+            return tried
+        jumbo = takes_jumbo_jobs(request.columns)
+        return jumbo if tried is None else tried | jumbo
 
 
 class OneAtNucleus(PlainFilter):
@@ -198,7 +219,8 @@ class OneAtNucleus(PlainFilter):
 
     def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
         """Refuse all but the queue with the most running jobs of all shares; ties by name."""
-        counted = ~bootstrapped(request)[rows]
+        tried = bootstrapped(request)
+        counted = np.ones(len(rows), dtype=np.bool_) if tried is None else ~tried[rows]
         if request.task.has_rule("NJ"):
             counted &= ~takes_jumbo_jobs(request.columns)[rows]
         if not counted.any():
@@ -212,7 +234,7 @@ class OneAtNucleus(PlainFilter):
         return {"nRunningAll": int(request.columns.job_counts(None, "running")[row])}
 
 
-class TenBest(PlainFilter):
+class TenBest(SetFilter):
     """Take the ten best queues: first queues to be tried out, then by weight; ties by name."""
 
     name = "ten best"
@@ -224,26 +246,30 @@ class TenBest(PlainFilter):
         Reason("others_bootstrap"),
     )
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def parts(self, request: BrokerageRequest, left: int) -> Parts | None:
         """Refuse all but the ten best; those for jumbo jobs do not count."""
-        ranked = ranking(request, rows)
+        size = len(request.columns)
         if request.task.has_rule("NJ"):
-            ranked = ranked[~takes_jumbo_jobs(request.columns)[rows[ranked]]]
-        if len(ranked) <= MOST_CANDIDATES:
-            return None
-        codes = np.zeros(len(rows), dtype=np.uint8)
-        rest = ranked[MOST_CANDIDATES:]
-        codes[rest] = 1 + bootstrapped(request)[rows[rest]]
-        return codes
+            left &= ~bits_of(takes_jumbo_jobs(request.columns))
+        if left.bit_count() <= MOST_CANDIDATES:
+            return ()
+        rows = rows_in(left, size)
+        rest = left & ~joined(1 << row for row in rows[ranking(request, rows)[:MOST_CANDIDATES]].tolist())
+        tried = bootstrapped(request)
+        if tried is None:
+            return ((1, rest),)
+        others = bits_of(tried)
+        return ((1, rest & ~others), (2, rest & others))
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the weight."""
-        return {"weight": float(weighing_of(request).weight[row])}
+        return {"weight": weighing_of(request).weight(row)}
 
 
 def ranking(request: BrokerageRequest, rows: Rows) -> Rows:
     """Return the order of *rows*, as positions: those to be tried out, then by weight; ties by name."""
-    tried = bootstrapped(request)[rows]
-    weight = np.where(tried, np.inf, weighing_of(request).weight[rows])
+    tried, weight = bootstrapped(request), weighing_of(request).weights_of(rows)
+    if tried is not None:
+        weight[tried[rows]] = np.inf
     # Rows are in order of name already.
     return np.argsort(-weight, kind="stable")

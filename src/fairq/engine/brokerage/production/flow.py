@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import ProductionSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import FilterPipeline
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline, run_all
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Reason, Rows, Weight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.weighing import weigh, weighing_of
-from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.flow.weighing import weigh_all, weighing_of
+from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
 from fairq.engine.brokerage.jobs.walltime_needed import job_seconds
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
@@ -108,33 +109,61 @@ def production_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weigh
 
 def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
     """Return the queues for the jobs of *task* and *chunk*, and why the other queues are refused."""
-    request = BrokerageRequest(task, chunk, columns, rules, PRODUCTION)
-    assign_given_queues(request)
-    pipeline = FilterPipeline(request, plan)
-    outcome = Outcome(request, plan, "failed", pipeline.decided, pipeline.stages)
-    stop = stop_for_nucleus(request) or stop_for_input(request)
-    if stop is not None:
-        outcome.stopped_by, outcome.stop_details = stop
-        pipeline.decided[:] = plan.stop_number(outcome.stopped_by)
-    elif pipeline.run(plan.before) and pipeline.settle_temporary():
-        request.weighing = weigh(request, plan, pipeline.left)
-        if pipeline.run(plan.after):
-            outcome.status = "assigned"
-            outcome.candidates = _candidates(request, pipeline.left)
-    if outcome.status != "assigned":
-        outcome.retry_after = retry_after(task, PRODUCTION, rules)
+    (outcome,) = broker_all_production([Case(task, chunk)], columns, plan, rules)
     return outcome
+
+
+def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, rules: Rules) -> list[Outcome]:
+    """Return `broker_production` of each of *cases*."""
+    outcomes, pipelines = [], {}
+    for task, chunk in cases:
+        request = BrokerageRequest(task, chunk, columns, rules, PRODUCTION)
+        assign_given_queues(request)
+        pipeline = FilterPipeline(request, plan)
+        outcome = Outcome(request, plan, "failed", pipeline.refusals, pipeline.stages)
+        outcomes.append(outcome)
+        stop = stop_for_nucleus(request) or stop_for_input(request)
+        if stop is None:
+            pipelines[pipeline] = outcome
+        else:
+            outcome.stopped_by, outcome.stop_details = stop
+            pipeline.refuse_all(plan.stop_number(outcome.stopped_by))
+    passed = [one for one in run_all(list(pipelines), "before") if one.settle_temporary()]
+    weigh_all([(one.request, one.members) for one in passed], plan)
+    for pipeline in run_all(passed, "after"):
+        _choose(pipelines[pipeline], pipeline.left)
+    for outcome in outcomes:
+        if outcome.status != "assigned":
+            outcome.retry_after = retry_after(outcome.request.task, PRODUCTION, rules)
+    return outcomes
+
+
+def _choose(outcome: Outcome, rows: Rows) -> None:
+    request = outcome.request
+    ranked = rows[ranking(request, rows)]
+    outcome.status = "assigned"
+    outcome.best = _best(request, ranked)
+    outcome.describe = partial(_candidates, request, ranked)
+
+
+def _best(request: BrokerageRequest, rows: Rows) -> list[tuple[str, float]]:
+    tried, weights = bootstrapped(request), weighing_of(request).weights_of(rows)
+    if tried is not None:
+        weights[tried[rows]] = 0.0
+    names = request.columns.names
+    return [(names[row], weight) for row, weight in zip(rows.tolist(), weights.tolist(), strict=True)]
 
 
 def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
     columns, numbers, rules = request.columns, by_type(request), request.rules
-    weight, tried = weighing_of(request).weight, bootstrapped(request)
+    weighing, tried = weighing_of(request), bootstrapped(request)
     jumbo = takes_jumbo_jobs(columns) & request.task.has_rule("NJ")
     scratch, run = scratch_for_jobs(request), running(request)
     waiting, limit, type_limit = queued(request), cap(request), type_cap(request)
     events, found = atom_of(request).events, []
-    for row in rows[ranking(request, rows)].tolist():
+    for row in rows.tolist():
         queue = columns.queues[row]
+        is_tried = tried is not None and bool(tried[row])
         # Under the rules panda, unified queues are capped by resource type, and express tasks not at all.
         by_kind, files = rules.type_cap and queue.capability == "ucore", file_counts(request, row)
         uncapped = request.is_express and rules.queue_caps == "limit"
@@ -142,8 +171,8 @@ def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
             Candidate(
                 queue=queue.name,
                 unit=queue.unit,
-                weight=0.0 if tried[row] else float(weight[row]),
-                bootstrap=bool(tried[row]),
+                weight=0.0 if is_tried else weighing.weight(row),
+                bootstrap=is_tried,
                 jumbo=bool(jumbo[row]),
                 queued=int(numbers.queued[row] if by_kind else waiting[row]),
                 cap=None if uncapped else int((type_limit if by_kind else limit)[row]),

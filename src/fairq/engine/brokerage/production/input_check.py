@@ -22,10 +22,11 @@ class Sources(NamedTuple):
 def sources_of(request: BrokerageRequest) -> Sources:
     """Return where the input comes from; distributed datasets need not be complete anywhere."""
     remote, complete_at = True, None
+    needs_source = not request.task.has_rule("IS")
     for dataset, available in _to_be_complete(request):
         places = frozenset(available.locations)
         complete_at = places if complete_at is None else complete_at & places
-        if not request.task.has_rule("IS"):
+        if needs_source:
             remote = remote and is_readable_from_afar(request, dataset, available)
     return Sources(remote, complete_at)
 

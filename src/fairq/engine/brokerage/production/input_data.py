@@ -2,34 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from fairq.engine.brokerage.flow.plugin import Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
-from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset
 from fairq.engine.brokerage.jobs.units import MIB
-from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.bits import bits_of, flags_in, joined, rows_in
+from fairq.engine.brokerage.pool.columns import Columns, Floats
 from fairq.engine.brokerage.storage.availability import available_files
 from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 
 
-class InputData(NamedTuple):
+class Part(NamedTuple):
+    """Queues that have the same part of the input: the set of them, its bytes and its files."""
+
+    rows: int
+    size: float
+    files: int
+
+
+class InputData:
     """The input of a chunk, and the part of it at each queue. A file name counts once; arrays have one value per row.
 
     Args:
         size: bytes of all input.
         files: number of files.
-        disk_size, disk_files: bytes and files on the disks that a queue reads.
-        all_size, all_files: the same, tapes included.
+        on_disk: what the queues have on the disks that they read: the rows, bytes and files; rows not named have none.
+        anywhere: the same, tapes included.
     """
 
-    size: float
-    files: int
-    disk_size: Floats
-    disk_files: Floats
-    all_size: Floats
-    all_files: Floats
+    def __init__(self, columns: Columns, size: float, files: int, on_disk: list[Part], anywhere: list[Part]) -> None:
+        self.size = size
+        self.files = files
+        self.on_disk = on_disk
+        self.anywhere = anywhere
+        self._columns = columns
+
+    @cached_property
+    def disk_size(self) -> Floats:
+        """Bytes on the disks that a queue reads."""
+        return self._spread([(part.rows, part.size) for part in self.on_disk])
+
+    @cached_property
+    def disk_files(self) -> Floats:
+        """Files on the disks that a queue reads."""
+        return self._spread([(part.rows, part.files) for part in self.on_disk])
 
     @property
     def missing_mib(self) -> Floats:
@@ -41,10 +63,34 @@ class InputData(NamedTuple):
         """Files that are on none of a queue's disks."""
         return self.files - self.disk_files
 
-    @property
+    @cached_property
+    def local(self) -> int:
+        """The queues that have all input on disk, as a set; all queues if the chunk has no input."""
+        if self.size <= 0:
+            return (1 << len(self._columns)) - 1
+        return joined(part.rows for part in self.on_disk if part.size >= self.size)
+
+    @cached_property
     def is_local(self) -> np.ndarray:
-        """Whether a queue has all input on disk, or the chunk has no input."""
-        return self.disk_size >= self.size
+        """The same as one value per row."""
+        return flags_in(self.local, len(self._columns))
+
+    def on_disk_of(self, rows: Rows, members: int) -> tuple[Floats, Floats]:
+        """Return the bytes and files on the disks of *rows* alone, which are given as a set as well."""
+        size, files = np.zeros((2, len(rows)))
+        for part in self.on_disk:
+            hit = part.rows & members
+            # Few tasks have input at a queue that is left.
+            if hit:
+                places = rows.searchsorted(rows_in(hit, len(self._columns)))
+                size[places], files[places] = part.size, part.files
+        return size, files
+
+    def _spread(self, numbers: Iterable[tuple[int, float]]) -> Floats:
+        found = np.zeros(len(self._columns))
+        for rows, number in numbers:
+            found[rows_in(rows, len(found))] = number
+        return found
 
 
 def is_io_intensive(request: BrokerageRequest) -> bool:
@@ -56,24 +102,62 @@ def is_io_intensive(request: BrokerageRequest) -> bool:
 def input_data(request: BrokerageRequest) -> InputData:
     """Return the input of the request's chunk at each queue; it is computed once per task."""
     columns, chunk = request.columns, request.chunk
-    on_disk: dict[int, list[frozenset[str]]] = {}
-    anywhere: dict[int, list[frozenset[str]]] = {}
-    readers, storages = units_reading(columns), columns.world.storages
+    on_disk: list[_Held] = []
+    anywhere: list[_Held] = []
+    readers, storages = _rows_reading(columns), columns.world.storages
     for dataset in chunk.datasets:
         whole = _must_be_whole(request, dataset)
         for rse, held in columns.world.replicas.get(dataset.name, {}).items():
-            units = readers.get(rse)
-            files = available_files(dataset, rse, held, merging=chunk.is_merging)
-            if units is None or not files or (whole and len(files) < len(dataset.lfns)):
+            rows = readers.get(rse)
+            if rows is None:
                 continue
-            tape = storages[rse].is_tape
-            for unit in units.tolist():
-                anywhere.setdefault(unit, []).append(files)
-                if not tape:
-                    on_disk.setdefault(unit, []).append(files)
-    disk_size, disk_files = _totals(request, on_disk)
-    all_size, all_files = _totals(request, anywhere)
-    return InputData(chunk.total_size, len(chunk.sizes), disk_size, disk_files, all_size, all_files)
+            files = available_files(dataset, rse, held, merging=chunk.is_merging)
+            if not files or (whole and len(files) < len(dataset.lfns)):
+                continue
+            _add(anywhere, rows, files)
+            if not storages[rse].is_tape:
+                _add(on_disk, rows, files)
+    disk = _counted(chunk, on_disk)
+    everywhere = disk if len(on_disk) == len(anywhere) and on_disk == anywhere else _counted(chunk, anywhere)
+    return InputData(columns, chunk.total_size, len(chunk.sizes), disk, everywhere)
+
+
+_Held = tuple[int, frozenset[str]]
+"""Queues, as a set, and the files that they have."""
+
+
+def _add(found: list[_Held], rows: int, files: frozenset[str]) -> None:
+    """Add *files* to what the queues in *rows* have; no queue is in two elements of *found*."""
+    for place, (others, known) in enumerate(found):
+        both = rows & others
+        if both:
+            found[place] = both, known | files
+            if both != others:
+                found.append((others ^ both, known))
+            rows ^= both
+            if not rows:
+                return
+    found.append((rows, files))
+
+
+def _counted(chunk: Chunk, found: list[_Held]) -> list[Part]:
+    sizes = chunk.sizes
+    return [
+        Part(rows, chunk.total_size, len(sizes))
+        if len(files) == len(sizes)
+        else Part(rows, sum(sizes[name] for name in files), len(files))
+        for rows, files in found
+    ]
+
+
+def _rows_reading(columns: Columns) -> dict[str, int]:
+    """Return for each endpoint the queues that read from it, as a set."""
+
+    def make() -> dict[str, int]:
+        unit_of = columns.unit_of
+        return {rse: bits_of(np.isin(unit_of, units)) for rse, units in units_reading(columns).items()}
+
+    return columns.kept("rows reading", make)
 
 
 def _must_be_whole(request: BrokerageRequest, dataset: Dataset) -> bool:
@@ -117,15 +201,3 @@ def file_counts(request: BrokerageRequest, row: int) -> FileCounts:
         disk_files += len(on_disk)
         tape_files += len(on_tape if all_on_tape else on_tape - on_disk)
     return FileCounts(disk_files, tape_files)
-
-
-def _totals(request: BrokerageRequest, held: dict[int, list[frozenset[str]]]) -> tuple[Floats, Floats]:
-    sizes, known = request.chunk.sizes, {}
-    size_of, files_of = np.zeros((2, len(request.columns.unit_names)))
-    for unit, parts in held.items():
-        key = parts[0] if len(parts) == 1 else frozenset().union(*parts)
-        if key not in known:
-            known[key] = sum(sizes[name] for name in key), len(key)
-        size_of[unit], files_of[unit] = known[key]
-    rows = request.columns.unit_of
-    return size_of[rows], files_of[rows]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Details, Reason, SetFilter
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.units import MIB
 from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.columns import Booleans, Floats
-from fairq.engine.brokerage.production.input_data import input_data, is_io_intensive
+from fairq.engine.brokerage.pool.bits import Parts, joined
+from fairq.engine.brokerage.production.input_data import Part, input_data, is_io_intensive
 
 
-class InputNearby(PlainFilter):
+class InputNearby(SetFilter):
     """For a task with much I/O, a queue may not lack too much of the input.
 
     Under the rules panda, queues with input on tape come second, and if no queue has enough input, all pass.
@@ -36,19 +36,16 @@ class InputNearby(PlainFilter):
             and not request.task.is_event_service
         )
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def parts(self, request: BrokerageRequest, left: int) -> Parts | None:
         """Refuse queues that lack too much input."""
         data, rules = input_data(request), request.rules
-        refused = _is_too_much(request, (data.size - data.all_size) / MIB, data.files - data.all_files)[rows]
-        if refused.all() and rules.io_check_lapses:
-            return SWITCHED_OFF
-        if not rules.tape_second:
-            return refused
-        from_disk = _is_too_much(request, (data.size - data.disk_size) / MIB, data.missing_files)[rows]
-        tape_only = from_disk & ~refused
-        if (refused | tape_only).all():
-            return refused
-        return refused + tape_only * np.uint8(2)
+        refused = left & ~_has_enough(request, data.anywhere)
+        if refused == left and rules.io_check_lapses:
+            return None
+        tape_only = left & ~refused & ~_has_enough(request, data.on_disk) if rules.tape_second else 0
+        if refused | tape_only == left:
+            return ((1, refused),)
+        return ((1, refused), (2, tape_only))
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what is missing and the limits."""
@@ -64,14 +61,23 @@ class InputNearby(PlainFilter):
         }
 
 
-def _is_too_much(request: BrokerageRequest, mib: Floats, files: Floats) -> Booleans:
-    # A queue that misses nothing need not move anything, whatever the cut-offs.
+def _has_enough(request: BrokerageRequest, parts: list[Part]) -> int:
+    """Return the queues that lack at most as much input as may be moved, given the *parts* of it that queues have."""
+    every = (1 << len(request.columns)) - 1
+    some = joined(part.rows for part in parts)
+    enough = joined(part.rows for part in parts if not _is_too_much(request, part.size, part.files))
+    return enough if _is_too_much(request, 0, 0) else enough | every & ~some
+
+
+def _is_too_much(request: BrokerageRequest, size: float, files: int) -> bool:
+    """Return whether too much must be moved to a queue that has *size* bytes in *files*."""
+    data = input_data(request)
+    mib, missing = (data.size - size) / MIB, data.files - files
     size_limit, file_limit = _limits(request)
     if request.rules.move_limits == "below":
-        result: Booleans = (files > 0) & ((mib >= size_limit) | (files >= file_limit))
-    else:
-        result = (np.trunc(mib) > size_limit) | (files > file_limit)
-    return result
+        # A queue that misses nothing need not move anything, whatever the cut-offs.
+        return missing > 0 and (mib >= size_limit or missing >= file_limit)
+    return math.trunc(mib) > size_limit or missing > file_limit
 
 
 def _limits(request: BrokerageRequest) -> tuple[float, float]:

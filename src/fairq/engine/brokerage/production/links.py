@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.queue_kinds import flags_of
 from fairq.engine.brokerage.production.network_weight import BLOCKED, CLOSENESS_KEY, EXPRESS_QUEUED_KEY, QUEUED_KEY
 from fairq.engine.brokerage.production.nucleus import (
-    Nucleus,
     down_nuclei,
     link_numbers,
     nucleus_of,
@@ -32,7 +33,7 @@ def queued_key(request: BrokerageRequest) -> str:
 def stop_for_nucleus(request: BrokerageRequest) -> tuple[str, Details] | None:
     """Return a reason if the task's nucleus is unknown, so that no queue is possible; otherwise None."""
     name = request.task.nucleus
-    return ("unknown_nucleus", {"nucleus": name}) if name and not nucleus_of(request).members.any() else None
+    return ("unknown_nucleus", {"nucleus": name}) if name and not nucleus_of(request).is_known else None
 
 
 def goes_to_one_queue(request: BrokerageRequest) -> bool:
@@ -40,7 +41,7 @@ def goes_to_one_queue(request: BrokerageRequest) -> bool:
     return (request.task.rule("TW") or 0) < 0 and not request.chunk.is_merging
 
 
-class Link(PlainFilter):
+class Link(KeyedFilter):
     """The link from the queue's storage to the nucleus must be open, without too many queued files.
 
     There are four tests, in this order. A queue whose output is already at the nucleus, or that has no output storage,
@@ -61,14 +62,13 @@ class Link(PlainFilter):
         """Look at tasks with a nucleus."""
         return bool(request.task.nucleus)
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Test the links of all queues at once."""
-        columns, place, key = request.columns, nucleus_of(request), queued_key(request)
-        rules = request.rules
-        kept = ("link", place.name, key, rules.every_queue, rules.link_caps, rules.nucleus_cap_spares_nucleus)
-        return columns.refusals(kept, lambda: self._codes(request, place, key), rows)
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the nucleus and the metric."""
+        return request.task.nucleus, queued_key(request)
 
-    def _codes(self, request: BrokerageRequest, place: Nucleus, key: str) -> Codes:
+    def codes(self, request: BrokerageRequest) -> Codes | None:
+        """Test the links of all queues at once."""
+        place, key = nucleus_of(request), queued_key(request)
         columns, config, rules = request.columns, request.config, request.rules
         is_over = np.greater if rules.link_caps == "exceeded" else np.greater_equal
         tested = ~place.at_nucleus & ~satellites(columns).are("")
@@ -107,7 +107,7 @@ def _at_most(request: BrokerageRequest, cap: float) -> Details:
     return {"at_most": cap} if request.rules.link_caps == "exceeded" else {}
 
 
-class Transferring(PlainFilter):
+class Transferring(KeyedFilter):
     """A queue may not have too many transferring jobs; under the rules panda, only satellites are tested."""
 
     name = "transferring"
@@ -115,20 +115,18 @@ class Transferring(PlainFilter):
     activities = _PRODUCTION
     reasons = (Reason("transferring", permanent=False),)
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the nucleus."""
+        return request.task.nucleus
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse queues with more transferring jobs than the limit and than twice their running jobs."""
-        columns, place, rules = request.columns, nucleus_of(request), request.rules
-
-        def make() -> Codes:
-            moving, limit = self._numbers(request)
-            codes: Codes = moving > np.maximum(limit, 2 * columns.job_counts(None, "running"))
-            if rules.transfers_spare_nucleus:
-                codes = codes & ~place.near & ~place.at_nucleus & ~satellites(columns).are("")
-            return codes
-
-        return columns.refusals(
-            ("transferring", place.name, rules.every_queue, rules.transfers_spare_nucleus), make, rows
-        )
+        columns, place = request.columns, nucleus_of(request)
+        moving, limit = self._numbers(request)
+        codes: Codes = moving > np.maximum(limit, 2 * columns.job_counts(None, "running"))
+        if request.rules.transfers_spare_nucleus:
+            codes = codes & ~place.near & ~place.at_nucleus & ~satellites(columns).are("")
+        return codes
 
     def _numbers(self, request: BrokerageRequest) -> tuple[np.ndarray, np.ndarray]:
         columns, every = request.columns, request.rules.every_queue
@@ -151,7 +149,7 @@ class Transferring(PlainFilter):
         return {"transferring": int(moving[row]), "transferringlimit": int(limit[row]), "running": running}
 
 
-class T1Weight(PlainFilter):
+class T1Weight(KeyedFilter):
     """A task with a negative ``t1Weight`` stays at the nucleus and at queues that share its storage."""
 
     name = "t1weight"
@@ -159,16 +157,20 @@ class T1Weight(PlainFilter):
     activities = _PRODUCTION
     reasons = (Reason("t1weight"),)
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the nucleus that the task stays at."""
+        return goes_to_one_queue(request) and (request.task.nucleus,)
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse queues elsewhere."""
-        return ~nucleus_of(request).near[rows] if goes_to_one_queue(request) else None
+        return ~nucleus_of(request).near if goes_to_one_queue(request) else None
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the nucleus and the queue's own site."""
         return {"nucleus": request.task.nucleus, "site": request.columns.queues[row].site}
 
 
-class FullChain(PlainFilter):
+class FullChain(KeyedFilter):
     """Queues of a bare nucleus accept only full chains, and full chains go only there."""
 
     name = "full_chain"
@@ -183,16 +185,16 @@ class FullChain(PlainFilter):
         """Look at tasks with a nucleus."""
         return bool(request.task.nucleus) and request.rules.full_chain
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the nucleus of a full chain."""
+        return request.task.has_rule("FU") and (request.task.nucleus,)
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse by whether the task is a full chain."""
-        place, columns = nucleus_of(request), request.columns
-        if request.task.has_rule("FU") and place.bare is not None:
-            return ~place.members[rows]
-        return columns.refusals(
-            "full chains only",
-            lambda: np.array([f.bare_nucleus == "only" for f in flags_of(columns)], dtype=np.bool_) * np.uint8(2),
-            rows,
-        )
+        if request.task.has_rule("FU") and nucleus_of(request).bare is not None:
+            return ~nucleus_of(request).members
+        only = [flags.bare_nucleus == "only" for flags in flags_of(request.columns)]
+        return np.array(only, dtype=np.bool_) * np.uint8(2)
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the nucleus, or what the queue says of itself."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason, SetFilter
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.site_lists import included_sites
 from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.pool.bits import Parts, joined
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.names import is_named
 from fairq.engine.brokerage.pool.queue_kinds import runs, runs_all_of
@@ -43,9 +44,7 @@ def assign_given_queues(request: BrokerageRequest) -> None:
         if given is not None:
             request.preassigned = "list" if len(given) > 1 else "single"
     if given is not None:
-        mask = np.zeros(len(columns), dtype=np.bool_)
-        mask[list(given)] = True
-        request.given = mask
+        request.given = joined(1 << row for row in given)
 
 
 def _has_waited_in_vain(request: BrokerageRequest) -> bool:
@@ -85,7 +84,7 @@ def _sharing_output(request: BrokerageRequest, name: str) -> set[int]:
     }
 
 
-class GivenQueues(PlainFilter):
+class GivenQueues(SetFilter):
     """A pre-assigned task goes only to its given queues."""
 
     name = "given"
@@ -97,9 +96,9 @@ class GivenQueues(PlainFilter):
         """Apply only where queues are given."""
         return request.given is not None
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def parts(self, request: BrokerageRequest, left: int) -> Parts | None:
         """Refuse all but the given queues."""
-        return None if request.given is None else ~request.given[rows]
+        return () if request.given is None else ((1, left & ~request.given),)
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the queues given."""
@@ -107,7 +106,7 @@ class GivenQueues(PlainFilter):
         return {"site": named} if named else {"includedSite": list(included_sites(request.task) or ())}
 
 
-class ProductionQueues(PlainFilter):
+class ProductionQueues(KeyedFilter):
     """Production queues are candidates; under the rules documented, queues for tests only if they are given."""
 
     name = "type"
@@ -122,18 +121,14 @@ class ProductionQueues(PlainFilter):
         """Apply only where no queues are given."""
         return request.given is None
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse the queues of the wrong kind."""
         columns, exclude, every = request.columns, request.rules.exclude_test_queues, request.rules.every_queue
-
-        def make() -> Codes:
-            codes = np.zeros(len(columns), dtype=np.uint8)
-            if exclude:
-                codes[columns.flags("test name", lambda queue: "test" in queue.unit.lower())] = 2
-            codes[~runs(columns, PRODUCTION, every=every)] = 1
-            return codes
-
-        return columns.refusals(("production queues", exclude, every), make, rows)
+        codes = np.zeros(len(columns), dtype=np.uint8)
+        if exclude:
+            codes[columns.flags("test name", lambda queue: "test" in queue.unit.lower())] = 2
+        codes[~runs(columns, PRODUCTION, every=every)] = 1
+        return codes
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what kind of queue it is."""

@@ -36,6 +36,7 @@ class Nucleus(NamedTuple):
         bare: ``only`` or ``allow`` for a bare nucleus, by what its first queue says.
         metrics: by satellite the fresh metrics of its link to the nucleus.
         totals: by metric the sum over all satellites.
+        is_known: whether it has queues.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Nucleus(NamedTuple):
     bare: str | None
     metrics: Mapping[str, Mapping[str, float]]
     totals: Mapping[str, float]
+    is_known: bool
 
     @property
     def near(self) -> Booleans:
@@ -63,7 +65,8 @@ def nucleus(columns: Columns, name: str | None, *, every: bool) -> Nucleus:
 
 def nucleus_of(request: BrokerageRequest) -> Nucleus:
     """Return the nucleus of the request's task."""
-    return nucleus(request.columns, request.task.nucleus, every=request.rules.every_queue)
+    columns, name, every = request.columns, request.task.nucleus, request.rules.every_queue
+    return columns.kept(("nucleus", name, every), lambda: _nucleus(columns, name or "", every))
 
 
 class Satellites(NamedTuple):
@@ -143,6 +146,7 @@ def _nucleus(columns: Columns, name: str, every: bool) -> Nucleus:
         bare=None if row is None else flags_of(columns)[row].bare_nucleus,
         metrics=links.metrics,
         totals=links.totals,
+        is_known=bool(members.any()),
     )
 
 

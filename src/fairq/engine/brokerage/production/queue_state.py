@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
@@ -32,7 +34,7 @@ def is_inactive(columns: Columns) -> Booleans:
     return columns.unit_flags("inactive", lambda unit: inactive(unit.name))
 
 
-class Status(PlainFilter):
+class Status(KeyedFilter):
     """Queues must be online unless they are given; under the rules panda, standby is accepted as well."""
 
     name = "status"
@@ -44,20 +46,17 @@ class Status(PlainFilter):
         """Exempt given queues."""
         return request.preassigned is None
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse all others."""
-        columns = request.columns
         usable = frozenset({"online"} if request.rules.online_only else {"online", "standby"})
-        return columns.refusals(
-            ("status", usable), lambda: ~columns.flags(("usable", usable), lambda queue: queue.status in usable), rows
-        )
+        return ~request.columns.flags(("usable", usable), lambda queue: queue.status in usable)
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the status."""
         return {"status": request.columns.queues[row].status}
 
 
-class Urgent(PlainFilter):
+class Urgent(KeyedFilter):
     """Urgent jobs go to the nucleus only, if there is one; under the rules panda they avoid opportunistic queues."""
 
     name = "opportunistic"
@@ -73,15 +72,15 @@ class Urgent(PlainFilter):
         nowhere = request.rules.urgent_needs_nucleus and not request.task.nucleus
         return request.is_urgent and not request.is_spared and not nowhere
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the nucleus."""
+        return request.task.nucleus
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse by the rules in force."""
-        columns = request.columns
         if request.rules.urgent_needs_nucleus:
-            near = nucleus_of(request).near[rows]
-            return np.where(near, np.uint8(0), np.uint8(2))
-        return columns.refusals(
-            "opportunistic", lambda: columns.flags("no pledge", lambda queue: queue.pledgedcpu == -1), rows
-        )
+            return np.where(nucleus_of(request).near, np.uint8(0), np.uint8(2))
+        return request.columns.flags("no pledge", lambda queue: queue.pledgedcpu == -1)
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the priority and the site of the queue."""
@@ -92,7 +91,7 @@ class Urgent(PlainFilter):
         return told | {"nucleus": task.nucleus, "site": queue.site}
 
 
-class Inactive(PlainFilter):
+class Inactive(KeyedFilter):
     """Urgent jobs and merges avoid queues where no job has started for 2 hours although jobs wait."""
 
     name = "inactive"
@@ -105,17 +104,14 @@ class Inactive(PlainFilter):
         urgent = request.is_urgent or request.chunk.is_merging or request.task.has_rule("MO")
         return urgent and not request.is_spared
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse the inactive queues that have jobs to start."""
-        columns, with_starting = request.columns, request.rules.inactive_with_starting
-
-        def make() -> Booleans:
-            waiting = columns.job_counts(None, "activated")
-            if with_starting:
-                waiting = waiting + columns.job_counts(None, "starting")
-            return is_inactive(columns) & (waiting > 0)
-
-        return columns.refusals(("inactive", with_starting), make, rows)
+        columns = request.columns
+        waiting = columns.job_counts(None, "activated")
+        if request.rules.inactive_with_starting:
+            waiting = waiting + columns.job_counts(None, "starting")
+        codes: Codes = is_inactive(columns) & (waiting > 0)
+        return codes
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return when a job last started and how many wait."""
@@ -128,7 +124,7 @@ class Inactive(PlainFilter):
         }
 
 
-class Pledge(PlainFilter):
+class Pledge(KeyedFilter):
     """During a shortage of work, only pledged cores are used."""
 
     name = "pledge"
@@ -144,18 +140,14 @@ class Pledge(PlainFilter):
         wanted = request.rules.work_shortage and request.config.flag("core.WORK_SHORTAGE")
         return wanted and not request.is_spared_alone
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse opportunistic queues and those beyond their pledge."""
         columns = request.columns
         pledged = columns.unit_numbers_of("pledgedcpu", lambda unit: unit.pledgedcpu)
-
-        def make() -> Codes:
-            codes = np.zeros(len(columns), dtype=np.uint8)
-            codes[(pledged > 0) & (used_cores(columns) > pledged)] = 2
-            codes[pledged == -1] = 1
-            return codes
-
-        return columns.refusals("pledge", make, rows)
+        codes = np.zeros(len(columns), dtype=np.uint8)
+        codes[(pledged > 0) & (used_cores(columns) > pledged)] = 2
+        codes[pledged == -1] = 1
+        return codes
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return cores pledged and used."""
@@ -171,7 +163,7 @@ def used_cores(columns: Columns) -> Floats:
     )
 
 
-class NoPilot(PlainFilter):
+class NoPilot(KeyedFilter):
     """Queues must have had pilots in the last 3 hours."""
 
     name = "pilots"
@@ -183,22 +175,28 @@ class NoPilot(PlainFilter):
         """Exempt given queues under the rules panda."""
         return not request.is_spared
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return what the rules panda exempt."""
+        task = request.task
+        if request.rules.pilots_always:
+            return None
+        return _is_test(request) or (task.gshare, task.resource_type, task.has_rule("NJ"))
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse queues without pilots; the rules panda exempt tests, jumbo jobs and queues with numSlots."""
         task, columns = request.task, request.columns
+        silent: Booleans = pilot_counts(columns) == 0
         if request.rules.pilots_always:
-            return columns.refusals("no pilots", lambda: pilot_counts(columns) == 0, rows)
-        if "test" in task.label and not request.is_express:
+            return silent
+        if _is_test(request):
             return None
-        jumbo = task.has_rule("NJ")
-
-        def make() -> Codes:
-            asked = slots_asked(columns, task.gshare, task.resource_type)
-            silent: Booleans = (pilot_counts(columns) == 0) & np.isnan(asked)
-            return silent & ~takes_jumbo_jobs(columns) if jumbo else silent
-
-        return columns.refusals(("pilots", task.gshare, task.resource_type, jumbo), make, rows)
+        silent = silent & np.isnan(slots_asked(columns, task.gshare, task.resource_type))
+        return silent & ~takes_jumbo_jobs(columns) if task.has_rule("NJ") else silent
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the count of pilots."""
         return {"nPilot": int(pilot_counts(request.columns)[row])}
+
+
+def _is_test(request: BrokerageRequest) -> bool:
+    return "test" in request.task.label and not request.is_express

@@ -55,12 +55,27 @@ def _bootstrapped(request: BrokerageRequest, piloted: bool) -> Floats:
     return with_slots(columns, count, task.gshare or "", task.resource_type)
 
 
+def of_input(request: BrokerageRequest, far: int, near: int) -> int:
+    """Return the members of *near* among the queues with all input on disk, and of *far* among the others."""
+    local = input_data(request).local
+    return (far & ~local) | (near & local)
+
+
 @once_per_task
 def by_type(request: BrokerageRequest) -> TypeNumbers:
     """Return the jobs of the resource types that count at each row: those of the task's own jobs there, else its own
     type. Assigned jobs are left out where all input is local."""
-    task, columns = request.task, request.columns
-    own = request.world.own_resource_types.get(task.task_id, {})
+    return type_numbers(request, input_data(request).is_local)
+
+
+def own_types(request: BrokerageRequest) -> Mapping[str, frozenset[str]]:
+    """Return the resource types of the task's own jobs by queue; other tasks with the same needs have others."""
+    return request.world.own_resource_types.get(request.task.task_id, {})
+
+
+def type_numbers(request: BrokerageRequest, local: Booleans | bool) -> TypeNumbers:
+    """Return `by_type` as if the input were *local*."""
+    task, columns, own = request.task, request.columns, own_types(request)
     key: Hashable = ("by type", task.gshare, task.resource_type)
     common = columns.kept(key, lambda: _unit_table(request, {}))
     table = common
@@ -69,7 +84,6 @@ def by_type(request: BrokerageRequest) -> TypeNumbers:
         numbers = [columns.unit_numbers[name] for name in own if name in columns.unit_numbers]
         table[:, numbers] = _unit_table(request, own)[:, numbers]
     known, run, waiting, assigned = table[:, columns.unit_of]
-    local = input_data(request).is_local
     return TypeNumbers(
         known > 0,
         np.where(known > 0, np.maximum(run, running(request)), 0),
@@ -100,11 +114,16 @@ def queued(request: BrokerageRequest) -> Floats:
 
     Under the rules documented, defined jobs are queued as well.
     """
+    return queued_if(request, input_data(request).is_local)
+
+
+def queued_if(request: BrokerageRequest, local: Booleans | bool) -> Floats:
+    """Return `queued` as if the input were *local*."""
     columns, share = request.columns, request.task.gshare or ""
     waiting = columns.job_counts(share, "activated") + columns.job_counts(share, "starting")
     if request.rules.queue_caps == "running":
         waiting = waiting + columns.job_counts(share, "defined")
-    return waiting + np.where(input_data(request).is_local, 0, columns.job_counts(share, "assigned"))
+    return waiting + np.where(local, 0, columns.job_counts(share, "assigned"))
 
 
 def least_cap(request: BrokerageRequest) -> float:
@@ -119,12 +138,17 @@ def least_cap(request: BrokerageRequest) -> float:
 
 def cap(request: BrokerageRequest) -> Floats:
     """Return the queued jobs that each row may have."""
-    return np.maximum(least_cap(request), RUNNING_FACTOR * running(request))
+    return cap_of(request, running(request))
 
 
 def type_cap(request: BrokerageRequest) -> Floats:
     """Return the queued jobs of the task's resource types that each row may have."""
-    return np.maximum(least_cap(request), RUNNING_FACTOR * by_type(request).running)
+    return cap_of(request, by_type(request).running)
+
+
+def cap_of(request: BrokerageRequest, jobs: Floats) -> Floats:
+    """Return the queued jobs that rows with so many running *jobs* may have."""
+    return np.maximum(least_cap(request), RUNNING_FACTOR * jobs)
 
 
 def is_idle(request: BrokerageRequest) -> Booleans:
@@ -133,5 +157,6 @@ def is_idle(request: BrokerageRequest) -> Booleans:
     key = ("waiting", share)
     states = ("activated", "assigned", "starting", "defined")
     waiting = columns.kept(key, lambda: sum((columns.job_counts(share, s) for s in states), np.zeros(len(columns))))
-    idle: Booleans = running(request) + waiting == 0
-    return idle
+    run = running(request)
+    # The running jobs are kept, so their identity stands for what they depend on.
+    return columns.kept(("idle", share, id(run)), lambda: run + waiting == 0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
 from fairq.engine.brokerage.checks.cores import CoreMode, CoresCheck
 from fairq.engine.brokerage.checks.memory import MemoryCheck
 from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, atom_of, scratch_rules
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.scratch_needed import Scratch, production_scratch
 from fairq.engine.brokerage.pool.activity import PRODUCTION
@@ -59,7 +61,7 @@ class ScratchDisk(ScratchCheck):
         return production_scratch(request.task, atom_of(request), scratch_rules(request))
 
 
-class Connectivity(PlainFilter):
+class Connectivity(KeyedFilter):
     """Worker nodes must have the network access that the task needs."""
 
     name = "network"
@@ -72,20 +74,19 @@ class Connectivity(PlainFilter):
         asked = connectivity_of_rules(request.task.rules.get("IP"), request.task.rules.get("IK"))
         return not request.is_spared_alone and asked != (None, None)
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the rules that ask for a network."""
+        return request.task.rules.get("IP"), request.task.rules.get("IK")
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Compare what is offered with what is asked."""
         asked = connectivity_of_rules(request.task.rules.get("IP"), request.task.rules.get("IK"))
-        columns = request.columns
-
-        def make() -> Codes:
-            exact = request.rules.ip_stack_of_queue
-            offered = {
-                text: is_connected(read_queue_connectivity(text), asked, ip_stack_of_queue=exact)
-                for text in _connectivities(columns)
-            }
-            return np.array([not offered[queue.wnconnectivity] for queue in columns.queues], dtype=np.bool_)
-
-        return columns.refusals(("network", asked), make, rows)
+        columns, exact = request.columns, request.rules.ip_stack_of_queue
+        offered = {
+            text: is_connected(read_queue_connectivity(text), asked, ip_stack_of_queue=exact)
+            for text in _connectivities(columns)
+        }
+        return np.array([not offered[queue.wnconnectivity] for queue in columns.queues], dtype=np.bool_)
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what both say."""

@@ -5,9 +5,11 @@ Source: docs/panda.md, Production filters.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.production.input_check import sources_of
@@ -19,7 +21,7 @@ STORAGE_TYPE = "DATADISK"
 """The type of endpoint that production looks at."""
 
 
-class StorageCheck(PlainFilter):
+class StorageCheck(KeyedFilter):
     """Storage must have space for output, and its endpoints must allow the reads, writes and transfers of the task."""
 
     name = "storage"
@@ -34,25 +36,33 @@ class StorageCheck(PlainFilter):
         Reason(SOURCE, permanent=False),
     )
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the nucleus, whether input can be moved, and which endpoints of the nucleus have all of it.
+
+        Whether any endpoint has all of it counts there as well.
+        """
+        sources = sources_of(request)
+        complete = sources.complete_at & self._read_at_nucleus(request) if sources.complete_at else None
+        return request.task.nucleus, sources.remote, complete
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse for the first reason that applies; input need not be moved for queues of the nucleus."""
         columns, place, sources = request.columns, nucleus_of(request), sources_of(request)
         least = _least_space(request)
-        codes: Codes = columns.kept(
-            ("storage", least, sources.remote), lambda: self._codes(request, least, sources.remote)
-        )[rows]
-        inside = np.flatnonzero(place.members[rows])
-        if len(inside):
-            codes = codes.copy()
-            for position in inside:
-                unit = int(columns.unit_of[rows[position]])
-                codes[position] = self._code(request, unit, least, True, True, sources.complete_at)
-        return codes if codes.any() else None
+        of_units = [self._code(request, unit, least, False, sources.remote, None) for unit in range(len(columns.units))]
+        codes = np.array(of_units, dtype=np.uint8)[columns.unit_of]
+        for row in np.flatnonzero(place.members):
+            codes[row] = self._code(request, int(columns.unit_of[row]), least, True, True, sources.complete_at)
+        return codes
 
-    def _codes(self, request: BrokerageRequest, least: float, remote: bool) -> Codes:
+    def _read_at_nucleus(self, request: BrokerageRequest) -> frozenset[str]:
         columns = request.columns
-        of_units = [self._code(request, unit, least, False, remote, None) for unit in range(len(columns.units))]
-        return np.array(of_units, dtype=np.uint8)[columns.unit_of]
+
+        def make() -> frozenset[str]:
+            members, storage = np.unique(columns.unit_of[nucleus_of(request).members]), endpoints_of(columns)
+            return frozenset(each.rse for unit in members for each in storage[unit].read)
+
+        return columns.kept(("read at nucleus", request.task.nucleus, request.rules.every_queue), make)
 
     def _code(
         self,

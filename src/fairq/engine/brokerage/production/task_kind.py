@@ -5,11 +5,13 @@ Source: docs/panda.md, Production filters.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
 from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensityCheck
 from fairq.engine.brokerage.checks.shares import ZeroShareCheck
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Floats
@@ -33,7 +35,7 @@ class ZeroShare(ZeroShareCheck):
         return request.task.gshare not in {"test", "validation"}
 
 
-class Jumbo(PlainFilter):
+class Jumbo(KeyedFilter):
     """Queues for jumbo jobs take no others."""
 
     name = "jumbo"
@@ -45,13 +47,12 @@ class Jumbo(PlainFilter):
         """Apply to tasks without jumbo jobs; exempt a single given queue."""
         return not request.is_spared_alone and not request.task.has_rule("NJ")
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse queues for jumbo jobs."""
-        columns = request.columns
-        return columns.refusals("jumbo", lambda: takes_jumbo_jobs(columns), rows)
+        return takes_jumbo_jobs(request.columns)
 
 
-class JumboEvents(PlainFilter):
+class JumboEvents(KeyedFilter):
     """Queues for jumbo jobs may require a number of ready events."""
 
     name = "jumbo events"
@@ -64,11 +65,15 @@ class JumboEvents(PlainFilter):
         known = request.chunk.ready_events is not None
         return not request.is_spared_alone and request.task.has_rule("NJ") and known
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the number of ready events."""
+        return request.chunk.ready_events
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse where too few are ready."""
         columns, ready = request.columns, request.chunk.ready_events or 0
-        few = ready < flag_numbers(columns, "min_events_for_jumbo")[rows]
-        codes: Codes = takes_jumbo_jobs(columns)[rows] & few
+        few = ready < flag_numbers(columns, "min_events_for_jumbo")
+        codes: Codes = takes_jumbo_jobs(columns) & few
         return codes
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
@@ -100,7 +105,7 @@ class MaxIoIntensity(MaxIoIntensityCheck):
     activities = _PRODUCTION
 
 
-class EventService(PlainFilter):
+class EventService(KeyedFilter):
     """The ``jobseed`` of a queue says whether it accepts event service, other tasks, or both."""
 
     name = "event service"
@@ -117,22 +122,22 @@ class EventService(PlainFilter):
         """Exempt a single given queue under the rules panda."""
         return not request.is_spared_alone
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return whether the task is event service, and of what priority."""
+        return request.task.is_event_service, request.is_high_priority
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Compare the task with each queue's ``jobseed``."""
-        columns, high = request.columns, request.is_high_priority
+        columns = request.columns
         if not request.task.is_event_service:
             only = columns.flags("only event service", lambda queue: queue.jobseed == "es")
-            return columns.refusals("only event service", lambda: only * np.uint8(4), rows)
-
-        def make() -> Codes:
-            codes = np.zeros(len(columns), dtype=np.uint8)
-            codes[columns.flags("core of many", lambda q: bool(q.resource_type) and q.corecount == 1)] = 3
-            if not high:
-                codes[columns.flags("high event service", lambda queue: queue.jobseed == "eshigh")] = 2
-            codes[columns.flags("no event service", lambda queue: queue.jobseed == "std")] = 1
-            return codes
-
-        return columns.refusals(("event service", high), make, rows)
+            return only * np.uint8(4)
+        codes = np.zeros(len(columns), dtype=np.uint8)
+        codes[columns.flags("core of many", lambda q: bool(q.resource_type) and q.corecount == 1)] = 3
+        if not request.is_high_priority:
+            codes[columns.flags("high event service", lambda queue: queue.jobseed == "eshigh")] = 2
+        codes[columns.flags("no event service", lambda queue: queue.jobseed == "std")] = 1
+        return codes
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return what the queue says."""

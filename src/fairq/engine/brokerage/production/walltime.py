@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
 
 from fairq.engine.brokerage.checks.scratch_disk import atom_of
-from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.tasks import Chunk
-from fairq.engine.brokerage.jobs.units import cpu_time_per_event
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.jobs.units import cpu_time_per_event, is_hs06
 from fairq.engine.brokerage.jobs.walltime_needed import (
     DAY,
     compared_times,
@@ -40,7 +42,7 @@ class Work(NamedTuple):
     most: float | None = None
 
 
-class Walltime(PlainFilter):
+class Walltime(KeyedFilter):
     """A job must end within the maxtime of the queue, and last at least its mintime.
 
     Times are compared as work. If the time of a job is unknown, and for scouts and merges, the queue must offer a day.
@@ -56,17 +58,32 @@ class Walltime(PlainFilter):
         Reason("longwalltime"),
     )
 
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        """Compare each queue's limits with the work of a job."""
-        task, columns, rules = request.task, request.columns, request.rules
-        work = work_of(request)
-        cores, power, most, least = (numbers[rows] for numbers in _limits(columns))
-        fits = work_within(most, task, cores, power, exact=rules.walltime_below_maxtime)
-        wanted = work_within(least, task, cores, power)
-        dynamic = (least > 0) if work.least else np.zeros(len(rows), dtype=np.bool_)
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the place of a job's work among what fits into the limits of the queues, and what else counts."""
+        work, fits, below = work_of(request), _fits_of(request), request.rules.walltime_below_maxtime
+        # A time that is below some of the limits and above the others is judged like every time between the same two.
+        too_long = bisect_right if below else bisect_left
+        times = [work.job, work.least, work.most] if work.least else [work.job]
+        return (
+            *_pace(request.task),
+            *[
+                None if time is None else (too_long(fits.longest, time), bisect_right(fits.shortest, time), time > 0)
+                for time in times
+            ],
+            needs_a_day(request),
+            request.chunk.is_scout,
+        )
 
-        codes = np.zeros(len(rows), dtype=np.uint8)
-        too_short = np.full(len(rows), True) if work.job is None else work.job < wanted
+    def codes(self, request: BrokerageRequest) -> Codes | None:
+        """Compare each queue's limits with the work of a job."""
+        columns, rules = request.columns, request.rules
+        work = work_of(request)
+        cores, _, most, least = _limits(columns)
+        fits, wanted, limit, _, _ = _fits_of(request)
+        dynamic = (least > 0) if work.least else np.zeros(len(columns), dtype=np.bool_)
+
+        codes = np.zeros(len(columns), dtype=np.uint8)
+        too_short = np.full(len(columns), True) if work.job is None else work.job < wanted
         if work.least:
             both_short = (work.least < wanted) & (work.most is None or work.most < wanted)
             too_short = np.where(dynamic, both_short, too_short)
@@ -79,11 +96,7 @@ class Walltime(PlainFilter):
                 less = (fits != 0) & (fits < minimum_work(cores))
             codes[less] = 2 if request.chunk.is_scout else 3
         longest = np.where(dynamic, work.least or 0.0, work.job or 0.0)
-        too_long = (
-            (longest > 0) & (longest >= fits - ROUNDING * np.abs(fits))
-            if rules.walltime_below_maxtime
-            else (longest > fits)
-        )
+        too_long = (longest > 0) & (longest >= limit) if rules.walltime_below_maxtime else (longest > limit)
         codes[(most != 0) & too_long] = 1
         return codes
 
@@ -145,6 +158,37 @@ def longest_run(chunk: Chunk) -> int:
             expected = 0 if file.end_event + 1 == file.events else file.end_event + 1
         most = max(most, run)
     return most
+
+
+class _Fits(NamedTuple):
+    """The work that fits into the maxtime and the mintime of each row, and from or above which it is too long.
+
+    *longest* and *shortest* are the different values of *limit* and *wanted* in ascending order.
+    """
+
+    fits: Floats
+    wanted: Floats
+    limit: Floats
+    longest: list[float]
+    shortest: list[float]
+
+
+def _fits_of(request: BrokerageRequest) -> _Fits:
+    task, columns, below = request.task, request.columns, request.rules.walltime_below_maxtime
+
+    def make() -> _Fits:
+        cores, power, most, least = _limits(columns)
+        fits = work_within(most, task, cores, power, exact=below)
+        wanted = work_within(least, task, cores, power)
+        limit = fits - ROUNDING * np.abs(fits) if below else fits
+        return _Fits(fits, wanted, limit, np.unique(limit).tolist(), np.unique(wanted).tolist())
+
+    return columns.kept(("work that fits", *_pace(task), below), make)
+
+
+def _pace(task: Task) -> tuple[bool, float | None, float | None]:
+    # What `work_within` reads of a task.
+    return is_hs06(task.cpu_time_unit), task.base_walltime, task.cpu_efficiency
 
 
 class _Limits(NamedTuple):

@@ -8,8 +8,11 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.weighing import members_of
+from fairq.engine.brokerage.jobs.units import MIB
 from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.bits import bits_of, flags_in, joined
+from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts
 from fairq.engine.brokerage.production.input_data import input_data
@@ -38,15 +41,22 @@ class Jobs(PlainWeight):
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return (running + 1) / (queued + 10), divided by manyAssigned (1 to 2)."""
+        run, share, data = running(request), request.task.gshare or "", input_data(request)
+        # The running jobs are kept, so their identity stands for what they depend on.
+        key = ("jobs weight", share, request.rules.many_assigned, id(run))
+        far, near = request.columns.kept(key, lambda: self._factors(request, run))
+        if not members_of(request, rows) & data.local:
+            return far[rows]
+        return np.where(data.is_local[rows], near[rows], far[rows])
+
+    def _factors(self, request: BrokerageRequest, run: Floats) -> tuple[Floats, Floats]:
+        """Return the factor of each row if its input must be moved, and if it is local."""
         columns, share = request.columns, request.task.gshare or ""
-        running_jobs = running(request)[rows]
-        activated = columns.job_counts(share, "activated")[rows]
-        waiting = activated + columns.job_counts(share, "starting")[rows] + columns.job_counts(share, "defined")[rows]
-        local = input_data(request).is_local[rows]
-        assigned = np.where(local, 0, columns.job_counts(share, "assigned")[rows])
-        many = np.where(local, 1, many_assigned(request)[rows])
-        result: Floats = (running_jobs + 1) / (waiting + assigned + SMOOTHING) / many
-        return result
+        activated = columns.job_counts(share, "activated")
+        waiting = activated + columns.job_counts(share, "starting") + columns.job_counts(share, "defined")
+        assigned = columns.job_counts(share, "assigned")
+        far: Floats = (run + 1) / (waiting + assigned + SMOOTHING) / many_assigned(request)
+        return far, (run + 1) / (waiting + SMOOTHING)
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the numbers of jobs and pilots by PanDA's names; assigned jobs only where they count."""
@@ -95,27 +105,27 @@ class Data(PlainWeight):
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the factor; it is 1 for queues that lack local input, which are refused later."""
-        data = input_data(request)
-        total, missing = data.size, data.missing_files[rows]
-        result: Floats = (total + data.disk_size[rows]) / total / (missing / 100 + 1)
-        return np.where(lacks_local_data(request)[rows], 1.0, result)
+        data, lacking = input_data(request), lacks_local_data(request)
+        total, (size, files) = data.size, data.on_disk_of(rows, members_of(request, rows))
+        result: Floats = (total + size) / total / ((data.files - files) / 100 + 1)
+        return np.where(flags_in(lacking, len(request.columns))[rows], 1.0, result) if lacking else result
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return what is missing."""
         data = input_data(request)
-        if data.size <= 0 or lacks_local_data(request)[row]:
+        if data.size <= 0 or lacks_local_data(request) >> row & 1:
             return {}
         return {"fileSizeToMoveMB": float(data.missing_mib[row]), "nFilesToMove": float(data.missing_files[row])}
 
 
-def lacks_local_data(request: BrokerageRequest) -> Booleans:
-    """Return for each row whether it accepts only local input and lacks some of it."""
+def lacks_local_data(request: BrokerageRequest) -> int:
+    """Return the queues that accept only local input and lack some of it, as a set."""
     columns, data = request.columns, input_data(request)
-    picky = has_flag(columns, "use_only_local_data")
-    if data.size <= 0 or not request.rules.local_data_only or not picky.any():
-        return np.zeros(len(columns), dtype=np.bool_)
-    result: Booleans = picky & ((data.missing_mib > 0) | (data.missing_files > 0))
-    return result
+    picky = columns.kept("picky", lambda: bits_of(has_flag(columns, "use_only_local_data")))
+    if not picky or data.size <= 0 or not request.rules.local_data_only:
+        return 0
+    whole = joined(p.rows for p in data.on_disk if p.files >= data.files and (data.size - p.size) / MIB < 1)
+    return picky & ~whole
 
 
 class Near(PlainWeight):
@@ -214,7 +224,9 @@ class Network(PlainWeight):
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the network weight; a negative weight counts as 0."""
-        return np.maximum(network_numbers(request).weight[rows], 0.0)
+        numbers = network_numbers(request)
+        factors = request.columns.kept(("network factor", id(numbers)), lambda: np.maximum(numbers.weight, 0.0))
+        return factors[rows]
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the weight, whether it counts or not, and what it is made of."""

@@ -83,18 +83,23 @@ class Availability(Struct, frozen=True):
 
 def availability(replicas: Iterable[Replica], max_missing: float, min_completeness: float) -> Availability:
     """Return the availability from *replicas* (PanDA get_sites_with_data); for the limits see `Replica.counts`."""
-    real = [each for each in replicas if not each.vp and each.counts(max_missing, min_completeness)]
-    lan = [each.storage.is_up("read_lan") for each in real]
-    wan = [each.storage.is_up("read_wan") for each in real]
-    readable = [one for one, near, far in zip(real, lan, wan, strict=True) if near or far]
-    return Availability(
-        disk=any(not each.storage.is_tape for each in readable),
-        complete_disk=any(not each.storage.is_tape and each.is_complete for each in readable),
-        tape=any(each.storage.is_tape for each in readable),
-        local_source=any(lan),
-        remote_source=any(wan),
-        locations=tuple(each.storage.rse for each in real),
-    )
+    disk = complete_disk = tape = local = remote = False
+    locations = []
+    for each in replicas:
+        storage, found, total, vp = each
+        if vp or not (found == total or each.counts(max_missing, min_completeness)):
+            continue
+        locations.append(storage.rse)
+        near, far = storage.is_up("read_lan"), storage.is_up("read_wan")
+        local, remote = local or near, remote or far
+        if not (near or far):
+            continue
+        if storage.is_tape:
+            tape = True
+        else:
+            disk = True
+            complete_disk = complete_disk or found == total
+    return Availability(disk, complete_disk, tape, local, remote, tuple(locations))
 
 
 class ReplicaState(NamedTuple):

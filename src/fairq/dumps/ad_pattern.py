@@ -1,0 +1,179 @@
+"""The text of an ad with gaps where values vary, which finds the ads that repeat it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import repeat
+from sys import maxsize
+from typing import Any, NamedTuple
+
+from fairq.records import Ad
+
+_BETWEEN = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
+_NAME = re.compile(r'[ \t\r\n]*[{,][ \t\r\n]*"([^"\\]*)"[ \t\r\n]*:[ \t\r\n]*')
+_decode = json.JSONDecoder().raw_decode
+
+_LONGEST = 1024
+"""Most characters of a value that varies."""
+
+_LONG_RUN = 50
+"""After a run of so many ads that differ in some values only, others may vary in the next run."""
+
+
+class _Kind(NamedTuple):
+    """A kind of value that may vary: the *form* of its text, many of them on *lines*, and how to *read* a text.
+
+    Each form is narrower than JSON's: without escapes, expressions, and numbers that fairq refuses.
+    """
+
+    form: re.Pattern[str]
+    lines: re.Pattern[str]
+    read: Callable[[str], Any]
+
+    @classmethod
+    def of(cls, form: str, read: Callable[[str], Any]) -> _Kind:
+        return cls(re.compile(form), re.compile(rf"(?:{form}\n)*+"), read)
+
+    def values(self, texts: list[str]) -> list[Any]:
+        """Return the values of *texts* up to the first that is not of this kind."""
+        if texts.count(texts[0]) == len(texts):
+            return [self.read(texts[0])] * len(texts) if self.form.fullmatch(texts[0]) else []
+        # One match over all lines takes a third of the time of a match for each.
+        lines = "\n".join(texts) + "\n"
+        end = self.lines.match(lines).end()  # type: ignore[union-attr]  # matches always
+        return list(map(self.read, texts if end == len(lines) else texts[: lines.count("\n", 0, end)]))
+
+
+_WHOLE = r"-?(?:0|[1-9][0-9]{0,17})"
+_EXPONENT = r"[eE][-+]?[0-9]{1,2}"
+_KINDS = {
+    str: _Kind.of(r'(?!/Expr\()[^"\\\x00-\x1f\x7f-\U0010ffff]*+', str),
+    int: _Kind.of(_WHOLE, int),
+    float: _Kind.of(rf"{_WHOLE}(?:\.[0-9]{{1,30}}(?:{_EXPONENT})?|{_EXPONENT})", float),
+    bool: _Kind.of("true|false", {"true": True, "false": False}.__getitem__),
+}
+
+
+class Repeats(NamedTuple):
+    """What repeats a pattern: the *values* that vary, *size* of each, where the last ad ends."""
+
+    values: Mapping[str, list[Any]]
+    size: int
+    end: int
+
+
+class AdPattern:
+    """The text of an *ad*, cut where the values of some attributes stand."""
+
+    def __init__(self, ad: Ad, cuts: Sequence[tuple[str, int, int, _Kind]], text: str) -> None:
+        self.ad = ad
+        self._names = [name for name, _, _, _ in cuts]
+        self._kinds = [kind for _, _, _, kind in cuts]
+        ends = [0, *(end for _, _, end, _ in cuts)]
+        starts = [*(start for _, start, _, _ in cuts), len(text)]
+        self._literals = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+
+    @classmethod
+    def of(cls, ad: Ad, text: str, varying: Collection[str]) -> AdPattern | None:
+        """Return the pattern of an *ad* with this *text*; None if nothing in it can vary."""
+        cuts: list[tuple[str, int, int, _Kind]] = []
+        end, count = 0, 0
+        while (name := _NAME.match(text, end)) is not None:
+            start = name.end()
+            value, end = _decode(text, start)
+            count += 1
+            kind = _KINDS.get(type(value)) if name[1] in varying else None
+            if kind is not None:
+                # A text varies between its quotes.
+                inner = (start + 1, end - 1) if type(value) is str else (start, end)
+                if kind.form.fullmatch(text, *inner):
+                    cuts.append((name[1], *inner, kind))
+        # Of an attribute given twice, the last value counts: the pattern would have to know which one that is.
+        return cls(ad, cuts, text) if cuts and count == len(ad) else None
+
+    def replaces(self, other: AdPattern) -> bool:
+        """Return whether this pattern fits wherever the *other* one does."""
+        if self.ad.keys() != other.ad.keys():
+            return False
+        varying = {*self._names}
+        return all(other.ad[name] == value for name, value in self.ad.items() if name not in varying)
+
+    def repeats(self, text: str, at: int) -> Repeats | None:
+        """Return what follows *at* in *text* and repeats this ad, None if nothing does."""
+        between = _BETWEEN.match(text, at)
+        if between is None:
+            return None
+        literals = [between[0] + self._literals[0], *self._literals[1:]]
+        columns: list[list[str]] = [[] for _ in self._kinds]
+        ends: list[int] = []
+        varying: set[int] = set()
+        run = maxsize
+        while True:
+            pair, places = _cut(text, at, literals, 2)
+            if run < _LONG_RUN:
+                # What ended the run before varies, too.
+                varying.update(at for at, texts in enumerate(pair) if texts and texts[0] != columns[at][-1])
+            else:
+                varying.clear()
+            for column, texts in zip(columns, pair, strict=True):
+                column.extend(texts)
+            ends += places
+            if len(places) < 2:
+                break
+            # What is the same in two ads in succession is likely the same in those that follow: it needs no cut.
+            varying.update(at for at, texts in enumerate(pair) if texts[0] != texts[1])
+            steady = {place: texts[1] for place, texts in enumerate(pair) if place not in varying}
+            more, places = _cut(text, ends[-1], _joined(literals, steady), maxsize)
+            varied = iter(more)
+            for place, column in enumerate(columns):
+                column.extend(repeat(steady[place], len(places)) if place in steady else next(varied))
+            ends += places
+            at, run = ends[-1], len(places)
+        if not ends:
+            return None
+        values = [kind.values(column) for kind, column in zip(self._kinds, columns, strict=True)]
+        size = min(map(len, values))
+        if not size:
+            return None
+        found = {name: column[:size] for name, column in zip(self._names, values, strict=True)}
+        return Repeats(found, size, ends[size - 1])
+
+
+def _cut(text: str, at: int, literals: Sequence[str], most: int) -> tuple[list[list[str]], list[int]]:
+    """Return the columns of what stands between *literals* in the ads at *at* in *text*, and where these ads end."""
+    first, *others = literals
+    skip = len(first)
+    after = [(literal[0], literal, len(literal)) for literal in others]
+    starts, find = text.startswith, text.find
+    found: list[str] = []
+    ends: list[int] = []
+    for _ in range(most):
+        if not starts(first, at):
+            break
+        place = at + skip
+        for closing, literal, size in after:
+            end = find(closing, place, place + _LONGEST)
+            if end < 0 or not starts(literal, end):
+                break
+            found.append(text[place:end])
+            place = end + size
+        else:
+            ends.append(place)
+            at = place
+            continue
+        break
+    step = len(after)
+    return [found[row : len(ends) * step : step] for row in range(step)], ends
+
+
+def _joined(literals: Sequence[str], steady: Mapping[int, str]) -> list[str]:
+    """Return *literals* with the *steady* texts between them, by place."""
+    joined = [literals[0]]
+    for place, literal in enumerate(literals[1:]):
+        if place in steady:
+            joined[-1] += steady[place] + literal
+        else:
+            joined.append(literal)
+    return joined

@@ -1,0 +1,55 @@
+"""The slots that suit an autocluster, in order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.distinct import distinct
+from fairq.engine.negotiation.matchlist import FreeSlots, SlotBucket
+from fairq.engine.negotiation.ordering import Ordering
+from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, RANK
+
+_FEW = 16
+"""Of so many slots, it is faster to sort one than to look up all in the order."""
+
+
+class RankedCandidates:
+    """The candidates of one autocluster in order, in buckets of one preempt state and weight each.
+
+    Partitionable slots that are *divided* are not in buckets.
+    """
+
+    def __init__(
+        self,
+        suitable: NDArray[np.bool_],
+        ordering: Ordering,
+        cost: NDArray[np.float64],
+        divided: NDArray[np.intp],
+    ) -> None:
+        self.suitable = suitable
+        self.ordering = ordering
+        self.place = ordering.place
+        listed = suitable & ~ordering.outranked
+        listed[divided] = False
+        if np.count_nonzero(listed) * _FEW < len(listed):
+            rows = np.flatnonzero(listed)
+            order = rows[np.argsort(ordering.place[rows])].astype(np.int32)
+        else:
+            order = ordering.order[listed[ordering.order]]
+        states, costs, dense = ordering.state[order], cost[order], ordering.dense[order]
+        self.equal = bool(len(order)) and bool(dense[0] == dense[-1])
+        """Whether all of them rank equally."""
+        self.buckets = [
+            SlotBucket(order[(states == state) & (costs == weight)], PREEMPT_STATES[state], float(weight))
+            for state in distinct(states)
+            for weight in distinct(costs[states == state])
+        ]
+        self.any_preferred = any(bucket.state == RANK for bucket in self.buckets)
+        self._untaken = [bucket for bucket in self.buckets if bucket.state == NONE]
+
+    def none_free(self, free: FreeSlots) -> bool:
+        """Whether all slots that nobody holds are taken by now: they stay so."""
+        if self._untaken:
+            self._untaken = [bucket for bucket in self._untaken if bucket.start(free) < len(bucket.order)]
+        return not self._untaken

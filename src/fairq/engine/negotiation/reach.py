@@ -1,0 +1,164 @@
+"""Which slots a cycle can hand out, where it takes no slot from its user: the others need no look for every job.
+
+In a pool in use, most slots are out of reach. For a request without a match it matters only whether one of them suits
+the job, and the first one found is answer enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.classad import (
+    EVERY_ATTRIBUTE,
+    AdColumns,
+    attributes_read,
+    columns_read,
+    evaluate_in_ad,
+    evaluate_in_columns,
+    expression_of,
+    parse,
+)
+from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext, Result
+from fairq.engine.negotiation.holders import Holders
+from fairq.engine.negotiation.matchlist import FreeSlots
+from fairq.engine.negotiation.preemption import EXPRESSIONS, PreemptionPolicy
+from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.records import Ad
+
+REQUIREMENTS = parse("Requirements")
+
+_FIRST = 256
+"""So many slots are tested at first; then four times as many, and so on."""
+
+_NOBODY, _SEVERAL = -1, -2
+"""In the place of a submitter's number: nobody's slots suit a job, or those of more than one."""
+
+
+def agreeing(job: Ad, slots: AdColumns, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+    """The slots (of *rows*) where the Requirements of both sides are true; missing Requirements are not."""
+    if "requirements" not in job:
+        return np.empty(0, np.intp)
+    wanted = evaluate_in_ad(expression_of(job["requirements"]), job, slots, rows).is_true()
+    found = np.flatnonzero(wanted) if rows is None else rows[wanted]
+    agreed: NDArray[np.intp] = found[evaluate_in_columns("Requirements", slots, job, found).is_true()]
+    return agreed
+
+
+def slots_stay(slots: AdColumns, preemption: PreemptionPolicy, holders: Holders) -> bool:
+    """Whether no slot can be taken from its user in the whole cycle: by no priority, and by no machine's Rank."""
+    if not preemption.any_held:
+        return True
+    if preemption.may_preempt() or attributes_read(EXPRESSIONS, "target", slots):
+        return False
+    if holders.changing is not None:
+        read = columns_read(EXPRESSIONS, "target", slots)
+        if read & (holders.changing.live | {EVERY_ATTRIBUTE}):
+            return False
+    rank, current = (evaluate_in_columns(of, slots, {}).as_rank(0.0) for of in EXPRESSIONS)
+    return not bool((holders.held & (rank > current)).any())
+
+
+class Reach:
+    """The slots within reach and those out of it, for the jobs of a cycle in which `slots_stay`.
+
+    Args:
+        pool: all slots.
+        preemption, holders: who holds which slot.
+        free: the candidates, none of them matched yet.
+    """
+
+    def __init__(self, pool: PoolSlots, preemption: PreemptionPolicy, holders: Holders, free: FreeSlots) -> None:
+        self._slots, self._free = pool.ads, free
+        self._codes, self._code_of = preemption.holder_codes, preemption.code_of
+        candidates = free.mask()
+        self._within = np.flatnonzero(candidates & ~holders.held)
+        self._in_use = np.flatnonzero(candidates & holders.held)
+        others = ~candidates
+        others[list(pool.draining)] = False
+        self._others = np.flatnonzero(others)
+        self._suitable = self._cache(self._find_suitable, holders)
+        self._users = self._cache(self._find_users, holders)
+        self._elsewhere = self._cache(self._find_elsewhere, holders)
+        self._left: dict[int, tuple[NDArray[np.int32], int, object]] = {}
+        self.hopeless: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        """By autocluster, whether no slot is left within reach, whoever asks, for the rest of the cycle."""
+        self._users_of = np.full(64, _NOBODY)
+
+    def _cache(self, make: Callable[[RequestContext], Result], holders: Holders) -> ExpressionCache[Result]:
+        return ExpressionCache(make, self._slots, ["requirements"], [REQUIREMENTS], holders.changing)
+
+    def suitable(self, context: RequestContext) -> NDArray[np.bool_]:
+        """The slots within reach where the Requirements of both sides are true: one truth value per slot."""
+        return self._suitable.get(context)
+
+    def none_left(self, context: RequestContext) -> bool:
+        """Whether all of them are taken by now: they stay so."""
+        suitable = self._suitable.get(context)
+        # The array is kept with it, so that its id stays its own.
+        rows, head, _ = self._left.get(id(suitable)) or (np.flatnonzero(suitable).astype(np.int32), 0, suitable)
+        head = self._free.next_free(rows, head)
+        self._left[id(suitable)] = rows, head, suitable
+        if head < len(rows):
+            return False
+        if self._suitable.is_settled(context) and self._users.is_settled(context):
+            self._settle(context)
+        return True
+
+    def keep_out(self, autoclusters: NDArray[np.int64], submitter: str) -> NDArray[np.bool_]:
+        """Whether a slot in use by another submitter suits the jobs of each of these `hopeless` autoclusters."""
+        users = self._users_of[autoclusters]
+        kept_out: NDArray[np.bool_] = (users == _SEVERAL) | ((users != _NOBODY) & (users != self._code_of(submitter)))
+        return kept_out
+
+    def _settle(self, context: RequestContext) -> None:
+        autocluster = context.autocluster
+        if autocluster >= len(self.hopeless):
+            more = 2 * autocluster - len(self.hopeless)
+            self.hopeless = np.append(self.hopeless, np.zeros(more, np.bool_))
+            self._users_of = np.append(self._users_of, np.full(more, _NOBODY))
+        self.hopeless[autocluster] = True
+        self._users_of[autocluster] = self._users.get(context)
+
+    def keeps_out(self, context: RequestContext) -> bool:
+        """Whether a slot in use by another submitter suits the job."""
+        users = self._users.get(context)
+        return users == _SEVERAL or users not in (_NOBODY, self._code_of(context.submitter))
+
+    def suits_any(self, context: RequestContext) -> bool:
+        """Whether the job matches any slot that is not draining, whoever uses it."""
+        return (
+            self._users.get(context) != _NOBODY
+            or bool(self._suitable.get(context).any())
+            or self._elsewhere.get(context)
+        )
+
+    def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
+        suitable = np.zeros(len(self._slots), np.bool_)
+        suitable[agreeing(context.ad(), self._slots, self._within)] = True
+        return suitable
+
+    def _find_users(self, context: RequestContext) -> int:
+        """The number of the submitter whose slots suit the job, `_NOBODY` or `_SEVERAL`."""
+        known = _NOBODY
+        for rows in self._found(context, self._in_use):
+            codes = self._codes[rows]
+            first = int(codes[0]) if known == _NOBODY else known
+            if (codes != first).any():
+                return _SEVERAL
+            known = first
+        return known
+
+    def _find_elsewhere(self, context: RequestContext) -> bool:
+        return next(self._found(context, self._others), None) is not None
+
+    def _found(self, context: RequestContext, rows: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+        """Those of *rows* that suit the job, some at a time."""
+        job, start, size = context.ad(), 0, _FIRST
+        while start < len(rows):
+            found = agreeing(job, self._slots, rows[start : start + size])
+            if len(found):
+                yield found
+            start, size = start + size, size * 4

@@ -1,0 +1,89 @@
+"""The rejections of a cycle in their order: many of one submitter are one entry, and a record each only when read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import overload
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.negotiation.reject_reason import RejectReason
+
+
+class Rejection(Struct, frozen=True):
+    """One request that was offered in vain; *request* is its first job when the turn began.
+
+    *group* is the group whose turn it was. *quota_group* is set where a limit stood in the way that came from
+    a group's quota: it is the group up the tree whose quota it was. *limits* are the concurrency limits that
+    were used up, if that was the reason.
+    """
+
+    submitter: str
+    schedd: str
+    request: tuple[int, int]
+    reason: RejectReason
+    group: str = ROOT_GROUP
+    quota_group: str | None = None
+    limits: tuple[str, ...] = ()
+
+
+class RejectedMany(Struct, frozen=True):
+    """Requests of one submitter that were offered one after the other in vain, as so many times `Rejection`.
+
+    Args:
+        clusters, procs: their first jobs.
+        by_policy: which of them the preemption policy kept from a slot; for the others there was no match.
+    """
+
+    submitter: str
+    schedd: str
+    clusters: NDArray[np.int64]
+    procs: NDArray[np.int64]
+    by_policy: NDArray[np.bool_]
+    group: str
+    quota_group: str | None
+
+    def each(self) -> Iterator[Rejection]:
+        """Yield them one by one."""
+        for cluster, proc, by_policy in zip(
+            self.clusters.tolist(), self.procs.tolist(), self.by_policy.tolist(), strict=True
+        ):
+            reason = RejectReason.PREEMPTION_POLICY if by_policy else RejectReason.NO_MATCH
+            yield Rejection(self.submitter, self.schedd, (cluster, proc), reason, self.group, self.quota_group)
+
+
+class Rejections(Sequence[Rejection]):
+    """All rejections of a cycle; `entries` are they as they were made."""
+
+    def __init__(self) -> None:
+        self.entries: list[Rejection | RejectedMany] = []
+
+    def append(self, entry: Rejection | RejectedMany) -> None:
+        """Add one rejection, or many."""
+        self.entries.append(entry)
+
+    def __len__(self) -> int:
+        return sum(len(entry.clusters) if isinstance(entry, RejectedMany) else 1 for entry in self.entries)
+
+    def __iter__(self) -> Iterator[Rejection]:
+        return chain.from_iterable(of.each() if isinstance(of, RejectedMany) else (of,) for of in self.entries)
+
+    def __reversed__(self) -> Iterator[Rejection]:
+        for entry in reversed(self.entries):
+            yield from reversed(list(entry.each())) if isinstance(entry, RejectedMany) else (entry,)
+
+    @overload
+    def __getitem__(self, place: int) -> Rejection: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Rejection]: ...
+    def __getitem__(self, place: int | slice) -> Rejection | list[Rejection]:
+        return list(self)[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,180 @@
+"""A submitter's idle jobs on offer, by column: a request becomes an object only when a slot may be left for it.
+
+The decisions are those of `requests.RequestQueue`, for jobs without anything of their own that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.negotiation.autoclusters import Autoclusters
+from fairq.engine.negotiation.kinds import autoclusters_of
+from fairq.engine.negotiation.matches import ProcRange
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.requests import Request
+from fairq.idle_jobs import IdleJobs, Kinds, Numbers
+
+
+class PassedOver(NamedTuple):
+    """Requests for which no slot is left: their autoclusters, each once, and their first jobs."""
+
+    autoclusters: NDArray[np.int64]
+    clusters: Numbers
+    procs: Numbers
+
+
+class ColumnQueue:
+    """All requests of one submitter at one schedd, and what is left of them; a `JobQueue`.
+
+    Args:
+        idle: the jobs.
+        numbers: the autocluster of every range.
+        by_time: of jobs of equal priority, older ones go first.
+        admits: as in `RequestQueue`.
+    """
+
+    def __init__(
+        self, idle: IdleJobs, numbers: NDArray[np.int64], by_time: bool, admits: Callable[[int], bool] | None = None
+    ) -> None:
+        columns = idle.columns
+        self.idle_jobs = idle.jobs
+        self.kept_out = 0
+        rows = np.arange(len(numbers))
+        if admits is not None:
+            kinds, which = np.unique(numbers, return_inverse=True)
+            rows = np.flatnonzero(np.array([admits(kind) for kind in kinds.tolist()], np.bool_)[which])
+            kept = columns["last_proc"][rows] - columns["first_proc"][rows] + 1
+            self.kept_out = self.idle_jobs - int(kept.sum())
+        cluster, first = columns["cluster"][rows], columns["first_proc"][rows]
+        keys = [first, cluster, *([columns["queue_date"][rows]] if by_time else []), -columns["priority"][rows]]
+        rows = rows[np.lexsort(keys)]
+        self._cluster, self._first = columns["cluster"][rows], columns["first_proc"][rows]
+        self._last, self._priority = columns["last_proc"][rows], columns["priority"][rows]
+        numbers = numbers[rows]
+        # A request is a run of ranges of one autocluster.
+        self._starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        self._ends = np.append(self._starts[1:], len(numbers))
+        self._autoclusters = numbers[self._starts]
+        self._left = np.ones(len(self._starts), np.bool_)
+        self._made: dict[int, Request] = {}
+
+    @property
+    def jobs_left(self) -> bool:
+        """Whether any job is left that may be matched."""
+        self._drop_empty()
+        return bool(self._left.any())
+
+    def session(self) -> ColumnSession:
+        """Begin a turn: the requests that still have jobs, in order."""
+        self._drop_empty()
+        for request in self._made.values():
+            request.offer_again()
+        return ColumnSession(self, np.flatnonzero(self._left), self._autoclusters)
+
+    def request(self, place: int) -> Request:
+        """The request at *place* among all."""
+        made = self._made.get(place)
+        if made is None:
+            start, end = self._starts[place], self._ends[place]
+            bounds = zip(
+                self._cluster[start:end].tolist(),
+                self._first[start:end].tolist(),
+                self._last[start:end].tolist(),
+                strict=True,
+            )
+            jobs = [ProcRange(*of) for of in bounds]
+            size = sum(last - first + 1 for _, first, last in jobs)
+            autocluster = int(self._autoclusters[place])
+            made = Request(autocluster, size, jobs, autocluster, int(self._priority[start]))
+            self._made[place] = made
+        return made
+
+    def first_jobs(self, places: NDArray[np.intp]) -> tuple[Numbers, Numbers]:
+        """The clusters and procs that are matched next of the requests at *places*."""
+        starts = self._starts[places]
+        clusters, procs = self._cluster[starts], self._first[starts]
+        for at, place in enumerate(places.tolist()) if self._made else ():
+            if place in self._made:
+                clusters[at], procs[at] = self._made[place].first_job()
+        return clusters, procs
+
+    def _drop_empty(self) -> None:
+        for place, request in list(self._made.items()):
+            if not request.left:
+                self._left[place] = False
+                del self._made[place]
+
+
+class ColumnSession(Iterator[Request]):
+    """One turn over a `ColumnQueue`: requests of a refused autocluster are passed over."""
+
+    def __init__(self, queue: ColumnQueue, places: NDArray[np.intp], autoclusters: NDArray[np.int64]) -> None:
+        self._queue = queue
+        self._places = places
+        self._autoclusters = autoclusters[places]
+        self._at = 0
+        self._refused: NDArray[np.bool_] = np.zeros(int(autoclusters.max(initial=0)) + 1, np.bool_)
+
+    def __next__(self) -> Request:
+        left = np.flatnonzero(~self._refused[self._autoclusters[self._at :]])
+        if not len(left):
+            raise StopIteration
+        self._at += int(left[0]) + 1
+        return self._queue.request(int(self._places[self._at - 1]))
+
+    def refuse(self, autocluster: int) -> None:
+        """Pass over the requests of an autocluster from now on."""
+        self._refused[autocluster] = True
+
+    def pass_over(self, hopeless: NDArray[np.bool_] | None, but: int | None) -> PassedOver:
+        """Refuse the next requests as far as their autoclusters are *hopeless* (None: all), and not the one *but*."""
+        autoclusters = self._autoclusters[self._at :]
+        open_ones = np.flatnonzero(~self._refused[autoclusters])
+        autoclusters = autoclusters[open_ones]
+        if hopeless is not None:
+            # Autoclusters beyond the end of what is known are not known to be hopeless.
+            is_hopeless = np.take(hopeless, autoclusters, mode="clip") & (autoclusters < len(hopeless))
+            if but is not None:
+                is_hopeless &= autoclusters != but
+            stop = int(is_hopeless.argmin()) if not is_hopeless.all() else len(is_hopeless)
+            open_ones, autoclusters = open_ones[:stop], autoclusters[:stop]
+        _, firsts = np.unique(autoclusters, return_index=True)
+        firsts.sort()
+        found = open_ones[firsts] + self._at
+        if len(found):
+            self._refused[autoclusters] = True
+            self._at += int(open_ones[-1]) + 1
+        return PassedOver(autoclusters[firsts], *self._queue.first_jobs(self._places[found]))
+
+
+def column_queue(
+    idle: object,
+    kinds: Kinds,
+    autoclusters: Autoclusters,
+    policy: NegotiationPolicy,
+    admits: Callable[[int], bool] | None,
+) -> ColumnQueue | None:
+    """Return the queue of *idle* by column; None if its jobs or the *policy* need one of requests as objects."""
+    if not isinstance(idle, IdleJobs) or policy.jobs_per_turn is not None or policy.global_job_prios is not None:
+        return None
+    if policy.skip_by == "nothing" or (policy.skip_by == "cluster" and policy.significant.chosen):
+        return None
+    numbers = autoclusters_of(idle, kinds, autoclusters)
+    if numbers is None:
+        return None
+    if policy.skip_by == "cluster" and _has_mixed(idle.columns["cluster"], numbers):
+        return None
+    if any("concurrencylimits" in autoclusters.kinds[number] for number in np.unique(numbers).tolist()):
+        return None
+    return ColumnQueue(idle, numbers, policy.job_order == "submission_time", admits)
+
+
+def _has_mixed(clusters: Numbers, numbers: NDArray[np.int64]) -> bool:
+    """Whether the jobs of any cluster are not all alike."""
+    order = np.lexsort((numbers, clusters))
+    clusters, numbers = clusters[order], numbers[order]
+    return bool(((clusters[1:] == clusters[:-1]) & (numbers[1:] != numbers[:-1])).any())

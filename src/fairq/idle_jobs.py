@@ -1,0 +1,152 @@
+"""The idle jobs of one submitter by column: ranges are read, sorted and searched without a record each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from fairq.records import JobRange, JobStatus
+
+Numbers = NDArray[np.int64]
+
+NUMBERS = (
+    "cluster",
+    "first_proc",
+    "last_proc",
+    "ad_id",
+    "queue_date",
+    "status_date",
+    "priority",
+    "hold_code",
+    "hold_subcode",
+)
+"""The columns that hold numbers."""
+
+TEXTS = ("owner", "own", "template", "reason")
+"""The columns that hold texts, as numbers of the list of texts."""
+
+_NONE = np.iinfo(np.int64).min
+"""In a column of numbers: none."""
+
+
+class IdleJobs(Sequence[JobRange]):
+    """Ranges of idle jobs of *submitter* at *schedd*, as rows of the columns `NUMBERS`, `TEXTS` and ``kind``.
+
+    A kind is the number of a `KnownKind`, 0 if none is known. Reading a row makes a new record.
+    """
+
+    def __init__(self, schedd: str, submitter: str, columns: dict[str, Numbers], texts: Sequence[str | None]) -> None:
+        self.schedd, self.submitter = schedd, submitter
+        self.columns, self.texts = columns, texts
+
+    def __len__(self) -> int:
+        return len(self.columns["cluster"])
+
+    @overload
+    def __getitem__(self, row: int) -> JobRange: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[JobRange]: ...
+    def __getitem__(self, row: int | slice) -> JobRange | list[JobRange]:
+        if isinstance(row, slice):
+            return [self[each] for each in range(*row.indices(len(self)))]
+        return self._range([self.columns[name].item(row) for name in NUMBERS + TEXTS])
+
+    def _range(self, values: Sequence[int]) -> JobRange:
+        cluster, first, last, ad_id, queue_date, status_date, priority, code, subcode, *texts = values
+        owner, own, template, reason = (self.texts[number] for number in texts)
+        return JobRange(
+            cluster,
+            first,
+            last,
+            ad_id,
+            self.submitter,
+            owner or "",
+            JobStatus.IDLE,
+            queue_date,
+            status_date,
+            priority,
+            self.schedd,
+            None if own is None else json.loads(own),
+            None if template is None else json.loads(template),
+            reason,
+            None if code == _NONE else code,
+            None if subcode == _NONE else subcode,
+        )
+
+    def __iter__(self) -> Iterator[JobRange]:
+        # Numbers of NumPy, taken one by one, cost three times as much.
+        lists = [self.columns[name].tolist() for name in NUMBERS + TEXTS]
+        return (self._range(values) for values in zip(*lists, strict=True))
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs there are."""
+        return int((self.columns["last_proc"] - self.columns["first_proc"] + 1).sum())
+
+    def is_plain(self) -> NDArray[np.bool_]:
+        """Return which ranges have nothing of their own beside their columns."""
+        own = [number for number, text in enumerate(self.texts) if text is not None]
+        bare: NDArray[np.bool_] = ~np.isin(self.columns["own"], own) & ~np.isin(self.columns["template"], own)
+        return bare
+
+    def without(self, clusters: Iterable[int]) -> IdleJobs:
+        """Return the ranges of all other clusters."""
+        return self._rows(~self._of(clusters))
+
+    def of_clusters(self, clusters: Iterable[int]) -> IdleJobs:
+        """Return the ranges of these clusters."""
+        return self._rows(self._of(clusters))
+
+    def joined(self, other: IdleJobs) -> IdleJobs:
+        """Return these ranges, and *other* ones of the same submitter after them."""
+        columns = {
+            name: np.concatenate([column, other.columns[name] + (len(self.texts) if name in TEXTS else 0)])
+            for name, column in self.columns.items()
+        }
+        return IdleJobs(self.schedd, self.submitter, columns, [*self.texts, *other.texts])
+
+    def _of(self, clusters: Iterable[int]) -> NDArray[np.bool_]:
+        return np.isin(self.columns["cluster"], np.fromiter(clusters, np.int64))
+
+    def _rows(self, rows: NDArray[np.bool_]) -> IdleJobs:
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return IdleJobs(self.schedd, self.submitter, columns, self.texts)
+
+
+def idle_jobs(schedd: str, submitter: str, rows: Sequence[Sequence[Any]]) -> IdleJobs:
+    """Return *rows*, each with the values of `NUMBERS` and `TEXTS` in this order; their kinds are unknown."""
+    found = list(zip(*rows, strict=True)) if rows else [()] * len(NUMBERS + TEXTS)
+    columns: dict[str, Numbers] = {}
+    texts: dict[str | None, int] = {}
+    for name, values in zip(NUMBERS + TEXTS, found, strict=True):
+        numbers: Sequence[int]
+        if name in TEXTS:
+            numbers = [texts.setdefault(text, len(texts)) for text in values]
+        else:
+            numbers = [_NONE if value is None else value for value in values] if name.startswith("hold") else values
+        columns[name] = np.array(numbers, np.int64)
+    columns["kind"] = np.zeros(len(rows), np.int64)
+    return IdleJobs(schedd, submitter, columns, list(texts))
+
+
+class KnownKind(Struct, frozen=True):
+    """What all jobs of a kind have in common: their attributes *names* (lower case) are those of *ad*."""
+
+    names: frozenset[str]
+    ad: dict[str, Any]
+
+
+class Kinds:
+    """The kinds known before a cycle by number, and what the cycle *learned*, by the number of a shared ad.
+
+    That is the kind of the jobs with this ad that have nothing of their own: a known one, or a new one.
+    """
+
+    def __init__(self, known: dict[int, KnownKind] | None = None) -> None:
+        self.known = known or {}
+        self.learned: dict[int, KnownKind] = {}

@@ -1,0 +1,119 @@
+"""The slots of a pool by column: a record of each, with a dict for its ad, would take several times the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, overload
+
+from fairq.ad_table import AdTable, shared
+from fairq.records import Ad, SlotRecord
+
+STRETCH = 3000
+"""Number of ads in one table: more do not fit into the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotTable(Sequence[SlotRecord]):
+    """Slots in pool order, numbered from 1: their *names* and so on, and *ads*, tables of `STRETCH` ads each.
+
+    Reading a slot builds a new record.
+    """
+
+    names: Sequence[str]
+    addresses: Sequence[str]
+    draining: Sequence[bool]
+    ads: Sequence[AdTable]
+
+    @classmethod
+    def of(cls, slots: Iterable[SlotRecord]) -> SlotTable:
+        """Return *slots*, which are numbered from 1, by column."""
+        if isinstance(slots, SlotTable):
+            return slots
+        collector = SlotCollector()
+        for slot in slots:
+            collector.add(slot.name, slot.address, slot.ad, slot.draining)
+        return collector.table()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, row: int) -> SlotRecord: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[SlotRecord]: ...
+    def __getitem__(self, row: int | slice) -> SlotRecord | list[SlotRecord]:
+        if isinstance(row, slice):
+            return [self[each] for each in range(*row.indices(len(self)))]
+        row = range(len(self))[row]
+        stretch, place = divmod(row, STRETCH)
+        ad = self.ads[stretch][place]
+        return SlotRecord(row + 1, self.names[row], ad, self.addresses[row], self.draining[row])
+
+    def __iter__(self) -> Iterator[SlotRecord]:
+        ads = (ad for table in self.ads for ad in table)
+        for row, (name, ad, address, draining) in enumerate(
+            zip(self.names, ads, self.addresses, self.draining, strict=True)
+        ):
+            yield SlotRecord(row + 1, name, ad, address, draining)
+
+
+class SlotCollector:
+    """Collects slots for a `SlotTable`."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._addresses: list[str] = []
+        self._draining: list[bool] = []
+        self._tables: list[AdTable] = []
+        self._shapes: dict[tuple[str, ...], tuple[list[int], list[list[Any]]]] = {}
+        """Of the ads that are in no table yet, by their names: their rows and columns."""
+        self._row = 0
+
+    def add(self, name: str, address: str, ad: Ad, draining: bool) -> None:
+        """Append a slot."""
+        self.add_alike([name], [address], ad, {}, draining)
+
+    def add_alike(
+        self,
+        names: Sequence[str],
+        addresses: Sequence[str],
+        ad: Mapping[str, Any],
+        varying: Mapping[str, Sequence[Any]],
+        draining: bool,
+    ) -> None:
+        """Append slots whose ads are *ad*, but for a column of values of each attribute in *varying*."""
+        self._names += names
+        self._addresses += addresses
+        self._draining += repeat(draining, len(names))
+        shape, done = tuple(ad), 0
+        while done < len(names):
+            count = min(len(names) - done, STRETCH - self._row)
+            known = self._shapes.get(shape)
+            if known is None:
+                known = self._shapes[shape] = [], [[] for _ in shape]
+            rows, columns = known
+            rows += range(self._row, self._row + count)
+            for name, value, column in zip(shape, ad.values(), columns, strict=True):
+                values = varying.get(name)
+                column.extend(repeat(value, count) if values is None else values[done : done + count])
+            self._row += count
+            done += count
+            if self._row == STRETCH:
+                self._close()
+
+    def table(self) -> SlotTable:
+        """Return the slots so far."""
+        if self._row:
+            self._close()
+        return SlotTable(self._names, self._addresses, self._draining, self._tables)
+
+    def _close(self) -> None:
+        table = AdTable()
+        for names, (rows, columns) in self._shapes.items():
+            whole = len(rows) == self._row
+            table.put_columns(names, range(self._row) if whole else rows, [shared(tuple(column)) for column in columns])
+        self._tables.append(table)
+        self._shapes = {}
+        self._row = 0

@@ -1,0 +1,51 @@
+"""The shared ads of the idle jobs: read at once where no kinds of jobs are known, else when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from fairq.idle_jobs import IdleJobs
+from fairq.records import Ad
+from fairq.state import job_ads
+from fairq.state.connection import State, reading
+
+_ONE_BY_ONE = 50
+"""So many ads are read when asked for; then all of them."""
+
+
+class SharedAds(Mapping[int, Ad]):
+    """The shared ads of *idle* jobs by number."""
+
+    def __init__(self, state: State, idle: Sequence[IdleJobs]) -> None:
+        self._path = state.path
+        self._idle = idle
+        unknown = [of.columns["ad_id"][of.columns["kind"] == 0] for of in idle]
+        self._found = job_ads.ads(state, np.unique(np.concatenate(unknown)).tolist() if unknown else ())
+        self._asked = 0
+
+    def __getitem__(self, number: int) -> Ad:
+        if number not in self._found:
+            self._asked += 1
+            self._read([number] if self._asked < _ONE_BY_ONE else self._numbers)
+            # An ad that is gone by now was that of jobs removed meanwhile. Without one, they have no match.
+            self._found.setdefault(number, {})
+        return self._found[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @cached_property
+    def _numbers(self) -> list[int]:
+        found = [of.columns["ad_id"] for of in self._idle]
+        return np.unique(np.concatenate(found)).tolist() if found else []
+
+    def _read(self, numbers: Sequence[int]) -> None:
+        missing = [number for number in numbers if number not in self._found]
+        with reading(self._path) as state:
+            self._found.update(job_ads.ads(state, missing))
