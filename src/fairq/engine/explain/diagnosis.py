@@ -170,14 +170,13 @@ class Diagnosis:
     @cached_property
     def rejection(self) -> Rejection | None:
         """The last rejection of a job of the same submitter and autocluster, because of which this one is skipped."""
-        for rejection in reversed(self.outcome.decision.rejections):
-            if (rejection.submitter, rejection.schedd) == (self.job.submitter, self.job.schedd):
-                cluster, proc = rejection.request
-                if (cluster, proc) == (self.job.cluster, self.job.first_proc):
-                    return rejection
-                first = self._queued(cluster, proc)
-                if first is not None and self._is_alike(first):
-                    return rejection
+        for rejection in reversed(self.outcome.decision.rejections.of(self.job.submitter, self.job.schedd)):
+            cluster, proc = rejection.request
+            if (cluster, proc) == (self.job.cluster, self.job.first_proc):
+                return rejection
+            first = self._queued(cluster, proc)
+            if first is not None and self._is_alike(first):
+                return rejection
         return None
 
     @cached_property
@@ -225,9 +224,8 @@ class Diagnosis:
     def _failed_kinds(self) -> set[int]:
         """The autoclusters of the submitter's jobs that found no match, without those stopped by a limit."""
         kinds = set()
-        for rejection in self.outcome.decision.rejections:
-            own = (rejection.submitter, rejection.schedd) == (self.job.submitter, self.job.schedd)
-            if own and rejection.reason is not RejectReason.SUBMITTER_LIMIT:
+        for rejection in self.outcome.decision.rejections.of(self.job.submitter, self.job.schedd):
+            if rejection.reason is not RejectReason.SUBMITTER_LIMIT:
                 found = self._queued(*rejection.request)
                 if found is not None:
                     kinds.add(next(self.outcome.cycle.kinds(found))[0])

@@ -97,8 +97,9 @@ class Search:
             job = after.job()
             if outcome.match_of(job) is not None:
                 return remedy
-            partial.append((remedy, after, Diagnosis(outcome, job)))
-        if depth <= 1:
+            if self._left > 0:
+                partial.append((remedy, after, Diagnosis(outcome, job)))
+        if depth <= 1 or self._left <= 0:
             return None
         partial.sort(key=lambda tried: tried[2].reason is diagnosis.reason)
         for remedy, after, left in partial:
