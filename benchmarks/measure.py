@@ -29,7 +29,9 @@ def fairq(folder: Path, *words: object, output: Path | None = None) -> Cost:
     target = Path(os.devnull) if output is None else output
     with target.open("wb") as stdout, (folder / "stderr").open("w+b") as stderr:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment(folder))
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment(folder)
+        )
         _, status, used = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)

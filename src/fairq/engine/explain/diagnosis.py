@@ -232,7 +232,7 @@ class Diagnosis:
         return kinds - {self.context.autocluster}
 
     def _is_alike(self, job: JobRange) -> bool:
-        return self.outcome.cycle.examine(job).autocluster == self.context.autocluster
+        return next(self.outcome.cycle.kinds(_one(job, job.first_proc)))[0] == self.context.autocluster
 
     @cached_property
     def reason(self) -> Reason:
@@ -267,6 +267,11 @@ class Diagnosis:
         fits = PoolChecks(self.context.ad(), whole.ads).fitting()
         return [whole.keys[row] for row in np.flatnonzero(fits).tolist()]
 
+    @property
+    def is_within_reach(self) -> bool:
+        """Whether slots that match the job were free in this cycle."""
+        return self.lost[LostTo.LIMIT] + self.lost[LostTo.TAKEN] > 0
+
     def _limit(self) -> Reason | None:
         """The limit between the job and slots that it could otherwise use."""
         rejection = self.rejection
@@ -275,8 +280,7 @@ class Diagnosis:
             return Reason.CONCURRENCY_LIMIT
         if self.lost[LostTo.LIMIT] and self.blocker is not None:
             return Reason.SKIPPED
-        within_reach = self.lost[LostTo.LIMIT] + self.lost[LostTo.TAKEN]
-        if within_reach and self.submitter.stopped in _LIMITS:
+        if self.is_within_reach and self.submitter.stopped in _LIMITS:
             return _LIMITS[self.submitter.stopped]
         return Reason.NOT_OFFERED if self.lost[LostTo.LIMIT] else None
 

@@ -29,13 +29,13 @@ _WORK = 200_000
 """Slots and ranges of jobs examined in all cycles of a search together, at most."""
 
 
-def affordable_cycles(given: CycleInput, most: int, fewest: int = 0) -> int:
+def affordable_cycles(given: CycleInput, most: int, fewest: int = 0, in_largest: int = 0) -> int:
     """Return the number of cycles on *given* that a search may run: *most*, fewer in a large pool.
 
-    There are at least *fewest* in a pool of any size, but one at most if a single cycle is more than all that work.
+    There are at least *fewest*, and *in_largest* in a pool in which a single cycle is more than all that work.
     """
     affordable = _WORK // (given.size + 1)
-    return max(fewest if affordable else min(fewest, 1), min(most, affordable))
+    return max(fewest, min(most, affordable)) if affordable else in_largest
 
 
 class ImaginedPool(Struct, frozen=True):
