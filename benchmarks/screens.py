@@ -1,4 +1,4 @@
-"""Times what people look at on a large state: ``python benchmarks/screens.py STATE [--make] [--repeat N] [WORD...]``.
+"""Times what people look at on a large state: ``python benchmarks/screens.py STATE [--make] [--why] [WORD...]``.
 
 ``--make`` first makes STATE: the pool `POOL` of `pools.py`, imported, one cycle held, and a job queued that fits
 nowhere. WORD... is one command line to time instead of all.
@@ -10,6 +10,7 @@ and until they have been shown on a terminal; and as a whole. The CPU seconds ar
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pty
 import shutil
@@ -95,8 +96,6 @@ def explained(folder: Path, state: Path, repeat: int) -> list[str]:
     at = ("--now", pools.NOW + 120)
     queued = folder / "queue.ndjson"
     fairq(folder, "--state", state, "queue", "--idle", "--limit", "1", "--ndjson", output=queued)
-    import json
-
     first = json.loads(queued.read_text(encoding="utf-8").splitlines()[0])
     waiting = f"{first['ClusterId']}.{first['ProcId']}"
     cycle = whole(folder, ("--state", state, "negotiate", "--dry-run", *at), repeat)
@@ -120,7 +119,7 @@ def main() -> None:
     try:
         if options.make:
             make(options.state, folder)
-        unit = check.unit()
+        unit = 10 * min(check.unit_tenth() for _ in range(3))
         print(f"unit {unit:.2f} s; limit for a first screenful {LIMIT * unit / UNIT_THERE:.2f} s of CPU")
         print(f"{'':26}{'CPU s':>9}{'pipe s':>9}{'tty s':>9}{'MB':>9}{'all CPU':>9}{'all MB':>9}")
         for words in [tuple(options.words)] if options.words else LISTINGS:

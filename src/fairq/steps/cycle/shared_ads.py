@@ -13,7 +13,7 @@ from fairq.records import Ad
 from fairq.state import job_ads
 from fairq.state.connection import State, reading
 
-_ONE_BY_ONE, _STRETCH = 50, 2048
+_ONE_BY_ONE, _STRETCH = 10, 2048
 """So many ads are read one by one; then so many at once. The jobs of one submitter mostly have neighbouring ads."""
 
 
