@@ -78,6 +78,11 @@ class FilterPipeline:
         self.marked = 0
 
     @property
+    def had_none(self) -> bool:
+        """Whether there are no queues at all, and no filter has found that out yet."""
+        return not (self.flow.every or self.has_looked)
+
+    @property
     def left(self) -> Rows:
         """The rows not refused, those with a temporary problem included."""
         return rows_in(self.members, len(self.request.columns))
@@ -162,7 +167,7 @@ class _Step:
             self._take_by_key(one, pipelines)
             return
         for pipeline in pipelines:
-            if pipeline.members and one.applies(pipeline.request):
+            if (pipeline.members or pipeline.had_none) and one.applies(pipeline.request):
                 refusals = self._of(one, pipeline)
                 if refusals is not None:
                     pipeline.refuse(refusals)
@@ -170,7 +175,7 @@ class _Step:
     def _take_by_key(self, one: KeyedFilter, pipelines: Iterable[FilterPipeline]) -> None:
         for pipeline in pipelines:
             request = pipeline.request
-            if pipeline.members and one.applies(request):
+            if (pipeline.members or pipeline.had_none) and one.applies(request):
                 key = one.key(request)
                 refusals = self._known.get(key)
                 if refusals is None:
