@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -49,9 +49,11 @@ def has_copy(state: State) -> bool:
 
 
 def read(state: State) -> list[JobRange]:
-    return sorted(
-        (job for of in idle_columns.load(state)[0] for job in of), key=lambda job: (job.cluster, job.first_proc)
-    )
+    return in_order(job for of in idle_columns.load(state)[0] for job in of)
+
+
+def in_order(found: Iterable[JobRange]) -> list[JobRange]:
+    return sorted(found, key=lambda job: (job.cluster, job.first_proc))
 
 
 def changed(state: State) -> int:

@@ -103,7 +103,7 @@ class Autoclusters:
         return self._number(known.ad, names)
 
     def only_one(self, jobs: JobRange, kinds: Kinds) -> int | None:
-        """Return the autocluster of a range, whose kind is learned if it has nothing of its own; None if there are more."""
+        """Return the autocluster of a range, None if there are more; learn its kind if it has nothing of its own."""
         shared, known = self._names(jobs.ad_id)
         number = self._plain.get(jobs.ad_id)
         if number is None or jobs.own or jobs.template:
