@@ -1,8 +1,8 @@
 """Times a cycle on a large pool in use after little has changed: ``python benchmarks/changed.py [FOLDER]``.
 
 100,000 different slots, 1,000,000 jobs of 1,000 submitters in 200 autoclusters. Every tenth slot is not to be used
-(Start is false), the others are in use after the first cycle. Then, time after time, 100 jobs end, 100 are submitted,
-and a cycle follows; a last one has nothing new. The state is made in FOLDER (2 GB), or used if it is there.
+(Start is false), the others are in use after the first cycle. Then 100 jobs end, 100 submitters submit
+one each, and a cycle follows; the next one has nothing new. The state is made in FOLDER (2 GB), or used if it is there.
 
 Two queues: ``many`` has about 180,000 idle ranges, every submitter jobs of each kind (`pools`); in ``few`` every
 submitter has jobs of one kind.
@@ -52,25 +52,38 @@ def make(folder: Path, queue: str) -> Path:
     return state
 
 
+def change(state: Path, folder: Path, now: int) -> None:
+    """Let 100 running jobs end, and 100 submitters submit one job each."""
+    names = [sys.executable, "-m", "fairq", "--state", state, "queue", "--running", "--json", "--limit", str(CHANGES)]
+    found = json.loads(run(names, stdout=PIPE, check=True).stdout)
+    running = [f"{job['ClusterId']}.{job['ProcId']}" for job in found]
+    fairq(folder, "--state", state, "finish", "--yes", "--now", now, *running)
+    for number in range(CHANGES):
+        of_job = (
+            "--accounting-group-user",
+            f"u{number:03d}",
+            "--request-memory",
+            1024 + number % 5,
+            "--request-disk",
+            1,
+        )
+        fairq(folder, "--state", state, "submit", "--now", now, *of_job, "--", "/bin/true")
+
+
 def changed(folder: Path, queue: str) -> None:
-    """Time cycles after changes, on a copy of the state."""
-    made, state = make(folder, queue), folder / "copy.db"
-    shutil.copy(made, state)
-    shutil.copy(f"{made}.toml", f"{state}.toml")
-    drawn = pools.make(POOL)
+    """Time the cycle after a change, each time on a copy of the state, and one more."""
+    made, state, before = make(folder, queue), folder / "copy.db", folder / "changed.db"
     now = pools.NOW + 120
+    shutil.copy(made, before)
+    for target in (before, state):
+        shutil.copy(f"{made}.toml", f"{target}.toml")
+    change(before, folder, now)
     for _ in range(TIMES):
-        names = [sys.executable, "-m", "fairq", "--state", state, "queue", "--running", "--json"]
-        running = [job["job"] for job in json.loads(run(names, stdout=PIPE, check=True).stdout)["jobs"][:CHANGES]]
-        fairq(folder, "--state", state, "finish", "--yes", "--now", now, *running)
-        more = replace(drawn, submitters=[replace(of, jobs=of.jobs[:1]) for of in drawn.submitters[:CHANGES]])
-        pools.write_ads(folder / "more.json", ({**ad, "ClusterId": ad["ClusterId"] + now} for ad in more.job_ads()))
-        fairq(folder, "--state", state, "import", "--add", "--jobs", folder / "more.json", "--now", now)
+        shutil.copy(before, state)
         cost = fairq(folder, "--state", state, "negotiate", "--quiet", "--now", now)
         show(f"{queue}: {CHANGES} jobs, {CHANGES} ends", cost)
-        now += 60
-    for words in ("--quiet", "--dry-run"):
-        show(f"{queue}: nothing new, {words}", fairq(folder, "--state", state, "negotiate", words, "--now", now))
+    show(f"{queue}: nothing new", fairq(folder, "--state", state, "negotiate", "--quiet", "--now", now + 60))
+    show(f"{queue}: nothing new, dry", fairq(folder, "--state", state, "negotiate", "--dry-run", "--now", now + 60))
 
 
 def show(what: str, cost: Cost) -> None:
