@@ -75,10 +75,10 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 class TestModes:
     def test_copies_of_a_private_state_are_private(self, run: Run, private: Path, umask: int) -> None:
-        copy, whole, part = (private.with_name(name) for name in ("copy.db", "whole.json", "jobs.ads"))
+        copy, whole, part = (private.with_name(name) for name in ("copy.db", "whole.json", "slots.ads"))
         assert run("--state", private, "state", "backup", copy).code == 0
         assert run("--state", private, "export", "-o", whole).code == 0
-        assert run("--state", private, "export", "--jobs", "--long", "-o", part).code == 0
+        assert run("--state", private, "export", "--slots", "--long", "-o", part).code == 0
         assert [mode(path) for path in (copy, whole, part)] == [0o600] * 3
 
     def test_the_copy_before_an_upgrade_is_like_the_state(self, older: Path, umask: int) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from types import NoneType
 from typing import Any, NamedTuple, overload
 
 from fairq.records import Ad
+
+_SCALARS = frozenset({str, int, bool, NoneType, object})
+"""The types of values that are the same if they are equal; an object stands for an attribute that is absent."""
 
 
 class Part(NamedTuple):
@@ -81,16 +85,31 @@ class AdTable(Sequence[Ad]):
         """Return the rows in the order of the values from `values`."""
         return [row for part in self.parts for row in part.rows]
 
-    def values(self, spellings: Sequence[str], absent: Any) -> list[Any]:
-        """Return an attribute of every ad, by any of these *spellings* (the last in an ad wins), else *absent*."""
+    def one_value(self, spellings: Sequence[str], absent: Any) -> tuple[Any] | None:
+        """Return the value of an attribute if it is known to be the same in every ad, as `values`; else None."""
         found: list[Any] = []
+        for part, place in self._places(spellings):
+            column = None if place is None else part.columns[place]
+            if column is not None and not isinstance(column, Repeated):
+                return None
+            found.append(absent if column is None else column[0])
+        kinds = set(map(type, found))
+        return (found[0],) if len(kinds) == 1 and kinds <= _SCALARS and found.count(found[0]) == len(found) else None
+
+    def _places(self, spellings: Sequence[str]) -> Iterator[tuple[Part, int | None]]:
+        """Yield every part with the place in it of an attribute with any of these *spellings*; the last one wins."""
         wanted = set(spellings)
         places: dict[tuple[str, ...], int | None] = {}
         for part in self.parts:
             if part.names not in places:
                 spelled = (at for at in reversed(range(len(part.names))) if part.names[at] in wanted)
                 places[part.names] = next(spelled, None)
-            place = places[part.names]
+            yield part, places[part.names]
+
+    def values(self, spellings: Sequence[str], absent: Any) -> list[Any]:
+        """Return an attribute of every ad, by any of these *spellings* (the last in an ad wins), else *absent*."""
+        found: list[Any] = []
+        for part, place in self._places(spellings):
             found.extend([absent] * len(part.rows) if place is None else part.columns[place])
         return found
 
@@ -117,9 +136,38 @@ class EditedAds(Sequence[Ad]):
         return self._ads[self._rows[row]] if changed is None else changed
 
 
+class Repeated(tuple[Any, ...]):
+    """A column in which all rows have the same value: who reads it need not look at every row."""
+
+    __slots__ = ()
+
+
 def shared(column: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return *column* stored as one shared text if all rows have that text, to save memory."""
-    return (column[0],) * len(column) if is_one_text(column) else column
+    """Return *column* with one shared value if all rows have the same, to save memory and time."""
+    return repeated(column[0], len(column)) if is_one_value(column) else column
+
+
+def repeated(value: Any, size: int) -> Repeated:
+    """Return a column of *size* rows that all have *value*."""
+    return Repeated((value,) * size)
+
+
+def picked(column: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
+    """Return the rows of *column* at *places*."""
+    if isinstance(column, Repeated):
+        return repeated(column[0], len(places))
+    return tuple([column[place] for place in places])
+
+
+def is_one_value(column: Sequence[Any]) -> bool:
+    """Return whether all rows of a column (not empty) have the same value: a text, a number, a truth value or None."""
+    first = column[0]
+    if isinstance(column, Repeated) or is_one_text(column):
+        return True
+    if type(first) not in (int, bool, float, NoneType) or first != column[-1] or column.count(first) != len(column):
+        return False
+    # 1, 1.0 and true are equal, and so are 0.0 and -0.0.
+    return len(set(map(type, column))) == 1 and not (type(first) is float and first == 0)
 
 
 def is_one_text(column: Sequence[Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Dataset, File, Task
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
 from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
@@ -49,6 +49,30 @@ def asked(seed: int, label: str) -> Asked:
     return Asked(maker.world(label), maker.task(label), maker.chunk(), maker.queue("more", label))
 
 
+def cases(seed: int, label: str, number: int, oddness: float | None = None) -> tuple[World, list[Case]]:
+    """Return a pool, and tasks that differ from the first one in one or two properties of the task or its chunk.
+
+    Whoever takes two tasks for equal that are not is found by these sooner than by tasks that differ in everything.
+    *oddness*: how much of the pool and of the tasks is not sane.
+    """
+    source = random.Random(seed)
+    maker = _Maker(source, oddness)
+    world, first = maker.world(label), Case(maker.task(label), maker.chunk())
+    found = [first]
+    while len(found) < number:
+        task, chunk = first
+        other, piece = _Maker(source, oddness).task(label), _Maker(source, oddness).chunk()
+        for _ in range(source.choice((1, 1, 2))):
+            if source.random() < 0.7:
+                name = source.choice(Task.__struct_fields__)
+                task = replace(task, **{name: getattr(other, name)})
+            else:
+                name = source.choice(Chunk.__struct_fields__)
+                chunk = replace(chunk, **{name: getattr(piece, name)})
+        found.append(Case(replace(task, task_id=source.choice((1, 2))), chunk))
+    return world, found
+
+
 def with_one_more(world: World, queue: Queue) -> World:
     """Return *world* with one queue more, at a site and a storage of its own, that is no nucleus."""
     queue = replace(queue, name="Q00", site="ELSEWHERE", role="satellite")
@@ -64,9 +88,9 @@ def with_one_more(world: World, queue: Queue) -> World:
 
 
 class _Maker:
-    def __init__(self, source: random.Random) -> None:
+    def __init__(self, source: random.Random, oddness: float | None = None) -> None:
         self._source = source
-        self._oddness = source.choice([0.0, 0.02, 0.02, 0.1, 0.4])
+        self._oddness = source.choice([0.0, 0.02, 0.02, 0.1, 0.4]) if oddness is None else oddness
 
     def one(self, sane: T, *others: T) -> T:
         """Return what is sane, or now and then another value."""

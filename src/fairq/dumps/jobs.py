@@ -96,12 +96,16 @@ def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> Jo
     dump = JobDump([], [], reader.left_out)
     several = len({schedd for schedd, _ in reader.clusters}) > 1
     places: dict[int, int] = {}
+    columns: _Columns | None = None
+    fields: dict[str, Any] = {}
     for (schedd, cluster), stretches in sorted(reader.clusters.items(), key=itemgetter(0)):
         shared, parts = _divided(source, cluster, stretches)
         place = places.setdefault(id(shared), len(dump.ads))
         if place == len(dump.ads):
             dump.ads.append(shared)
         for stretch, own in parts:
+            if stretch.columns is not columns:
+                columns, fields = stretch.columns, stretch.columns._asdict()
             dump.ranges.append(
                 JobRange(
                     cluster=cluster,
@@ -110,7 +114,7 @@ def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> Jo
                     ad_id=place,
                     schedd=schedd if several else "",
                     own=own,
-                    **stretch.columns._asdict(),
+                    **fields,
                 )
             )
     dump.clusters = len(reader.clusters)

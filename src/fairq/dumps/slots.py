@@ -106,7 +106,7 @@ class _SlotReader:
         if "name" not in varying or "draining" in varying or "mytype" in varying:
             return False
         slot_names = varying["name"]
-        if not all(isinstance(name, str) and name.strip() for name in slot_names):
+        if not isinstance(slot_names[0], str) or not all(map(str.strip, slot_names)):
             return False
 
         def texts(lower: str) -> Sequence[str]:

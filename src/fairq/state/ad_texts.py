@@ -44,8 +44,8 @@ def _objects(names: Sequence[str], columns: Sequence[Sequence[Any]], size: int) 
 
 def _values(column: Sequence[Any]) -> str | Iterable[str]:
     """Return the JSON texts of a column's values; a single text if all values are one."""
-    # One object: 1, 1.0 and true are equal, and so are 0.0 and -0.0, but their texts differ.
-    if len(set(map(id, column))) == 1 or is_one_text(column):
+    # 1, 1.0 and true are equal, and so are 0.0 and -0.0, but their texts differ: a number must be the same object.
+    if is_one_text(column) or (type(column[0]) is not str and len(set(map(id, column))) == 1):
         return dumps(column[0])
     kinds = set(map(type, column))
     writer = _WRITERS.get(kinds.pop()) if len(kinds) == 1 else None

@@ -31,6 +31,16 @@ def select(state: State, kind: Kind, column: str, values: Iterable[Any]) -> list
     return _decoded(kind.columns, found)
 
 
+def totals(state: State, kind: Kind, columns: Sequence[str], number: str, column: str, but: Any) -> list[Row]:
+    """Return the sums of *number* over the records that have not *but* in *column*, by the values of *columns*."""
+    by = ", ".join(map(_quoted, columns))
+    statement = (
+        f"SELECT {by}, sum({_quoted(number)}) FROM {kind.table} WHERE {_quoted(column)} <> ? "
+        f"GROUP BY {by} ORDER BY {by}"
+    )
+    return state.connection.execute(statement, (but,)).fetchall()
+
+
 def keys(state: State, kind: Kind) -> set[Row]:
     """Return the values of the keys of every record."""
     return set(state.connection.execute(f"SELECT {_names(kind.keys)} FROM {kind.table}"))

@@ -70,13 +70,13 @@ def slots_of_jobs(state: State) -> set[int]:
 
 def any_advertised(state: State) -> bool:
     """Tell whether any claim has further attributes of an imported slot's ad."""
-    query = "SELECT EXISTS (SELECT 1 FROM whole_claim WHERE advertised IS NOT NULL)"
+    query = "SELECT EXISTS (SELECT 1 FROM claim_terms WHERE advertised IS NOT NULL)"
     return bool(state.connection.execute(query).fetchone()[0])
 
 
 def longest_submitter(state: State) -> int:
     """Return the number of characters of the longest submitter that has a claim; 0 without claims."""
-    return int(state.connection.execute("SELECT coalesce(max(length(submitter)), 0) FROM claim").fetchone()[0])
+    return int(state.connection.execute("SELECT coalesce(max(length(submitter)), 0) FROM claim_terms").fetchone()[0])
 
 
 def count_matched(state: State) -> int:

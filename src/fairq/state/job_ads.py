@@ -21,11 +21,15 @@ def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     """Return the numbers of many shared ads, in their order, storing the new ones."""
     texts = [rows.dumps(ad) for ad in ads]
     digests = {text: digest(text.encode()) for text in dict.fromkeys(texts)}
+    (highest,) = state.connection.execute("SELECT coalesce(max(id), 0) FROM job_ad").fetchone()
+    numbers = _numbers(state, list(digests.values())) if highest else {}
+    # To number the new ones here takes less time than to ask for the numbers that SQLite would give them.
+    new = [(digest, text) for text, digest in digests.items() if digest not in numbers]
     state.connection.executemany(
-        "INSERT INTO job_ad (digest, ad) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING",
-        ((digest, text) for text, digest in digests.items()),
+        "INSERT INTO job_ad (id, digest, ad) VALUES (?, ?, ?)",
+        ((number, *one) for number, one in enumerate(new, highest + 1)),
     )
-    numbers = _numbers(state, list(digests.values()))
+    numbers.update((digest, number) for number, (digest, _) in enumerate(new, highest + 1))
     return [numbers[digests[text]] for text in texts]
 
 

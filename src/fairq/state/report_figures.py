@@ -95,6 +95,11 @@ def slot_counts(state: State) -> tuple[int, int, int]:
     return counts
 
 
+def weights_in_use(state: State) -> Iterator[tuple[str, float]]:
+    """Return the submitter and the slot weight of every claim, in pool order."""
+    return state.connection.execute("SELECT submitter, slot_weight FROM claim ORDER BY slot_id")
+
+
 def matches_of(state: State, cycle: int) -> tuple[int, int]:
     """Return how many matches a cycle made, and how many of them preempted somebody."""
     counts: tuple[int, int] | None = state.connection.execute(

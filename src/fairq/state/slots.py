@@ -121,7 +121,7 @@ def add(state: State, slots: Iterable[SlotRecord]) -> list[int]:
 
 
 def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
-    """Put *slots*, numbered from 1 as they come, in the place of the whole pool.
+    """Put *slots*, all different and numbered from 1 as they come, in the place of the whole pool.
 
     A claim goes on if a slot of the same name and address is among them; which slots are dynamic or
     pilots' is forgotten. The claims of slots that are
@@ -137,8 +137,10 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     pilot_slots.forget_all(state)
     state.connection.execute("DELETE FROM slot")
     new = _columns(slots)
-    placed = _insert(state, new, 1)
-    numbers = dict(zip(zip(new.names, new.addresses, strict=True), placed, strict=True)) if former else {}
+    ids = range(1, len(new.names) + 1)
+    with slot_columns.dropped(state):
+        _put(state, ids, new)
+    numbers = dict(zip(zip(new.names, new.addresses, strict=True), ids, strict=True)) if former else {}
     lost = [claim for claim in former if places[claim.slot_id] not in numbers]
     going_on = [claim for claim in former if places[claim.slot_id] in numbers]
     for claim in going_on:
@@ -149,10 +151,8 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
 
 def put(state: State, slots: Iterable[SlotRecord]) -> None:
     """Store slots under the numbers they have, in a pool that has no slot of these numbers."""
-    state.connection.executemany(
-        "INSERT INTO slot (id, name, address, ad, draining) VALUES (?, ?, ?, ?, ?)",
-        ((slot.id, slot.name, slot.address, rows.dumps(slot.ad), slot.draining) for slot in slots),
-    )
+    slots = list(slots)
+    _put(state, [slot.id for slot in slots], _columns(slots))
 
 
 def remove(state: State, numbers: Iterable[int]) -> list[Claim]:
@@ -216,6 +216,13 @@ def _columns(slots: Iterable[SlotRecord]) -> _Columns:
         [slot.address for slot in slots],
         (rows.dumps(slot.ad) for slot in slots),
         [slot.draining for slot in slots],
+    )
+
+
+def _put(state: State, ids: Sequence[int], new: _Columns) -> None:
+    state.connection.executemany(
+        "INSERT INTO slot (id, name, address, ad, draining) VALUES (?, ?, ?, ?, ?)",
+        zip(ids, new.names, new.addresses, new.ads, new.draining, strict=True),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -76,7 +75,6 @@ def why(
     decision on their own) and queues (those that the two sets judge differently).
     """
     from fairq.steps.broker import why as step
-    from fairq.steps.broker.compare import compared as compare_both
     from fairq.steps.broker.rules import rules_in_force
 
     if cycle is not None and last:
@@ -91,6 +89,8 @@ def why(
         found = step.why(invocation.state_path, chosen, task, invocation.now(now), queue)
     comparison = None
     if compare:
+        from fairq.steps.broker.compare import compared as compare_both
+
         settings = invocation.settings if rules is None else invocation.settings.under(rules, scheme=PANDA)
         comparison = compare_both(invocation.state_path, settings, task, found.time, queue)
     emit(_view(found, comparison, one=queue is not None), output)
@@ -124,7 +124,11 @@ def _view(found: Why, comparison: dict[str, Any] | None, *, one: bool) -> View:
 
 def _document(found: Why) -> dict[str, Any]:
     """Return the explanation with its texts, for JSON."""
-    told = deepcopy(asdict(found))
+    # Records are changed below, but what they hold is not, so it need not be copied.
+    told: dict[str, Any] = {
+        name: [dict(record) for record in value] if isinstance(value, list) else value
+        for name, value in asdict(found).items()
+    }
     stopped, stop_details = told.pop("stopped"), told.pop("compared")
     for record in told["reasons"]:
         record["meaning"] = meaning_of(record["reason"], record["stage"], record["meaning"])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.ad_table import AdTable
+from fairq.ad_table import AdTable, Repeated
 from fairq.engine.classad.column import ABSENT, Column, build
 from fairq.engine.classad.kinds import EXPRESSION, RAW
 from fairq.engine.classad.library import EXPR_OPEN
@@ -76,6 +76,9 @@ class Source:
             return None
         if not isinstance(self._ads, AdTable):
             return build(self._values(spellings), self.pool)
+        one = self._ads.one_value(spellings, ABSENT)
+        if one is not None:
+            return build([*one], self.pool)
         column = build(self._ads.values(spellings, ABSENT), self.pool)
         if self._places is None:
             return column
@@ -157,6 +160,8 @@ def _shifted(vector: Vector, expressions: int, raw: int) -> Vector:
 
 def _may_be_expression(values: tuple[Any, ...]) -> bool:
     """Return whether any of *values* is an expression, or a list or ad, which may contain one."""
+    if isinstance(values, Repeated):
+        values = values[:1]
     try:
         return EXPR_OPEN in "\n".join(values)
     except TypeError:  # not only strings

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple, overload
 
+from msgspec import Struct
+
 from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.negotiation.carving import Carving
 
@@ -26,7 +28,7 @@ class ProcRange(NamedTuple):
     last: int
 
 
-class Match(NamedTuple):
+class Match(Struct, frozen=True):
     """One match, in the order made.
 
     *request* is the first job of the request when the turn began, *slot* an index into the pool, *cost* its
@@ -59,7 +61,7 @@ class Match(NamedTuple):
         return (self.slot,) if self.carving is None else self.carving.victims
 
 
-class AlikeMatches(NamedTuple):
+class AlikeMatches(Struct, frozen=True):
     """Matches in a row with whole slots that nobody used, without concurrency limits: as so many times `Match`.
 
     *slots* and *keys* are those of the jobs in order. *ranks* has how each slot of the pool ranks any job. A *request*
@@ -79,8 +81,8 @@ class AlikeMatches(NamedTuple):
 
     def each(self) -> Iterator[Match]:
         """Yield every one of them."""
-        name, schedd, _, request, _, _, cost, ranks, group, autoregroup = self
-        reason = MatchReason.NO_PREEMPTION
+        name, schedd, request, cost, ranks = self.submitter, self.schedd, self.request, self.cost, self.ranks
+        group, autoregroup, reason = self.group, self.autoregroup, MatchReason.NO_PREEMPTION
         jobs = ((cluster, proc) for cluster, first, last in self.jobs for proc in range(first, last + 1))
         for job, slot, key in zip(jobs, self.slots, self.keys, strict=True):
             # By place: by name, it takes three times as long.

@@ -18,7 +18,7 @@ from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.engine.distinct import distinct
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
-from fairq.state import broker_cycles, broker_data
+from fairq.state import broker_cycles, broker_data, rows
 from fairq.state.connection import State, reading
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
@@ -96,11 +96,16 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
 
     Raises UnknownTaskError, BrokerPluginError.
     """
-    by_activity = flows(load_plugins())
-    with reading(path) as state:
+    plugins = load_plugins()
+    by_activity = flows(plugins)
+    # Nothing that is read here is garbage.
+    with reading(path) as state, rows.without_collection():
         stored = _stored(state, task)
         (brokered,) = load_brokered(state, load_types(state), [task])
-        world = load_world(state, now, (dataset.name for dataset in brokered.chunk.datasets))
+        datasets = (dataset.name for dataset in brokered.chunk.datasets)
+        # fairq's own filters and weights look at the jobs of the task's share, and at all jobs.
+        share = None if plugins.names else brokered.task.gshare or ""
+        world = load_world(state, now, datasets, only_share=share)
     return Asked(stored, brokered, columns_of(world), by_activity[brokered.task.activity])
 
 

@@ -39,16 +39,24 @@ from fairq.steps.broker.config import load_config
 
 Nested = dict[str, Any]
 
+_OTHER_SHARES = "\n"
+"""The name under which the jobs of other shares are summed up, which is no share's."""
+
 _FEW = 500
 """Number of datasets up to which replicas are looked up one by one."""
 
 
-def load_world(state: State, now: float, datasets: Iterable[str] | None = None) -> World:
-    """Return the pool at *now*, with the replicas of *datasets* (None: of all)."""
+def load_world(
+    state: State, now: float, datasets: Iterable[str] | None = None, *, only_share: str | None = None
+) -> World:
+    """Return the pool at *now*, with the replicas of *datasets* (None: of all).
+
+    *only_share*: of the jobs of all other shares, no more is told than their sum.
+    """
     metrics = _by_name(state, METRICS)
     users = _by_name(state, USERS)
     outcomes = broker_data.load(state, OUTCOMES)
-    statistics = broker_data.load(state, STATISTICS)
+    statistics = _statistics(state, only_share)
     return World(
         now=now,
         queues=load_queues(state),
@@ -165,6 +173,16 @@ def _counts_by_type(statistics: list[broker_data.Row]) -> Nested:
         if kind:
             found.setdefault(queue, {}).setdefault(share, {}).setdefault(kind, {})[state] = number
     return found
+
+
+def _statistics(state: State, only_share: str | None) -> list[broker_data.Row]:
+    if only_share is None:
+        return broker_data.load(state, STATISTICS)
+    others = broker_data.totals(state, STATISTICS, ["queue", "state"], "n", "gshare", only_share)
+    return [
+        *broker_data.select(state, STATISTICS, "gshare", [only_share]),
+        *((queue, _OTHER_SHARES, "", of_state, number) for queue, of_state, number in others),
+    ]
 
 
 def _user_stats(rows: Iterable[broker_data.Row]) -> Nested:

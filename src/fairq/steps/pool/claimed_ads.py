@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from fairq.ad_table import AdTable, Part
+from fairq.ad_table import AdTable, Part, picked
 from fairq.records import Ad, Claim
 
 _Told = Callable[[Sequence[Claim], int], Sequence[Any]]
@@ -94,7 +94,7 @@ _OF = {**_ALWAYS, **_IF_KNOWN}
 def _of_places(part: Part, at: int, places: Sequence[int]) -> tuple[Any, ...]:
     """The values of a column of *part* at *places*."""
     column = part.columns[at]
-    return column if len(places) == len(column) else tuple([column[place] for place in places])
+    return column if len(places) == len(column) else picked(column, places)
 
 
 _TOLD = {

@@ -13,7 +13,7 @@ from fairq.engine.accounting.factors import resolve_factor
 from fairq.engine.accounting.priority import effective_priority, real_priority
 from fairq.packed_rejections import reasons
 from fairq.records import AccountingRecord
-from fairq.state import claims, cycles, jobs, launches, report_figures, submitters
+from fairq.state import cycles, jobs, launches, report_figures, submitters
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import last_update
@@ -141,8 +141,8 @@ def _submitters(state: State, settings: Settings, decision: dict[str, Any]) -> l
     for name, (idle, running, held) in jobs.counts_by_submitter(state).items():
         one = of(name)
         one.idle, one.running, one.held = idle, running, held
-    for claim in claims.load_all(state):
-        of(claim.submitter).in_use += claim.slot_weight
+    for name, weight in report_figures.weights_in_use(state):
+        of(name).in_use += weight
     for turn in decision.get("submitters", ()):
         if turn["submitter"] in found:
             one = found[turn["submitter"]]

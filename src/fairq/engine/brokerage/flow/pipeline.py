@@ -78,6 +78,11 @@ class FilterPipeline:
         self.marked = 0
 
     @property
+    def had_none(self) -> bool:
+        """Whether there are no queues at all, and no filter has found that out yet."""
+        return not (self.flow.every or self.has_looked)
+
+    @property
     def left(self) -> Rows:
         """The rows not refused, those with a temporary problem included."""
         return rows_in(self.members, len(self.request.columns))
@@ -162,7 +167,7 @@ class _Step:
             self._take_by_key(one, pipelines)
             return
         for pipeline in pipelines:
-            if pipeline.members and one.applies(pipeline.request):
+            if (pipeline.members or pipeline.had_none) and one.applies(pipeline.request):
                 refusals = self._of(one, pipeline)
                 if refusals is not None:
                     pipeline.refuse(refusals)
@@ -170,7 +175,7 @@ class _Step:
     def _take_by_key(self, one: KeyedFilter, pipelines: Iterable[FilterPipeline]) -> None:
         for pipeline in pipelines:
             request = pipeline.request
-            if pipeline.members and one.applies(request):
+            if (pipeline.members or pipeline.had_none) and one.applies(request):
                 key = one.key(request)
                 refusals = self._known.get(key)
                 if refusals is None:
@@ -215,13 +220,13 @@ class _Flow:
         self.every = (1 << len(columns)) - 1
         self._runs = Runs(columns.unit_of)
         self._counts: dict[int, tuple[int, int]] = {}
-        phases: tuple[tuple[Phase, Sequence[Filter]], ...] = (("before", plan.before), ("after", plan.after))
+        phases: dict[Phase, Sequence[Filter]] = {"before": plan.before, "after": plan.after}
         self.stages: dict[Phase, list[tuple[str, list[_Step]]]] = {
             phase: [
                 (stage, [_Step(columns, plan, rules, one) for one in group])
                 for stage, group in groupby(filters, key=lambda one: one.stage)
             ]
-            for phase, filters in phases
+            for phase, filters in phases.items()
         }
 
     def counts(self, members: int) -> tuple[int, int]:

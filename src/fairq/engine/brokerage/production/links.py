@@ -191,9 +191,8 @@ class FullChain(KeyedFilter):
 
     def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse by whether the task is a full chain."""
-        place = nucleus_of(request)
-        if request.task.has_rule("FU") and place.bare is not None:
-            return ~place.members
+        if request.task.has_rule("FU") and nucleus_of(request).bare is not None:
+            return ~nucleus_of(request).members
         only = [flags.bare_nucleus == "only" for flags in flags_of(request.columns)]
         return np.array(only, dtype=np.bool_) * np.uint8(2)
 

@@ -11,7 +11,7 @@ import numpy as np
 from fairq.engine.brokerage.checks.scratch_disk import atom_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.tasks import Chunk
+from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.jobs.units import cpu_time_per_event, is_hs06
 from fairq.engine.brokerage.jobs.walltime_needed import (
     DAY,
@@ -65,7 +65,7 @@ class Walltime(KeyedFilter):
         too_long = bisect_right if below else bisect_left
         times = [work.job, work.least, work.most] if work.least else [work.job]
         return (
-            id(fits),
+            *_pace(request.task),
             *[
                 None if time is None else (too_long(fits.longest, time), bisect_right(fits.shortest, time), time > 0)
                 for time in times
@@ -183,8 +183,12 @@ def _fits_of(request: BrokerageRequest) -> _Fits:
         limit = fits - ROUNDING * np.abs(fits) if below else fits
         return _Fits(fits, wanted, limit, np.unique(limit).tolist(), np.unique(wanted).tolist())
 
-    key = ("work that fits", is_hs06(task.cpu_time_unit), task.base_walltime, task.cpu_efficiency, below)
-    return columns.kept(key, make)
+    return columns.kept(("work that fits", *_pace(task), below), make)
+
+
+def _pace(task: Task) -> tuple[bool, float | None, float | None]:
+    # What `work_within` reads of a task.
+    return is_hs06(task.cpu_time_unit), task.base_walltime, task.cpu_efficiency
 
 
 class _Limits(NamedTuple):

@@ -1,0 +1,157 @@
+"""Tasks that are brokered together share what is computed for them; none may notice."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.broker_rules import RULES
+from tests.properties.brokerage_worlds import cases
+from tests.properties.test_brokerage import PLANS, told
+
+from fairq.engine.brokerage.flow.outcome import Outcome
+from fairq.engine.brokerage.flow.plugin import KeyedFilter
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
+from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
+from fairq.engine.brokerage.pool.columns import Columns, columns_of
+from fairq.steps.broker.flows import Flow, flows
+from fairq.steps.broker.plugins import Plugins, load_plugins
+from fairq.steps.broker.run import stage_order
+from fairq.steps.broker.verdict import Legend, Packer, unpack
+
+EXAMPLES = settings(max_examples=15)
+SEEDS = st.integers(0, 2**32)
+ACTIVITIES = {"managed": PRODUCTION, "user": ANALYSIS}
+
+every_flow = pytest.mark.parametrize(("label", "rules"), list(product(PLANS, RULES)))
+
+
+@pytest.fixture(scope="module")
+def plugins() -> Plugins:
+    return load_plugins()
+
+
+def brokered(flow: Flow, some: list[Case], columns: Columns, rules: str) -> list[Outcome]:
+    return flow.broker_all(some, columns, RULES[rules])
+
+
+@every_flow
+@EXAMPLES
+@given(seed=SEEDS)
+def test_each_gets_what_it_gets_alone(plugins: Plugins, label: str, rules: str, seed: int) -> None:
+    flow = flows(plugins)[ACTIVITIES[label]]
+    world, some = cases(seed, label, 12)
+    together = brokered(flow, some, columns_of(world), rules)
+    for case, outcome in zip(some, together, strict=True):
+        (alone,) = brokered(flow, [case], columns_of(world), rules)
+        assert told(outcome) == told(alone), case
+
+
+@every_flow
+@EXAMPLES
+@given(seed=SEEDS)
+def test_tasks_with_equal_keys_get_equal_codes(label: str, rules: str, seed: int) -> None:
+    """A filter is asked for its codes only once for each key, so the key must name all that they depend on."""
+    world, some = cases(seed, label, 20, oddness=0.4)
+    known: dict[tuple[str, Hashable], tuple[Case, list[int]]] = {}
+    for case in some:
+        request = BrokerageRequest(*case, columns_of(world), RULES[rules], ACTIVITIES[label])
+        for one in (*PLANS[label].before, *PLANS[label].after):
+            if isinstance(one, KeyedFilter) and one.applies(request):
+                codes = one.codes(request)
+                told = [0] * len(request.columns) if codes is None else codes.tolist()
+                first, wanted = known.setdefault((one.name, one.key(request)), (case, told))
+                assert told == wanted, (one.name, first, case)
+
+
+class Watched:
+    """A task or a chunk that notes under what names it is read."""
+
+    def __init__(self, of: Task | Chunk, noted: set[str]) -> None:
+        self._of, self._noted = of, noted
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("rule", "has_rule"):
+            self._noted.add(name)
+            return getattr(self._of, name)
+
+        def read(code: str, *default: Any) -> Any:
+            self._noted.add(f"rule {code}")
+            return getattr(self._of, name)(code, *default)
+
+        return read
+
+
+class WatchedRequest(BrokerageRequest):
+    """A request that notes what is read of it and of its task and chunk."""
+
+    def __init__(self, case: Case, columns: Columns, rules: Rules, noted: set[str]) -> None:
+        self.noted = noted
+        watched: list[Any] = [Watched(one, noted) for one in case]
+        super().__init__(watched[0], watched[1], columns, rules, case.task.activity)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("is_") or name in ("given", "preassigned", "local"):
+            self.noted.add(name)
+        return super().__getattribute__(name)
+
+
+@every_flow
+@EXAMPLES
+@given(seed=SEEDS)
+def test_the_codes_of_a_filter_come_from_nothing_but_its_key(label: str, rules: str, seed: int) -> None:
+    world, some = cases(seed, label, 3, oddness=0.4)
+    for case, one in product(some, (*PLANS[label].before, *PLANS[label].after)):
+        noted: set[str] = set()
+        request = WatchedRequest(case, columns_of(world), RULES[rules], noted)
+        if isinstance(one, KeyedFilter) and one.applies(request):
+            noted.clear()
+            one.key(request)
+            named = set(noted)
+            noted.clear()
+            one.codes(request)
+            assert noted <= named, one.name
+
+
+@EXAMPLES
+@given(seed=SEEDS)
+@pytest.mark.parametrize("label", PLANS)
+def test_the_other_rules_on_the_same_queues_change_nothing(plugins: Plugins, label: str, seed: int) -> None:
+    """So 'broker why --compare' asks."""
+    flow = flows(plugins)[ACTIVITIES[label]]
+    world, some = cases(seed, label, 5)
+    shared = columns_of(world)
+    for rules in (*RULES, *RULES):
+        alone = brokered(flow, some, columns_of(world), rules)
+        assert list(map(told, brokered(flow, some, shared, rules))) == list(map(told, alone))
+
+
+@every_flow
+@EXAMPLES
+@given(seed=SEEDS)
+def test_what_is_stored_of_them_is_read_as_it_was(plugins: Plugins, label: str, rules: str, seed: int) -> None:
+    by_activity = flows(plugins)
+    world, some = cases(seed, label, 8)
+    columns = columns_of(world)
+    packer = Packer(columns.names, {activity: stage_order(flow.plan) for activity, flow in by_activity.items()})
+    outcomes = brokered(by_activity[ACTIVITIES[label]], some, columns, rules)
+    stored = [packer.pack(outcome) for outcome in outcomes]
+    legend = Legend(packer.document())
+    for outcome, data in zip(outcomes, stored, strict=True):
+        kept = unpack(data, legend)
+        assert kept.activity == outcome.request.activity
+        assert kept.stopped_by == outcome.stopped_by
+        assert kept.stages == outcome.stages
+        assert kept.candidates == [(one.queue, one.weight) for one in outcome.candidates] == outcome.best
+        assert kept.decided.tolist() == outcome.decided.tolist()
+        weights = [one.weight for one in outcome.verdicts()]
+        assert np.isnan(kept.weights).tolist() == [weight is None for weight in weights]
+        wanted = [np.float32(weight) for weight in weights if weight is not None]
+        assert kept.weights[~np.isnan(kept.weights)].tolist() == wanted
