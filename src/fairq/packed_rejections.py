@@ -60,6 +60,6 @@ def reasons(entries: Iterable[Entry]) -> Counter[str]:
         if "which" not in entry:
             found[str(entry["reason"])] += 1
         else:
-            digits = Counter(entry["which"])
+            digits: Counter[str] = Counter(entry["which"])
             found.update({entry["reasons"][int(digit)]: number for digit, number in digits.items()})
     return found
