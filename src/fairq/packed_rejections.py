@@ -60,6 +60,6 @@ def reasons(entries: Iterable[Entry]) -> Counter[str]:
         if "which" not in entry:
             found[str(entry["reason"])] += 1
         else:
-            for place, reason in enumerate(entry["reasons"]):
-                found[reason] += entry["which"].count(str(place))
+            digits: Counter[str] = Counter(entry["which"])
+            found.update({entry["reasons"][int(digit)]: number for digit, number in digits.items()})
     return found

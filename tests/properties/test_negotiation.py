@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.negotiation.pools import SLOT, claimed, cycle, jobs, matched, slots
+from tests.engine.negotiation.pools import HTCONDOR, SLOT, claimed, cycle, jobs, matched, slots
 from tests.engine.quotas.groups import rules_of
 
 from fairq.engine.negotiation.decision import CycleDecision, StopReason, SubmitterDecision
@@ -43,7 +43,7 @@ pools = st.fixed_dictionaries(
 )
 
 
-def hold(pool: dict[str, Any]) -> tuple[list[Ad], dict[str, list[tuple[int, Ad]]], CycleDecision]:
+def hold(pool: dict[str, Any], **changes: Any) -> tuple[list[Ad], dict[str, list[tuple[int, Ad]]], CycleDecision]:
     """The slots, everybody's jobs (a cluster each), and what a cycle decides."""
     ads = []
     for number, (memory, cpus, user) in enumerate(pool["slots"]):
@@ -71,6 +71,7 @@ def hold(pool: dict[str, Any]) -> tuple[list[Ad], dict[str, list[tuple[int, Ad]]
         use_slot_weights=pool["weights"],
         skip_by=pool["skip_by"],
         limits={"db": 2.0},
+        **changes,
     )
     return ads, queues, decision
 
@@ -91,6 +92,22 @@ def is_kept_by(of: SubmitterDecision, decision: CycleDecision, weights: bool, fr
             return True
         group = figures[group.parent]
     return False
+
+
+_DRAWN = {"consider_preemption", "preemption_requirements", "use_slot_weights", "skip_by", "quotas", "limits"}
+
+
+@given(pools, st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_jobs_by_column_are_decided_as_jobs_one_by_one(pool: dict[str, Any], htcondor: bool) -> None:
+    """In the same matches, rejections and reasons, in the same order, under both sets of rules."""
+    rules = {name: value for name, value in HTCONDOR.items() if htcondor and name not in _DRAWN}
+    plain, by_column = (hold(pool, by_column=columns, **rules)[2] for columns in (False, True))
+    assert list(by_column.matches) == list(plain.matches)
+    assert list(by_column.rejections) == list(plain.rejections)
+    assert len(by_column.rejections) == len(list(plain.rejections))
+    assert by_column.submitters == plain.submitters
+    assert (by_column.spins, by_column.quotas, by_column.limits) == (plain.spins, plain.quotas, plain.limits)
 
 
 @given(pools)

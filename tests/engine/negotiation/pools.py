@@ -14,6 +14,7 @@ from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
+from fairq.idle_jobs import NUMBERS, TEXTS, IdleJobs, idle_jobs
 from fairq.records import AccountingRecord, Ad, JobRange
 
 NOW = 1_700_000_000
@@ -83,10 +84,11 @@ def cycle(
     records: Sequence[AccountingRecord] = (),
     draining: Collection[int] = (),
     clock: Callable[[], float] | None = None,
+    by_column: bool = False,
     **changes: Any,
 ) -> CycleDecision:
     """Hold a cycle. *queues*: each submitter's jobs, a cluster per entry, at a schedd if it is
-    called ``name!schedd``; *priorities*: effective ones."""
+    called ``name!schedd``, *by_column* as the state has them; *priorities*: effective ones."""
     ads: list[Ad] = []
     submitters = []
     cluster = 0
@@ -100,7 +102,7 @@ def cycle(
             priority = int(ad.get("JobPrio", 0))
             owner = name.partition("@")[0]
             idle.append(JobRange(cluster, 0, count - 1, ads.index(ad), name, owner, 1, NOW, NOW, priority=priority))
-        submitters.append(SubmitterQueue(name, schedd, 0, idle))
+        submitters.append(SubmitterQueue(name, schedd, 0, columns_of(idle) if by_column else idle))
     known = {record.name: record for record in records}
     for name, value in (priorities or {}).items():
         record = known.setdefault(name, AccountingRecord(name))
@@ -111,6 +113,12 @@ def cycle(
     accountant = Accountant(known.values(), accounting, last_update=NOW)
     snapshot = PoolSlots([ad["Name"] for ad in pool], range(len(pool)), AdColumns(pool, now=NOW), frozenset(draining))
     return negotiate(snapshot, Jobs(submitters, dict(enumerate(ads))), accountant, rules, NOW, clock=clock)
+
+
+def columns_of(idle: Sequence[JobRange]) -> IdleJobs:
+    """The same jobs by column, those of one submitter."""
+    rows = [[getattr(jobs, name) for name in NUMBERS + TEXTS] for jobs in idle]
+    return idle_jobs(idle[0].schedd, idle[0].submitter, rows)
 
 
 def matched(decision: CycleDecision) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 
 from msgspec import Struct
 
@@ -102,12 +103,13 @@ class Autoclusters:
         return self._number(known.ad, names)
 
     def only_one(self, jobs: JobRange, kinds: Kinds) -> int | None:
-        """Return the autocluster of a range, whose kind is learned; None if there are more, or columns matter."""
+        """Return the autocluster of a range, None if there are more; learn its kind if it has nothing of its own."""
         shared, known = self._names(jobs.ad_id)
         number = self._plain.get(jobs.ad_id)
         if number is None or jobs.own or jobs.template:
             if self._is_apart(jobs, known.all):
-                return None
+                some = list(islice(self.split(jobs), 2))
+                return some[0][0] if len(some) == 1 else None
             if number is None:
                 number = self._plain[jobs.ad_id] = self._number(shared, known)
         if not (jobs.own or jobs.template):

@@ -7,8 +7,10 @@ the job, and the first one found is answer enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import (
@@ -61,6 +63,13 @@ def slots_stay(slots: AdColumns, preemption: PreemptionPolicy, holders: Holders)
     return not bool((holders.held & (rank > current)).any())
 
 
+class _Suiting(Struct, frozen=True):
+    """The slots that suit a job: those *within* reach, one truth value per slot, and some *in_use*, by number."""
+
+    within: NDArray[np.bool_]
+    in_use: NDArray[np.intp]
+
+
 class Reach:
     """The slots within reach and those out of it, for the jobs of a cycle in which `slots_stay`.
 
@@ -74,8 +83,12 @@ class Reach:
         self._slots, self._free = pool.ads, free
         self._codes, self._code_of = preemption.holder_codes, preemption.code_of
         candidates = free.mask()
-        self._within = np.flatnonzero(candidates & ~holders.held)
+        self._held = holders.held
         self._in_use = np.flatnonzero(candidates & holders.held)
+        # The first slots in use are looked at together with those within reach: mostly one of them is answer enough.
+        looked_at = candidates & ~holders.held
+        looked_at[self._in_use[:_FIRST]] = True
+        self._looked_at = np.flatnonzero(looked_at)
         others = ~candidates
         others[list(pool.draining)] = False
         self._others = np.flatnonzero(others)
@@ -92,11 +105,11 @@ class Reach:
 
     def suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """The slots within reach where the Requirements of both sides are true: one truth value per slot."""
-        return self._suitable.get(context)
+        return self._suitable.get(context).within
 
     def none_left(self, context: RequestContext) -> bool:
         """Whether all of them are taken by now: they stay so."""
-        suitable = self._suitable.get(context)
+        suitable = self._suitable.get(context).within
         # The array is kept with it, so that its id stays its own.
         rows, head, _ = self._left.get(id(suitable)) or (np.flatnonzero(suitable).astype(np.int32), 0, suitable)
         head = self._free.next_free(rows, head)
@@ -131,32 +144,33 @@ class Reach:
         """Whether the job matches any slot that is not draining, whoever uses it."""
         return (
             self._users.get(context) != _NOBODY
-            or bool(self._suitable.get(context).any())
+            or bool(self._suitable.get(context).within.any())
             or self._elsewhere.get(context)
         )
 
-    def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
-        suitable = np.zeros(len(self._slots), np.bool_)
-        suitable[agreeing(context.ad(), self._slots, self._within)] = True
-        return suitable
+    def _find_suitable(self, context: RequestContext) -> _Suiting:
+        found = agreeing(context.ad(), self._slots, self._looked_at)
+        within, in_use = np.zeros(len(self._slots), np.bool_), self._held[found]
+        within[found[~in_use]] = True
+        return _Suiting(within, found[in_use])
 
     def _find_users(self, context: RequestContext) -> int:
         """The number of the submitter whose slots suit the job, `_NOBODY` or `_SEVERAL`."""
         known = _NOBODY
-        for rows in self._found(context, self._in_use):
+        first = self._suitable.get(context).in_use
+        for rows in chain([first] if len(first) else [], self._found(context, self._in_use[_FIRST:], 4 * _FIRST)):
             codes = self._codes[rows]
-            first = int(codes[0]) if known == _NOBODY else known
-            if (codes != first).any():
+            known = int(codes[0]) if known == _NOBODY else known
+            if (codes != known).any():
                 return _SEVERAL
-            known = first
         return known
 
     def _find_elsewhere(self, context: RequestContext) -> bool:
         return next(self._found(context, self._others), None) is not None
 
-    def _found(self, context: RequestContext, rows: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-        """Those of *rows* that suit the job, some at a time."""
-        job, start, size = context.ad(), 0, _FIRST
+    def _found(self, context: RequestContext, rows: NDArray[np.intp], size: int = _FIRST) -> Iterator[NDArray[np.intp]]:
+        """Those of *rows* that suit the job, some at a time; *size* are tested at first."""
+        job, start = context.ad(), 0
         while start < len(rows):
             found = agreeing(job, self._slots, rows[start : start + size])
             if len(found):

@@ -130,8 +130,10 @@ class ColumnSession(Iterator[Request]):
         """Pass over the requests of an autocluster from now on."""
         self._refused[autocluster] = True
 
-    def pass_over(self, hopeless: NDArray[np.bool_] | None, but: int | None) -> PassedOver:
+    def pass_over(self, hopeless: NDArray[np.bool_] | None, but: int | None) -> PassedOver | None:
         """Refuse the next requests as far as their autoclusters are *hopeless* (None: all), and not the one *but*."""
+        if self._at == len(self._places):
+            return None
         autoclusters = self._autoclusters[self._at :]
         open_ones = np.flatnonzero(~self._refused[autoclusters])
         autoclusters = autoclusters[open_ones]
@@ -142,12 +144,13 @@ class ColumnSession(Iterator[Request]):
                 is_hopeless &= autoclusters != but
             stop = int(is_hopeless.argmin()) if not is_hopeless.all() else len(is_hopeless)
             open_ones, autoclusters = open_ones[:stop], autoclusters[:stop]
+        if not len(autoclusters):
+            return None
         _, firsts = np.unique(autoclusters, return_index=True)
         firsts.sort()
         found = open_ones[firsts] + self._at
-        if len(found):
-            self._refused[autoclusters] = True
-            self._at += int(open_ones[-1]) + 1
+        self._refused[autoclusters] = True
+        self._at += int(open_ones[-1]) + 1
         return PassedOver(autoclusters[firsts], *self._queue.first_jobs(self._places[found]))
 
 

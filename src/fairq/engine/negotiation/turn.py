@@ -137,7 +137,7 @@ class Turn:
             return None
         listed = None if self._list is None or self._listed_for is None or beyond else self._listed_for[0]
         found = session.pass_over(None if beyond else reach.hopeless, listed)
-        if not len(found.autoclusters):
+        if found is None:
             return None
         self._told_limits.clear()
         self._used_up = ()

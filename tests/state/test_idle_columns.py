@@ -1,0 +1,127 @@
+"""The copy of the idle jobs by column says what the queue says, or is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from tests.engine.negotiation.pools import JOB, NOW
+from tests.steps.cycle.test_negotiate import cycle, fill
+
+from fairq.records import Ad, JobRange, JobStatus
+from fairq.state import idle_columns, job_ads, job_changes, jobs
+from fairq.state.connection import State, reading, writing
+from fairq.state.job_ranges import Procs
+from fairq.steps.cycle.document import Cycle
+
+CLUSTERS = 30
+
+
+@pytest.fixture
+def pool(state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two slots; a and b have many clusters of three kinds, some with something of their own. A cycle makes a copy."""
+    monkeypatch.setattr(idle_columns, "WORTHWHILE", 10)
+    monkeypatch.setattr(idle_columns, "_CHANGES", 4)
+    fill(state, 2, {"a@x": 1, "b@x": 2})
+    with writing(state) as opened:
+        for cluster in range(10, 10 + CLUSTERS):
+            add(opened, cluster)
+    cycle(state)
+    with reading(state) as opened:
+        assert has_copy(opened)
+    return state
+
+
+def add(state: State, cluster: int, name: str = "a@x") -> None:
+    ad: Ad = {**JOB, "RequestMemory": 100 * (1 + cluster % 3), "Iwd": f"/{cluster}"}
+    own: Ad | None = {"Args": "x"} if cluster % 7 == 0 else {"RequestMemory": 5} if cluster % 11 == 0 else None
+    template = {"Out": "o.$(ProcId)"} if cluster % 5 == 0 else None
+    number = job_ads.ad_id(state, ad)
+    jobs.add(
+        state,
+        [JobRange(cluster, 0, 4, number, name, name[0], JobStatus.IDLE, NOW, NOW, cluster % 2, "", own, template)],
+    )
+
+
+def has_copy(state: State) -> bool:
+    return bool(state.connection.execute("SELECT EXISTS (SELECT 1 FROM idle_columns)").fetchone()[0])
+
+
+def read(state: State) -> list[JobRange]:
+    return in_order(job for of in idle_columns.load(state)[0] for job in of)
+
+
+def in_order(found: Iterable[JobRange]) -> list[JobRange]:
+    return sorted(found, key=lambda job: (job.cluster, job.first_proc))
+
+
+def changed(state: State) -> int:
+    return int(state.connection.execute("SELECT count(*) FROM idle_changed").fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: add(state, 100),
+        lambda state: add(state, 100, "new@x"),
+        lambda state: jobs.remove(state, "", 12, 1, 2),
+        lambda state: jobs.remove(state, "", 12, 0, 4),
+        lambda state: job_changes.set_status(state, [Procs("", 13, 0, 4)], JobStatus.HELD, NOW, "why", 1, 2),
+        lambda state: job_changes.change(state, "", 14, 0, 2, submitter="b@x"),
+        lambda state: job_changes.change(state, "", 15, 0, 4, priority=9),
+        lambda state: state.connection.execute("UPDATE job SET schedd = 'far' WHERE cluster = 16"),
+    ],
+    ids=["more", "a new submitter", "fewer", "a cluster gone", "held", "another's", "priority", "schedd"],
+)
+def test_the_copy_follows_every_change(pool: Path, change: Callable[[State], object]) -> None:
+    with writing(pool) as opened:
+        change(opened)
+        assert has_copy(opened)
+        assert read(opened) == in_order(jobs.idle(opened))
+
+
+def told(cycle: Cycle) -> tuple[object, ...]:
+    decision = cycle.decision
+    return list(decision.matches), list(decision.rejections), decision.submitters
+
+
+def test_a_cycle_decides_with_the_copy_as_without(pool: Path) -> None:
+    """Also where more attributes of jobs matter than when the copy was made."""
+    with writing(pool) as opened:
+        add(opened, 200)
+    for rules in ({}, {"FAIRQ_NEGOTIATOR_NEGOTIATOR_PRE_JOB_RANK": 'TARGET.Iwd == "/11"'}):
+        with_copy = cycle(pool, NOW + 60, dry_run=True, **rules)
+        with writing(pool) as opened:
+            kept = opened.connection.execute("SELECT * FROM idle_columns").fetchall()
+            idle_columns.forget(opened)
+        assert told(with_copy) == told(cycle(pool, NOW + 60, dry_run=True, **rules))
+        with writing(pool) as opened:
+            assert kept
+        cycle(pool, NOW + 61)
+
+
+def test_the_copy_is_written_anew_when_much_has_changed(pool: Path) -> None:
+    with writing(pool) as opened:
+        add(opened, 300)
+    cycle(pool, NOW + 60)
+    with reading(pool) as opened:
+        assert changed(opened)
+    with writing(pool) as opened:
+        for cluster in range(301, 312):
+            add(opened, cluster)
+    cycle(pool, NOW + 120)
+    with reading(pool) as opened:
+        assert has_copy(opened)
+        assert not changed(opened)
+        kinds = idle_columns.load(opened)[1].known
+    assert {kind.ad["requestmemory"] for kind in kinds.values()} == {100, 200, 300, 512}
+
+
+def test_a_short_queue_has_no_copy(pool: Path) -> None:
+    with writing(pool) as opened:
+        for cluster in range(10, 8 + CLUSTERS):
+            jobs.remove(opened, "", cluster, 0, 4)
+    cycle(pool, NOW + 60)
+    with reading(pool) as opened:
+        assert not has_copy(opened)
