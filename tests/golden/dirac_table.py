@@ -20,7 +20,7 @@ from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import Reports
 from fairq.engine.shares.forming import FormedQueue, QueueFormer
 from fairq.engine.shares.job_needs import JobNeeds
-from fairq.engine.shares.model import OwnerGroup, Requirements
+from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
 from fairq.engine.shares.pools import count_queues
 from fairq.engine.shares.queue_priorities import Recalculation, Share, set_priorities, share_groups
 
@@ -39,6 +39,10 @@ class TableQueue:
     jobs: dict[int, JobNeeds] = field(default_factory=dict)
     priority: float = NEW_PRIORITY
     written: str | None = None
+
+    def record(self) -> TaskQueue:
+        """Return the queue as the recalculation reads it."""
+        return TaskQueue(self.formed.number, self.formed.requirements, self.formed.jobs, self.formed.real_priorities)
 
 
 class QueueTable:
@@ -90,14 +94,14 @@ class QueueTable:
         """Make a full pass: correctors (settings *block* ShareCorrections), group shares, all priorities."""
         if self._corrections is not None:
             self._corrections.update(block, reports)
-        queues = [queue.formed.record() for queue in self.queues.values()]
+        queues = [queue.record() for queue in self.queues.values()]
         rows = count_queues(queues, DIRAC)
         self._shares = share_groups(rows, self._groups, self._corrections)
         self._keep(set_priorities(queues, self._groups, DIRAC, self._corrections, rows, self._shares))
 
     def _set_owner(self, of: Requirements) -> None:
         """Set one owner's queues, or those of the whole group if the number of its owners may have changed."""
-        queues = [one.formed.record() for one in self.queues.values()]
+        queues = [one.record() for one in self.queues.values()]
         queues = [queue for queue in queues if queue.requirements.group == of.group]
         rows = count_queues(queues, ONE_OWNER)
         result = set_priorities(queues, self._groups, ONE_OWNER, self._corrections, rows, self._shares)

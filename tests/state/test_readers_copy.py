@@ -98,7 +98,10 @@ def test_others_jobs_keep_what_matchmaking_needs(pool: Path, tmp_path: Path):
         assert opened_again.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-HIDDEN = {"job", "job_ad", "ended_job", "history", "undo", "request", "job_event", "launch", "idle_columns", "job_kind"}
+HIDDEN = {
+    "job", "job_ad", "ended_job", "history", "undo", "request", "job_event", "launch", "idle_columns", "job_kind",
+    "kept_queues", "kept_queues_change",
+}  # fmt: skip
 """Tables with texts of users about their jobs, which `fairq.state.hidden` hides from others."""
 
 PUBLIC = {
@@ -131,6 +134,8 @@ def test_every_table_is_known_to_hide_or_to_show(pool: Path):
             "name", "launcher", "schedd", "slot", "phase", "boot", "after", "cores", "ordered", "ended", "output",
             "error", "engine_id", "reason",
         ],
+        "kept_queues": ["policy"],
+        "kept_queues_change": ["schedd"],
     }  # fmt: skip
 
 

@@ -155,7 +155,7 @@ _TABLES = (
     *broker_document.TABLES,
     *document_shares.TABLES, *document_launches.TABLES, *document_past.TABLES,
     "dynamic_slot", "claim", "claim_terms", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
-    "history", "undo", "request", "meta",
+    "history", "undo", "request", "meta", "kept_queues", "kept_queues_change",
 )  # fmt: skip
 """What refers to a record goes before it."""
 

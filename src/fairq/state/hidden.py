@@ -47,6 +47,8 @@ def hide(copy: sqlite3.Connection, user: str) -> None:
     for of_jobs in ("idle_columns", "idle_changed", "job_kind"):
         execute(f"DELETE FROM {of_jobs}")
     execute("DELETE FROM request WHERE user <> ?1", (user,))
+    execute("DELETE FROM kept_queues")  # it has others' sites and tags
+    execute("DELETE FROM kept_queues_change")
     for _, statement in triggers:
         execute(statement)
     execute("DROP TABLE mine")

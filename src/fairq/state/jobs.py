@@ -28,6 +28,7 @@ __all__ = [
     "ad_ids",
     "add",
     "ads",
+    "at",
     "change",
     "change_many",
     "count",
@@ -138,6 +139,15 @@ def select(
         for job in found:
             job.first_proc = job.last_proc = proc
     return found
+
+
+def at(state: State, keys: Iterable[tuple[int, str, int]], status: int | None = None) -> list[JobRange]:
+    """Return the ranges with these clusters, schedds and first procs (in *status* only if given), in that order."""
+    condition = "cluster = ?1 AND schedd = ?2 AND first_proc = ?3 AND (?4 IS NULL OR status = ?4)"
+    found = (
+        state.connection.execute(f"{_SELECT} WHERE {condition}", (*key, status)).fetchone() for key in sorted(set(keys))
+    )
+    return _ranges([row for row in found if row is not None])
 
 
 def first(

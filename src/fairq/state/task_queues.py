@@ -9,10 +9,11 @@ from fairq.state import rows
 from fairq.state.connection import State
 
 
-def load_all(state: State) -> list[QueueNumber]:
-    """Return every known queue, in order of number."""
+def load_all(state: State, above: int | None = None) -> list[QueueNumber]:
+    """Return every known queue, in order of number; only those with a number *above* one if given."""
+    where, values = ("", ()) if above is None else ("WHERE number > ? ", (above,))
     found = state.connection.execute(
-        "SELECT number, identity, part, priority, updated FROM task_queue ORDER BY number"
+        f"SELECT number, identity, part, priority, updated FROM task_queue {where}ORDER BY number", values
     ).fetchall()
     identities = rows.loads_all(text for _, text, *_ in found)
     return [
@@ -25,6 +26,20 @@ def put(state: State, queues: Iterable[QueueNumber]) -> None:
     state.connection.executemany(
         "INSERT OR REPLACE INTO task_queue (number, identity, part, priority, updated) VALUES (?, ?, ?, ?, ?)",
         ((one.number, rows.dumps(one.identity), one.part, one.priority, one.updated) for one in queues),
+    )
+
+
+def priorities(state: State) -> dict[int, tuple[float | None, int | None]]:
+    """Return the stored priority of each known queue and when it was stored, by number."""
+    found = state.connection.execute("SELECT number, priority, updated FROM task_queue")
+    return {number: (priority, updated) for number, priority, updated in found}
+
+
+def set_priorities(state: State, priorities: Iterable[tuple[int, float]], updated: int | None) -> None:
+    """Store the priorities of known queues, by number."""
+    state.connection.executemany(
+        "UPDATE task_queue SET priority = ?, updated = ? WHERE number = ?",
+        ((priority, updated, number) for number, priority in priorities),
     )
 
 

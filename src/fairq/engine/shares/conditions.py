@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 from msgspec import Struct
 
+from fairq.engine.shares.columns import Mask, NumberColumn
 from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.requirement_table import RequirementTable
 
-SETS: Mapping[str, Callable[[Requirements], tuple[str, ...]]] = {
-    "Site": lambda queue: queue.sites,
-    "GridCE": lambda queue: queue.grid_ces,
-    "Platform": lambda queue: queue.platforms,
-    "JobType": lambda queue: queue.job_types,
-    "Tag": lambda queue: queue.tags,
+SETS: Mapping[str, str] = {
+    "Site": "sites",
+    "GridCE": "grid_ces",
+    "Platform": "platforms",
+    "JobType": "job_types",
+    "Tag": "tags",
 }
-"""Properties of a pilot, and the lists of queues compared with them."""
+"""Properties of a pilot, and the fields of `Requirements` compared with them: lists."""
 
-SINGLE: Mapping[str, Callable[[Requirements], Any]] = {
-    "Owner": lambda queue: queue.owner,
-    "OwnerGroup": lambda queue: queue.group,
-    "CPUTime": lambda queue: queue.cpu_time,
-}
+SINGLE: Mapping[str, str] = {"Owner": "owner", "OwnerGroup": "group", "CPUTime": "cpu_time"}
+"""The same for fields with a single value."""
 
 
 class Terms(NamedTuple):
@@ -40,13 +40,13 @@ class Condition(Struct, frozen=True):
         key: the property of the pilot: CPUTime, Owner, Site, BannedSites, Tag, ...
         offered: its value for the pilot.
         wanted: returns the requirement of the queue.
-        holds: returns whether a queue meets it.
+        holds: returns which queues meet it.
     """
 
     key: str
     offered: Terms
     wanted: Callable[[Requirements], Terms]
-    holds: Callable[[Requirements], bool]
+    holds: Callable[[RequirementTable], Mask]
 
 
 def values(given: Any) -> list[str]:
@@ -69,26 +69,37 @@ def cpu_time(given: Any) -> Condition:
     """The queue's CPU time fits into the pilot's (HS06 seconds)."""
     most = max(float(value) for value in values(given))
     return Condition(
-        "CPUTime", terms([f"{most:g}"]), lambda queue: terms([queue.cpu_time]), lambda queue: queue.cpu_time <= most
+        "CPUTime",
+        terms([f"{most:g}"]),
+        lambda queue: terms([queue.cpu_time]),
+        lambda table: at_most(table.cpu_time, most),
     )
 
 
+def at_most(column: NumberColumn, bound: float) -> Mask:
+    """Return which numbers are at most *bound*."""
+    return np.asarray(column.values <= bound, bool)
+
+
 def one_of(key: str, given: Any) -> Condition:
-    """The queue's single value is one of those given."""
-    read, allowed = SINGLE[key], set(values(given))
+    """The owner or group of the queue is one of those given."""
+    field, allowed = SINGLE[key], set(values(given))
     return Condition(
-        key, terms(sorted(allowed)), lambda queue: terms([read(queue)]), lambda queue: read(queue) in allowed
+        key,
+        terms(sorted(allowed)),
+        lambda queue: terms([getattr(queue, field)]),
+        lambda table: getattr(table, field).among(allowed),
     )
 
 
 def listed(key: str, offered: list[str]) -> Condition:
     """The queue has no list, or lists a value that the pilot has."""
-    read, has = SETS[key], frozenset(offered)
+    field, has = SETS[key], frozenset(offered)
     return Condition(
         key,
         terms(offered),
-        lambda queue: terms(read(queue)),
-        lambda queue: not read(queue) or not has.isdisjoint(read(queue)),
+        lambda queue: terms(getattr(queue, field)),
+        lambda table: getattr(table, field).is_empty() | getattr(table, field).has_any(has),
     )
 
 
@@ -99,18 +110,18 @@ def not_banned_by_queue(offered: list[str]) -> Condition:
         "BannedSites",
         terms(offered),
         lambda queue: Terms(queue.banned_sites, banned=True),
-        lambda queue: not has <= set(queue.banned_sites),
+        lambda table: ~table.banned_sites.has_all(has),
     )
 
 
 def not_banned_by_pilot(key: str, banned: list[str]) -> Condition:
     """The queue does not list all the sites that the pilot bans."""
-    read, bans = SETS[key], frozenset(banned)
+    field, bans = SETS[key], frozenset(banned)
     return Condition(
         f"Banned{key}",
         terms(banned),
-        lambda queue: terms(read(queue)),
-        lambda queue: not bans <= set(read(queue)),
+        lambda queue: terms(getattr(queue, field)),
+        lambda table: ~getattr(table, field).has_all(bans),
     )
 
 
@@ -118,7 +129,7 @@ def tags(offered: list[str]) -> Condition:
     """The pilot has all the tags that the queue requires."""
     has = frozenset(offered)
     return Condition(
-        "Tag", terms(sorted(has - {""})), lambda queue: terms(queue.tags), lambda queue: has.issuperset(queue.tags)
+        "Tag", terms(sorted(has - {""})), lambda queue: terms(queue.tags), lambda table: table.tags.is_within(has)
     )
 
 
@@ -126,7 +137,7 @@ def required_tags(required: list[str]) -> Condition:
     """The queue requires all the required tags of the pilot."""
     needs = frozenset(required)
     return Condition(
-        "RequiredTag", terms(sorted(needs)), lambda queue: terms(queue.tags), lambda queue: needs <= set(queue.tags)
+        "RequiredTag", terms(sorted(needs)), lambda queue: terms(queue.tags), lambda table: table.tags.has_all(needs)
     )
 
 
@@ -134,5 +145,5 @@ def max_ram(given: Any) -> Condition:
     """The pilot has at least the RAM (MB) that the queue requires."""
     has = max(float(value) for value in values(given))
     return Condition(
-        "MaxRAM", terms([f"{has:g}"]), lambda queue: terms([queue.min_ram]), lambda queue: has >= queue.min_ram
+        "MaxRAM", terms([f"{has:g}"]), lambda queue: terms([queue.min_ram]), lambda table: at_most(table.min_ram, has)
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from msgspec import Struct
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup, TaskQueue
 from fairq.engine.shares.queue_priorities import Recalculation, Share
+from fairq.engine.shares.queue_table import QueueTable
 
 
 class QueueExplanation(Struct, frozen=True):
@@ -100,11 +102,11 @@ def explain(result: Recalculation, group: str | None = None) -> list[GroupExplan
 def _queues(result: Recalculation, group: str | None) -> dict[str, dict[str, list[QueueExplanation]]]:
     places = {row: place for place, row in enumerate(result.rows.tolist())}
     found: dict[str, dict[str, list[QueueExplanation]]] = {}
-    for row, queue in enumerate(result.queues):
-        name = queue.requirements.group
-        if group is None or name == group:
-            one = _queue(result, queue, row, places.get(row))
-            found.setdefault(name, {}).setdefault(queue.requirements.owner, []).append(one)
+    queues = QueueTable.of(result.queues)
+    rows, asked = (np.arange(len(queues)), queues) if group is None else queues.of_group(group)
+    for row, queue in zip(rows.tolist(), asked, strict=True):
+        one = _queue(result, queue, row, places.get(row))
+        found.setdefault(queue.requirements.group, {}).setdefault(queue.requirements.owner, []).append(one)
     return found
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from fairq.engine.shares.model import Requirements, TaskQueue
+Asked = TypeVar("Asked", bound=Hashable)
+"""`Requirements`, or anything that is equal for equal ones, such as a number."""
 
 
-class FormedQueue(Struct):
+class FormedQueue(Struct, Generic[Asked]):
     """A task queue that accepts jobs.
 
     Attributes:
@@ -21,17 +23,13 @@ class FormedQueue(Struct):
     """
 
     number: int
-    requirements: Requirements
+    requirements: Asked
     part: int
     jobs: int = 0
     real_priorities: float = 0.0
 
-    def record(self) -> TaskQueue:
-        """Return the queue as a record for the recalculation."""
-        return TaskQueue(self.number, self.requirements, self.jobs, self.real_priorities)
 
-
-class QueueFormer:
+class QueueFormer(Generic[Asked]):
     """Puts jobs into task queues, in the order in which they are given.
 
     Args:
@@ -45,15 +43,15 @@ class QueueFormer:
         next_number: the number of the next queue that is not known.
     """
 
-    def __init__(self, capacity: int, known: Mapping[tuple[Requirements, int], int], next_number: int) -> None:
+    def __init__(self, capacity: int, known: Mapping[tuple[Asked, int], int], next_number: int) -> None:
         self.capacity = capacity
-        self.queues: list[FormedQueue] = []
-        self.with_room: dict[Requirements, dict[int, FormedQueue]] = {}
+        self.queues: list[FormedQueue[Asked]] = []
+        self.with_room: dict[Asked, dict[int, FormedQueue[Asked]]] = {}
         self.next_number = next_number
         self._known = known
-        self._parts: dict[Requirements, int] = {}
+        self._parts: dict[Asked, int] = {}
 
-    def place(self, requirements: Requirements, jobs: int, real_priority: float) -> Iterator[tuple[FormedQueue, int]]:
+    def place(self, requirements: Asked, jobs: int, real_priority: float) -> Iterator[tuple[FormedQueue[Asked], int]]:
         """Put identical *jobs* into queues; yield each queue with its number of new jobs."""
         room = self.with_room.setdefault(requirements, {})
         while jobs:
@@ -67,7 +65,7 @@ class QueueFormer:
                 del room[queue.number]
             yield queue, taken
 
-    def _new_queue(self, requirements: Requirements) -> FormedQueue:
+    def _new_queue(self, requirements: Asked) -> FormedQueue[Asked]:
         part = self._parts.get(requirements, 0)
         self._parts[requirements] = part + 1
         number = self._known.get((requirements, part))

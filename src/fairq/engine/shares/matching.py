@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from fairq.engine.shares.columns import Mask
 from fairq.engine.shares.conditions import (
     SETS,
     SINGLE,
@@ -24,6 +27,7 @@ from fairq.engine.shares.conditions import (
 )
 from fairq.engine.shares.model import OwnerGroup, Requirements
 from fairq.engine.shares.negative import Negative, excluded
+from fairq.engine.shares.requirement_table import RequirementTable
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import PilotDescription, PilotDescriptionError
 
@@ -77,7 +81,7 @@ class Matcher:
                 "Owner",
                 Terms(tuple(sorted(owners)), tuple(allowed)),
                 lambda queue: Terms((queue.owner,), (queue.group,)),
-                lambda queue: queue.group in among and (queue.group in sharing or queue.owner in owners),
+                lambda table: table.group.among(among) & (table.group.among(sharing) | table.owner.among(owners)),
             )
 
         if rules.owner_bypasses_requirements and len(named) > 1:
@@ -87,24 +91,33 @@ class Matcher:
 
     def matches(self, queue: Requirements) -> bool:
         """Return whether the pilot may get jobs of *queue*."""
-        if all(condition.holds(queue) for condition in self._conditions) and not self._excluded(queue):
-            return True
-        return any(condition.holds(queue) for condition in self._escapes)
+        return bool(self._offered(RequirementTable.of([queue])).all())
 
-    def matching(self, queues: Iterable[Requirements]) -> list[int]:
+    def matching(self, queues: RequirementTable | Iterable[Requirements]) -> list[int]:
         """Return the places of the matching *queues*."""
-        return [place for place, queue in enumerate(queues) if self.matches(queue)]
+        table = queues if isinstance(queues, RequirementTable) else RequirementTable.of(queues)
+        places: list[int] = np.flatnonzero(self._offered(table)).tolist()
+        return places
+
+    def _offered(self, table: RequirementTable) -> Mask:
+        offered = ~self._excluded(table)
+        for condition in self._conditions:
+            offered &= condition.holds(table)
+        for escape in self._escapes:
+            offered |= escape.holds(table)
+        return offered
 
     def refusals(self, queue: Requirements) -> list[Refusal]:
         """Return every reason why *queue* is not offered; empty if it is offered."""
-        if any(condition.holds(queue) for condition in self._escapes):
+        table = RequirementTable.of([queue])
+        if any(condition.holds(table).all() for condition in self._escapes):
             return []
         found = [
             Refusal(condition.key, condition.wanted(queue), condition.offered)
             for condition in self._conditions
-            if not condition.holds(queue)
+            if not condition.holds(table).all()
         ]
-        if self._excluded(queue):
+        if self._excluded(table).all():
             found.append(Refusal(LIMITS, terms([queue.group]), terms(self._negative)))
         return found
 

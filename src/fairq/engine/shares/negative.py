@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
+import numpy as np
+
+from fairq.engine.shares.columns import Mask, NumberColumn, TextColumn
 from fairq.engine.shares.conditions import SETS, SINGLE, values
-from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.requirement_table import RequirementTable
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracFailure, DiracStopsError
 
@@ -14,40 +18,58 @@ Negative = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """Field: values, of which not all may match. If there are several (one per site), all must exclude a queue."""
 
 
-def excluded(negative: Negative, rules: Rules) -> Callable[[Requirements], bool]:
-    """Return a function that returns whether *negative* excludes a task queue.
+Test = Callable[[RequirementTable], Mask]
+"""Returns which task queues it hits."""
+
+
+def excluded(negative: Negative, rules: Rules) -> Test:
+    """Return a function that returns which task queues *negative* excludes.
 
     One dictionary excludes a queue if every field matches. Under the rules dirac, unknown fields are ignored, and raise
     DiracStopsError if there are no others; otherwise unknown fields never match.
     """
     if isinstance(negative, Mapping):
-        return _excluded_by(negative, rules) if negative else lambda queue: False
+        return _excluded_by(negative, rules) if negative else _none
     tests = [_excluded_by(one, rules) for one in negative]
-    return lambda queue: bool(tests) and all(test(queue) for test in tests)
+    return _every(tests) if tests else _none
 
 
-def _excluded_by(negative: Mapping[str, Any], rules: Rules) -> Callable[[Requirements], bool]:
+def _none(table: RequirementTable) -> Mask:
+    return np.zeros(len(table), bool)
+
+
+def _every(tests: Sequence[Test]) -> Test:
+    """Return the test that hits what all of *tests* hit."""
+    return lambda table: reduce(np.logical_and, (test(table) for test in tests), np.ones(len(table), bool))
+
+
+def _excluded_by(negative: Mapping[str, Any], rules: Rules) -> Test:
     dirac = rules.negative_values == "single"
     unknown = [field for field in negative if field not in SETS and field not in SINGLE]
     if dirac and len(unknown) == len(negative):
         failure = DiracFailure.UNKNOWN_LIMIT if unknown else DiracFailure.LIMIT_ON_NOTHING
         raise DiracStopsError(failure, fields=", ".join(unknown), known=", ".join((*SETS, *SINGLE)))
     if unknown and not dirac:
-        return lambda queue: False
-    tests = [_hits(field, given, dirac) for field, given in negative.items() if field not in unknown]
-    return lambda queue: all(test(queue) for test in tests)
+        return _none
+    return _every([_hits(field, given, dirac) for field, given in negative.items() if field not in unknown])
 
 
-def _hits(field: str, given: Any, dirac: bool) -> Callable[[Requirements], bool]:
+def _hits(field: str, given: Any, dirac: bool) -> Test:
     if field in SETS:
         listed, hit = SETS[field], frozenset(values(given))
-        return lambda queue: not hit.isdisjoint(listed(queue))
-    read = SINGLE[field]
+        return lambda table: getattr(table, listed).has_any(hit)
     if dirac and not isinstance(given, str | list | tuple):
         raise DiracStopsError(DiracFailure.LIMIT_NO_LIST, field=field, given=given)
     # DIRAC walks through a text letter by letter, too.
     single = list(given) if dirac and isinstance(given, str) else values(given)
     if dirac and len(set(single)) > 1:
-        return lambda queue: False
+        return _none
     among = set(map(str, single))
-    return lambda queue: str(read(queue)) in among
+    return lambda table: _is_one_of(getattr(table, SINGLE[field]), among)
+
+
+def _is_one_of(column: TextColumn | NumberColumn, among: set[str]) -> Mask:
+    if isinstance(column, TextColumn):
+        return column.among(among)
+    is_hit = {value: str(value) in among for value in set(column.tolist())}
+    return np.fromiter((is_hit[value] for value in column.tolist()), bool)

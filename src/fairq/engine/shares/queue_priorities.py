@@ -15,6 +15,7 @@ from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.division import Division, Floats, Indices, divide
 from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup, TaskQueue
 from fairq.engine.shares.pools import QueueCounts, QueuePool, count_queues, families, place
+from fairq.engine.shares.queue_table import QueueTable
 from fairq.engine.shares.rules import Rules
 
 EVERYBODY = "all"
@@ -87,6 +88,7 @@ def recalculate(
 
     Raises DiracStopsError, only under the rules dirac, where DIRAC ends with an error.
     """
+    queues = QueueTable.of(queues)
     counts = count_queues(queues, rules)
     shares = share_groups(counts, groups, corrections)
     return set_priorities(queues, groups, rules, corrections, counts, shares)
@@ -135,10 +137,11 @@ def set_priorities(
             pools[QueuePool(name, owner)] = len(pools)
             amounts.append(part)
             allowed.append(group.background)
-    places, pool = place(queues, groups, pools)
-    family = families(queues, places, rules)
-    sums = np.array([queues[row].real_priorities for row in places.tolist()], float)
-    averages = sums / np.array([queues[row].jobs for row in places.tolist()], float)
+    table = QueueTable.of(queues)
+    places, pool = place(table, groups, pools)
+    family = families(table, places, rules)
+    sums = table.real_priorities[places]
+    averages = sums / table.jobs[places]
     division = divide(
         weights=averages if rules.consolidation == "average" else sums,
         averages=averages,

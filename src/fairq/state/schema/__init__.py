@@ -23,6 +23,7 @@ from fairq.state.schema import (
     m0015_engines,
     m0016_alike,
     m0017_idle_columns,
+    m0018_kept_queues,
 )
 
 
@@ -51,5 +52,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0015_engines", m0015_engines.STATEMENTS),
     Migration("0016_alike", m0016_alike.STATEMENTS),
     Migration("0017_idle_columns", m0017_idle_columns.STATEMENTS),
+    Migration("0018_kept_queues", m0018_kept_queues.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

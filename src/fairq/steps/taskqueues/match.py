@@ -7,7 +7,7 @@ that of any other slot.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,9 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import settle
-from fairq.steps.taskqueues.forming import QueueWithJobs, full_ad, remember
+from fairq.steps.taskqueues.formed import Member
+from fairq.steps.taskqueues.forming import full_ad, remember
+from fairq.steps.taskqueues.kept import keep
 from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, limited_values, load_site, matcher_of
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
 
@@ -133,6 +135,7 @@ class _Handing:
         self._state, self._pilot, self._rules, self._draw, self._now = state, pilot, rules, draw, now
         self._world, self._load = world, load
         self._priorities = world.priorities
+        self._all_weights = np.array(self._priorities, float)
         self._rosters: dict[int, _Roster] = {}
         self.negative = load.negative(pilot.grid_ce, now)
         self._offer()
@@ -140,40 +143,36 @@ class _Handing:
 
     def _offer(self) -> None:
         """Find the matching queues that have jobs left."""
-        queues = self._world.formed.queues
-        places = matcher_of(self._pilot, self._world.policy, self.negative).matching(
-            queue.requirements for queue in queues
-        )
-        self._offered = [queues[place] for place in places if self._left(queues[place])]
-        self._weights = np.array([self._priorities[queue.number] for queue in self._offered], float)
-
-    def _left(self, queue: QueueWithJobs) -> bool:
-        roster = self._rosters.get(queue.number)
-        return roster is None or bool(roster.waiting)
+        matcher = matcher_of(self._pilot, self._world.policy, self.negative)
+        emptied = {row for row, roster in self._rosters.items() if not roster.waiting}
+        rows = matcher.matching(self._world.formed.queues.requirements)
+        self._offered = np.array([row for row in rows if row not in emptied], np.intp)
+        self._weights = self._all_weights[self._offered]
 
     def next(self) -> HandedOut | None:
         """Match one job; None if there is none for this pilot."""
-        if not self._offered:
+        if not len(self._offered):
             return None
         place = choose_queues(self._weights, self._draw, self._rules)[0]
-        queue = self._offered[place]
-        roster = self._rosters.get(queue.number)
+        row = int(self._offered[place])
+        roster = self._rosters.get(row)
         if roster is None:
-            roster = self._rosters[queue.number] = _Roster(queue)
+            members = self._world.formed.members(self._state, self._world.policy, row)
+            roster = self._rosters[row] = _Roster(members)
         number = choose_jobs(roster.waiting, self._draw, self._rules)[0]
         job = roster.take(number)
         told = chance(self._weights, place, self._rules.selection) if len(self._weights) <= MOST_CHANCES else None
-        handed = self._handed(queue, job, roster.priority_of(number), told)
+        handed = self._handed(row, job, roster.priority_of(number), told)
         if not roster.waiting:
-            del self._offered[place]
+            self._offered = np.delete(self._offered, place)
             self._weights = np.delete(self._weights, place)
         if (negative := self._load.negative(self._pilot.grid_ce, self._now)) != self.negative:
             self.negative = negative
             self._offer()
         return handed
 
-    def _handed(self, queue: QueueWithJobs, job: JobRange, user_priority: float, chance: float | None) -> HandedOut:
-        ad = full_ad(self._state, job)
+    def _handed(self, row: int, job: JobRange, user_priority: float, chance: float | None) -> HandedOut:
+        queue, ad = self._world.formed.queues[row], full_ad(self._state, job)
         if self._load.is_limited:
             values = limited_values(ad, job.owner, self._pilot.site)
             if len(queue.requirements.job_types) == 1:
@@ -183,8 +182,8 @@ class _Handing:
             job,
             queue.requirements.owner,
             queue.requirements.group,
-            queue.number,
-            self._priorities[queue.number],
+            queue.id,
+            self._priorities[row],
             user_priority,
             chance,
             f"pilot_{job.cluster}.{job.first_proc}@{self._pilot.site}",
@@ -195,10 +194,10 @@ class _Handing:
 class _Roster:
     """The waiting jobs of one queue, numbered from the oldest."""
 
-    def __init__(self, queue: QueueWithJobs) -> None:
+    def __init__(self, members: Sequence[Member]) -> None:
         self._jobs: list[JobRange] = []
         self._priorities: list[float] = []
-        for member in queue.members:
+        for member in members:
             for proc in range(member.job.first_proc, member.job.last_proc + 1):
                 self._jobs.append(replace(member.job, first_proc=proc, last_proc=proc))
                 self._priorities.append(member.user_priority)
@@ -224,6 +223,8 @@ def _store(
     actor: Actor,
 ) -> None:
     now = actor.time
+    remember(state, world.formed)
+    keep(state, world.policy, world.formed)
     started = (one.job for one in matches)
     jobs.mark_running(
         state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc) for job in started), now
@@ -250,7 +251,6 @@ def _store(
         ),
     )
     pilot_slots.put_delays(state, load.delay_states())
-    remember(state, world.formed)
     history.record(
         state,
         actor,

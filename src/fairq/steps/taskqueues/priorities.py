@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,15 @@ from msgspec import Struct
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
+from fairq.engine.shares.model import TaskQueue
 from fairq.engine.shares.notes import Note
 from fairq.records import Ad
+from fairq.state import task_queues
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists
 from fairq.state.rows import without_collection
-from fairq.steps.taskqueues.forming import QueueWithJobs, members_of, remember
+from fairq.steps.taskqueues.forming import members_of, remember
+from fairq.steps.taskqueues.kept import keep
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
 
 if TYPE_CHECKING:
@@ -46,9 +50,12 @@ def list_queues(path: Path, settings: Settings, now: int) -> QueueList:
     with without_collection():
         with reading(path) as state:
             world = load_world(state, settings, now)
-        priorities = world.priorities
+            stored = task_queues.priorities(state)
         rules = {"rules": world.policy.rules.name}
-        queues = [{**_queue_ad(queue, priorities[queue.number]), **rules} for queue in world.formed.queues]
+        queues = [
+            {**_queue_ad(queue, priority, stored), **rules}
+            for queue, priority in zip(world.formed.queues, world.priorities, strict=True)
+        ]
     return QueueList(world.policy.rules.name, queues, world.notes, world.details)
 
 
@@ -73,29 +80,35 @@ def recalculate_shares(
         with writing(path) if stored else reading(path) as state:
             world = load_world(state, settings, now, rules)
             check_group(world, group, "--group")
+            before = task_queues.priorities(state)
             if stored:
                 remember(state, world.formed, world.priorities, now)
+                keep(state, world.policy, world.formed, without_gone=True)
         explained = explain(world.result, group)
         return ShareReport(
             world.policy.rules.name,
             [_group_ad(one, one.group.name in world.policy.groups) for one in explained],
             [_user_ad(one.group.name, user) for one in explained if not one.group.job_sharing for user in one.users],
-            _explained_queues(world, explained),
+            _explained_queues(world, explained, before),
             world.notes,
             world.details,
         )
 
 
-def _queue_ad(queue: QueueWithJobs, priority: float) -> Ad:
-    stored = queue.stored
+Stored = Mapping[int, tuple[float | None, int | None]]
+"""The stored priorities of queues and when they were stored, by number."""
+
+
+def _queue_ad(queue: TaskQueue, priority: float, stored: Stored) -> Ad:
+    stored_priority, updated = stored.get(queue.id, (None, None))
     return {
-        "task_queue": queue.number,
+        "task_queue": queue.id,
         **members_of(queue.requirements),
         "jobs": queue.jobs,
-        "average_priority": queue.formed.real_priorities / queue.jobs,
+        "average_priority": queue.real_priorities / queue.jobs,
         "priority": priority,
-        "stored_priority": None if stored is None else stored.priority,
-        "last_update_time": None if stored is None else stored.updated,
+        "stored_priority": stored_priority,
+        "last_update_time": updated,
     }
 
 
@@ -160,11 +173,10 @@ def _corrections(steps: tuple[EntityCorrection, ...]) -> Ad:
     }
 
 
-def _explained_queues(world: ShareWorld, explained: list[GroupExplanation]) -> list[Ad]:
-    formed = {queue.number: queue for queue in world.formed.queues}
-    kept = world.priorities
+def _explained_queues(world: ShareWorld, explained: list[GroupExplanation], stored: Stored) -> list[Ad]:
+    kept = dict(zip(world.formed.queues.ids.tolist(), world.priorities, strict=True))
     return [
-        {**_queue_ad(formed[queue.queue.id], kept[queue.queue.id]), **_division(queue)}
+        {**_queue_ad(queue.queue, kept[queue.queue.id], stored), **_division(queue)}
         for one in explained
         for user in one.users
         for queue in user.queues

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec import Struct
 
 from fairq.engine.shares.choice import chance
@@ -20,7 +21,6 @@ from fairq.records import JobRange, JobStatus
 from fairq.state import claims, jobs
 from fairq.state.connection import State, reading
 from fairq.steps.jobs.overlay import Overlay
-from fairq.steps.taskqueues.forming import QueueWithJobs
 from fairq.steps.taskqueues.match import MOST_CHANCES
 from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, load_site, matcher_of
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
@@ -85,54 +85,52 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         load = load_site(state, world.policy, pilot.site)
         matcher = matcher_of(pilot, world.policy, load.negative(pilot.grid_ce, now))
         job = None if isinstance(target, int) else f"{target[0]}.{target[1]}"
-        queue = _queue_of_number(world, target) if isinstance(target, int) else _queue_of_job(world, *target)
+        row = _row_of_number(world, target) if isinstance(target, int) else world.formed.row_of_job(*target)
+        queue = None if row is None else world.formed.queues[row]
+        ahead = None if row is None or isinstance(target, int) else _ahead(state, world, row, *target)
         reason = "" if queue is not None or isinstance(target, int) else _not_waiting(state, world, *target)
-    places = matcher.matching(one.requirements for one in world.formed.queues)
+    places = matcher.matching(world.formed.queues.requirements)
     priorities = world.priorities
     failures: list[Failure] = []
     first = None
     if queue is not None:
         told = _Changes(pilot, load, now)
         failures = [told.of(refusal, queue.requirements) for refusal in matcher.refusals(queue.requirements)]
-        numbers = [world.formed.queues[place].number for place in places]
-        if queue.number in numbers and len(numbers) <= MOST_CHANCES:
-            weights = [priorities[number] for number in numbers]
-            first = chance(weights, numbers.index(queue.number), world.policy.rules.selection)
+        if row in places and len(places) <= MOST_CHANCES:
+            weights = [priorities[place] for place in places]
+            first = chance(weights, places.index(row), world.policy.rules.selection)
     return WhyNot(
         world.policy.rules.name,
         pilot,
         job,
-        None if queue is None else queue.number,
+        None if queue is None else queue.id,
         None if queue is None else queue.requirements,
         0 if queue is None else queue.jobs,
-        None if queue is None else priorities[queue.number],
+        None if row is None else priorities[row],
         failures,
         reason,
         len(places),
         len(world.formed.queues),
         first,
-        None if queue is None or isinstance(target, int) else _ahead(queue, *target),
+        ahead,
         [*world.notes, *load.notes],
         world.details,
     )
 
 
-def _queue_of_number(world: ShareWorld, number: int) -> QueueWithJobs:
-    for queue in world.formed.queues:
-        if queue.number == number:
-            return queue
-    raise UnknownTaskQueueError(number=number)
+def _row_of_number(world: ShareWorld, number: int) -> int:
+    rows = np.flatnonzero(world.formed.queues.ids == number)
+    if not len(rows):
+        raise UnknownTaskQueueError(number=number)
+    return int(rows[0])
 
 
-def _queue_of_job(world: ShareWorld, cluster: int, proc: int) -> QueueWithJobs | None:
-    return next((queue for queue in world.formed.queues for one in queue.members if _has(one.job, cluster, proc)), None)
-
-
-def _ahead(queue: QueueWithJobs, cluster: int, proc: int) -> int:
-    """Return the number of older jobs of *queue* with the UserPriority of the job."""
-    own = next(one for one in queue.members if _has(one.job, cluster, proc))
+def _ahead(state: State, world: ShareWorld, row: int, cluster: int, proc: int) -> int:
+    """Return the number of older jobs of the queue at *row* with the UserPriority of the job."""
+    members = world.formed.members(state, world.policy, row)
+    own = next(one for one in members if _has(one.job, cluster, proc))
     older = 0
-    for one in queue.members:
+    for one in members:
         if one is own:
             return older + proc - own.job.first_proc
         older += len(one.job) if one.user_priority == own.user_priority else 0
@@ -145,9 +143,9 @@ def _has(job: JobRange, cluster: int, proc: int) -> bool:
 
 def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> str:
     """Return why a job is in no task queue."""
-    for job, reason in world.formed.left_out:
-        if _has(job, cluster, proc):
-            return f"it is in no task queue: {reason}"
+    for one in world.formed.left_out:
+        if one.cluster == cluster and one.first <= proc <= one.last:
+            return f"it is in no task queue: {one.reason}"
     found = jobs.select(state, cluster=cluster, proc=proc)
     if not found:
         raise UnknownJobError(job=f"{cluster}.{proc}")

@@ -19,7 +19,8 @@ from fairq.state import jobs, share_groups
 from fairq.state.connection import State
 from fairq.state.rows import without_collection
 from fairq.steps.taskqueues.correctors import start_corrections
-from fairq.steps.taskqueues.forming import FormedQueues, form_queues
+from fairq.steps.taskqueues.formed import FormedQueues
+from fairq.steps.taskqueues.forming import form_queues
 from fairq.steps.taskqueues.history import ShareHistory
 from fairq.steps.taskqueues.job_requirements import identity_of, relevant
 from fairq.steps.taskqueues.policy import SharePolicy, share_policy
@@ -54,10 +55,9 @@ class ShareWorld(Struct):
     configured: list[str]
 
     @property
-    def priorities(self) -> dict[int, float]:
-        """The stored form of every queue's priority, by number."""
-        kept = self.result.kept_priorities()
-        return {queue.number: priority for queue, priority in zip(self.formed.queues, kept, strict=True)}
+    def priorities(self) -> list[float]:
+        """The stored form of every queue's priority, in the order of the queues."""
+        return self.result.kept_priorities()
 
 
 def load_world(state: State, settings: Settings, now: int, rules: str | None = None) -> ShareWorld:
@@ -74,7 +74,7 @@ def load_world(state: State, settings: Settings, now: int, rules: str | None = N
 def _load(state: State, settings: Settings, now: int, rules: str | None) -> ShareWorld:
     policy = share_policy(settings, state, rules)
     formed = form_queues(state, policy)
-    owning = dict.fromkeys(queue.requirements.group for queue in formed.queues)
+    owning = dict.fromkeys(group for group, _ in formed.queues.owners[0])
     groups = dict(policy.groups)
     if policy.rules.checked_settings:
         # Owners of queues take part in corrections even if their group is not configured; in DIRAC they do not.
@@ -84,7 +84,7 @@ def _load(state: State, settings: Settings, now: int, rules: str | None) -> Shar
     if names(policy.corrections.get(TO_START)):
         history = ShareHistory(state, {*groups, *owning, *known, *_running_groups(state)}, now)
         corrections = start_corrections(policy.rules, known, policy.corrections, owning, history, now)
-    result = recalculate(formed.records(), groups, policy.rules, corrections)
+    result = recalculate(formed.queues, groups, policy.rules, corrections)
     details = [] if corrections is None else [*corrections.notes, *_inert(policy), *_stale(policy, state, now)]
     return ShareWorld(policy, formed, result, [*_left_out(formed)], details, list(known))
 
@@ -97,12 +97,12 @@ def _running_groups(state: State) -> set[str]:
 
 
 def _left_out(formed: FormedQueues) -> list[str]:
-    if not formed.left_out:
+    left_out = formed.left_out
+    if not left_out:
         return []
-    job, reason = formed.left_out[0]
-    count = sum(len(job) for job, _ in formed.left_out)
+    first, count = left_out[0], sum(one.last - one.first + 1 for one in left_out)
     jobs_are = "1 idle job is" if count == 1 else f"{count} idle jobs are"
-    return [f"{jobs_are} in no task queue; the first is job {job.cluster}.{job.first_proc}: {reason}"]
+    return [f"{jobs_are} in no task queue; the first is job {first.cluster}.{first.first}: {first.reason}"]
 
 
 def _inert(policy: SharePolicy) -> list[str]:
@@ -151,7 +151,7 @@ def check_group(world: ShareWorld, group: str | None, where: str) -> None:
     """
     from difflib import get_close_matches
 
-    known = {*world.configured, *(queue.requirements.group for queue in world.formed.queues)}
+    known = {*world.configured, *(name for name, _ in world.formed.queues.owners[0])}
     if group is None or group in known or not world.configured:
         return
     close = get_close_matches(group, sorted(known), 1)
