@@ -1,0 +1,23 @@
+"""A cycle held for one job ends when that job is matched, be it alone or among alike ones."""
+
+import pytest
+
+from fairq.engine.negotiation.goal import Goal, GoalReached
+from fairq.engine.negotiation.matches import AlikeMatches, Matches, ProcRange
+
+
+def alike(cluster: int, first: int, schedd: str = "") -> AlikeMatches:
+    """Three jobs of a cluster, matched in a row."""
+    jobs = [ProcRange(cluster, first, first + 2)]
+    return AlikeMatches("ann@x", schedd, jobs, None, [0, 1, 2], [0, 1, 2], 1.0, [0.0] * 3, "<none>", False)
+
+
+def test_the_goal_is_the_match_of_this_job_alone() -> None:
+    matches, goal = Matches(), Goal("", 1, 5)
+    for other in (alike(1, 6), alike(2, 4), alike(1, 4, "elsewhere")):
+        matches.extend(other)
+        goal.check(matches)
+
+    matches.extend(alike(1, 3))
+    with pytest.raises(GoalReached):
+        goal.check(matches)
