@@ -5,7 +5,8 @@
 POOL is a name as in `pools`. HTCondor is installed, or in the tree that the variable names (see CONTRIBUTING.md); it
 needs root. fairq imports the running pool and its configuration, and decides by the rules htcondor.
 The seconds are the clock's and, after the slash, of CPU. HTCondor's are those of the cycle and of the negotiator's
-process, fairq's those of the whole process from its start to the committed state, the median of three.
+process; after the plus sign are those of the schedd and the collector meanwhile, which no ratio contains. fairq's are
+those of the whole process from its start to the committed state, the median of three.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def row(drawn: pools.Pool, cycle: Cycle, cost: Cost, found: Agreement) -> str:
         f"{len(drawn.slots):,}",
         f"{jobs:,}",
         f"{len(drawn.submitters):,}",
-        f"{cycle.wall:.2f} / {cycle.cpu:.2f}",
+        f"{cycle.wall:.2f} / {cycle.cpu:.2f} + {cycle.others:.2f}",
         f"{cost.wall:.2f} / {cost.cpu:.2f}",
         f"{cycle.wall / cost.wall:.1f} / {cycle.cpu / cost.cpu:.1f}",
         f"{cycle.memory:.0f}; {cost.memory:.0f}",

@@ -67,7 +67,7 @@ def measured() -> Ratios:
         unit = dict.fromkeys(found, math.inf)
         for _ in range(ROUNDS):
             for name, case in found.items():
-                unit[name] = min(unit[name], _unit())
+                unit[name] = min(unit[name], unit_tenth())
                 least[name] = min(least[name], case())
     ratios = {f"{name} : unit": cpu / unit[name] for name, cpu in least.items()}
     for pool in POOLS:
@@ -76,7 +76,7 @@ def measured() -> Ratios:
     return ratios
 
 
-def _unit() -> float:
+def unit_tenth() -> float:
     """CPU seconds of a tenth of the unit."""
     start = time.process_time()
     x = 0

@@ -25,15 +25,13 @@ def fairq(folder: Path, *words: object, output: Path | None = None) -> Cost:
 
     Raises RuntimeError if it fails.
     """
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("FAIRQ_")}
-    environment["HOME"] = str(folder)
-    for kind in ("STATE_HOME", "CONFIG_HOME", "CONFIG_DIRS", "DATA_HOME", "CACHE_HOME"):
-        environment[f"XDG_{kind}"] = str(folder / kind.lower())
     command = [sys.executable, "-m", "fairq", *map(str, words)]
     target = Path(os.devnull) if output is None else output
     with target.open("wb") as stdout, (folder / "stderr").open("w+b") as stderr:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment(folder)
+        )
         _, status, used = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -42,6 +40,15 @@ def fairq(folder: Path, *words: object, output: Path | None = None) -> Cost:
             message = stderr.read().decode(errors="replace").strip()
             raise RuntimeError(f"fairq {' '.join(map(str, words))} ended with {process.returncode}: {message}")
     return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return an environment with a home in *folder* and without settings of fairq."""
+    found = {name: value for name, value in os.environ.items() if not name.startswith("FAIRQ_")}
+    found["HOME"] = str(folder)
+    for kind in ("STATE_HOME", "CONFIG_HOME", "CONFIG_DIRS", "DATA_HOME", "CACHE_HOME"):
+        found[f"XDG_{kind}"] = str(folder / kind.lower())
+    return found
 
 
 def middle(costs: list[Cost]) -> Cost:

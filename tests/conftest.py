@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +51,23 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyt
 def state(tmp_path: Path) -> Path:
     """The path of a state file that does not exist yet."""
     return tmp_path / "state.db"
+
+
+@pytest.fixture
+def made_once(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Callable[[Callable[[Path], None]], None]:
+    """Copy into `tmp_path` what a function makes in a folder, which it does for the first test of the module only."""
+
+    def copied(make: Callable[[Path], None]) -> None:
+        folder = tmp_path_factory.getbasetemp() / f"made-{request.module.__name__}-{make.__name__}"
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(dir=tmp_path_factory.getbasetemp()) as begun:
+                make(Path(begun))
+                shutil.copytree(begun, folder)
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+
+    return copied
 
 
 @pytest.fixture

@@ -12,6 +12,16 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.fixture
+def growth(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import growth
+
+    yield growth
+    for name in ("growth", "pools", "measure"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
 def check(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import check
@@ -82,3 +92,12 @@ def test_an_ad_is_sent_as_the_collector_reads_it():
     assert lines == [
         b'Name = "slot1@n1"', b"Cpus = 1", b"Start = true", b"Requirements = Start && X", b"Machine", b"Job", b""
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seconds", "factor"), [((1, 2, 4), "2.0"), ((1, 2, 6), "4.0"), ((1, 1.04, 1.09), "-"), ((1, 0.9, 0.8), "-")]
+)
+def test_growth_is_what_the_second_doubling_adds_over_the_first(growth, seconds, factor):
+    costs = [growth.Cost(cpu, cpu, 50) for cpu in seconds]
+    assert growth.row("jobs", (10, 20, 40), "import", costs).endswith(f"| {factor} |")
+    assert growth.row("jobs", (10, 20, 40), "import", costs).startswith("| jobs 10 to 40 | import | 1.00 s, 50 MB |")

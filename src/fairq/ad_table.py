@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, overload
 
 from fairq.records import Ad
 
-_SCALARS = frozenset({str, int, bool, NoneType, object})
-"""The types of values that are the same if they are equal; an object stands for an attribute that is absent."""
+_SIMPLE = frozenset({str, int, bool})
+"""The types of values that are the same if they are equal."""
 
 
 class Part(NamedTuple):
@@ -85,16 +85,17 @@ class AdTable(Sequence[Ad]):
         """Return the rows in the order of the values from `values`."""
         return [row for part in self.parts for row in part.rows]
 
-    def one_value(self, spellings: Sequence[str], absent: Any) -> tuple[Any] | None:
-        """Return the value of an attribute if it is known to be the same in every ad, as `values`; else None."""
+    def one_value(self, spellings: Sequence[str]) -> str | int | None:
+        """Return the value of an attribute if every ad is known to have the same text, whole number or truth value."""
         found: list[Any] = []
         for part, place in self._places(spellings):
             column = None if place is None else part.columns[place]
-            if column is not None and not isinstance(column, Repeated):
+            if not isinstance(column, Repeated):
                 return None
-            found.append(absent if column is None else column[0])
+            found.append(column[0])
         kinds = set(map(type, found))
-        return (found[0],) if len(kinds) == 1 and kinds <= _SCALARS and found.count(found[0]) == len(found) else None
+        is_same = len(kinds) == 1 and kinds <= _SIMPLE and found.count(found[0]) == len(found)
+        return found[0] if is_same else None
 
     def _places(self, spellings: Sequence[str]) -> Iterator[tuple[Part, int | None]]:
         """Yield every part with the place in it of an attribute with any of these *spellings*; the last one wins."""

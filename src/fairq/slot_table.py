@@ -73,7 +73,14 @@ class SlotCollector:
 
     def add(self, name: str, address: str, ad: Ad, draining: bool) -> None:
         """Append a slot."""
-        self.add_alike([name], [address], ad, {}, draining)
+        self._names.append(name)
+        self._addresses.append(address)
+        self._draining.append(draining)
+        rows, columns = self._of_shape(tuple(ad))
+        rows.append(self._row)
+        for column, value in zip(columns, ad.values(), strict=True):
+            column.append(value)
+        self._went_on(1)
 
     def add_alike(
         self,
@@ -90,24 +97,30 @@ class SlotCollector:
         shape, done = tuple(ad), 0
         while done < len(names):
             count = min(len(names) - done, STRETCH - self._row)
-            known = self._shapes.get(shape)
-            if known is None:
-                known = self._shapes[shape] = [], [[] for _ in shape]
-            rows, columns = known
+            rows, columns = self._of_shape(shape)
             rows += range(self._row, self._row + count)
             for name, value, column in zip(shape, ad.values(), columns, strict=True):
                 values = varying.get(name)
                 column.extend(repeat(value, count) if values is None else values[done : done + count])
-            self._row += count
             done += count
-            if self._row == STRETCH:
-                self._close()
+            self._went_on(count)
 
     def table(self) -> SlotTable:
         """Return the slots so far."""
         if self._row:
             self._close()
         return SlotTable(self._names, self._addresses, self._draining, self._tables)
+
+    def _of_shape(self, names: tuple[str, ...]) -> tuple[list[int], list[list[Any]]]:
+        known = self._shapes.get(names)
+        if known is None:
+            known = self._shapes[names] = [], [[] for _ in names]
+        return known
+
+    def _went_on(self, count: int) -> None:
+        self._row += count
+        if self._row == STRETCH:
+            self._close()
 
     def _close(self) -> None:
         table = AdTable()

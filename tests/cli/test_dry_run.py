@@ -74,27 +74,35 @@ def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+def pool(
+    run: Run, state: Path, tmp_path: Path, made_once: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Path]:
     """Two slots, a running and two idle jobs, a held one, two accounts; and files to submit and import."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
-    files = {name: tmp_path / name for name in ("sub", "slots", "jobs", "document", "condor")}
+
+    def filled(folder: Path) -> None:
+        fill(folder, folder / state.name, run)
+
+    made_once(filled)
+    files = {name: tmp_path / name for name in ("sub", "slots", "jobs", "document", "condor", "queues", "stale")}
+    return {**files, "folder": tmp_path, "grid": tmp_path / "grid.zip"}
+
+
+def fill(folder: Path, state: Path, run: Run) -> None:
+    files = {name: folder / name for name in ("sub", "slots", "jobs", "document", "condor", "queues", "stale")}
     files["sub"].write_text("executable = /bin/true\nqueue 3\n")
     files["slots"].write_text(json.dumps([{"Name": "new", "Cpus": 1}]))
     files["jobs"].write_text(json.dumps([{"ClusterId": 9, "ProcId": 0, "Owner": "z", "JobStatus": 1}]))
     files["condor"].write_text("PRIORITY_HALFLIFE = 60\n")
-    files["queues"] = tmp_path / "queues"
     files["queues"].write_text("TQId,Owner,OwnerGroup,CPUTime,Jobs\n5,a,g,360,2\n")
-    files["stale"] = tmp_path / "stale"
     files["stale"].write_text(json.dumps([{"PandaID": 5, "jobStatus": "sent", "modificationTime": NOW - 9000}]))
-    files["folder"] = tmp_path
     for kind in STORED:
         record = {column.name: (*column.words, "1")[0] for column in kind.keys}
-        (tmp_path / f"{kind.name}.json").write_text(json.dumps([record]))
-    files["grid"] = tmp_path / "grid.zip"
-    with zipfile.ZipFile(files["grid"], "w") as archive:
+        (folder / f"{kind.name}.json").write_text(json.dumps([record]))
+    with zipfile.ZipFile(folder / "grid.zip", "w") as archive:
         for kind in STORED:
-            archive.write(tmp_path / f"{kind.name}.json", f"{kind.name}.json")
-    assert run("--state", tmp_path / "none.db", "export", "--output", files["document"]).code == 0
+            archive.write(folder / f"{kind.name}.json", f"{kind.name}.json")
+    assert run("--state", folder / "none.db", "export", "--output", files["document"]).code == 0
     for words in (
         ("slots", "add", "node"),
         ("submit", "--count", "3", "--", "/bin/sleep", "1"),
@@ -106,7 +114,7 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("userprio", "--setlast", "a@x", "4"),
         ("negotiate",),
         ("broker", "config", "set", "NW_THRESHOLD", "2"),
-        ("broker", "tasks", "import", tmp_path / "tasks.json"),
+        ("broker", "tasks", "import", folder / "tasks.json"),
         ("slots", "add", "spare"),
         ("slots", "drain", "spare"),
         ("broker", "jobs", "import", files["stale"]),
@@ -114,7 +122,6 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ended = run("--state", state, *words, "--now", NOW)
         assert ended.code == 0, ended.err
     Path(f"{state}.toml").write_text('[negotiator]\ntie_break = "std_sort"\n')
-    return files
 
 
 def test_every_command_with_a_dry_run_is_tried_here() -> None:

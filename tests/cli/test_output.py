@@ -115,6 +115,17 @@ class TestMachine:
         assert json.loads(out) == [ANNA, BERT]
         assert "1234.5678901234567" in out
 
+    @pytest.mark.parametrize(
+        "nested",
+        [None, {"b": {"c": 1, "d": []}}, [{"b": 1}, {"c": 2}], [[1, 2], {}], '},\n{"', "\x7f\u202e", "\x01,\n "],
+    )
+    def test_json_has_an_item_of_an_array_on_each_line_whatever_it_holds(self, show, nested):
+        records = [{"Name": "a, b", "Nested": nested}, {}, {"Name": 1, "Nested": nested}]
+        lines = show(records, "--json").splitlines()
+        assert [json.loads(line.removesuffix(",")) for line in lines[1:-1]] == records
+        assert all(line.isprintable() for line in lines)
+        assert lines[1] == '{"Name": "a, b", "Nested": ' + show([nested], "--json").splitlines()[1] + "},"
+
     def test_ndjson_is_one_object_per_line(self, show):
         assert [json.loads(line) for line in show([ANNA, BERT], "--ndjson").splitlines()] == [ANNA, BERT]
 

@@ -12,17 +12,22 @@ T = 1_795_000_000
 
 
 @pytest.fixture
-def pool(run, state, monkeypatch):
+def pool(run, state, made_once, monkeypatch):
     """Ten jobs of alice (cluster 1), three of bob (2); four slots, used by 1.0, 1.1, 2.0 and 2.1 from T+10 on."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
-    for user, count in (("alice", 10), ("bob", 3)):
-        ended = run(
-            "submit", "--state", state, "--now", T, "--count", count, "--accounting-group-user", user,
-            "--output", "o.$(Process)", "--", "/bin/sh", "-c", "sleep 60",
-        )  # fmt: skip
-        assert ended.code == 0, ended.err
-    run("slots", "--state", state, "add", "node", "--count", 4, "--now", T)
-    assert run("negotiate", "--state", state, "--now", T + 10).code == 0
+
+    def filled(folder):
+        made = folder / state.name
+        for user, count in (("alice", 10), ("bob", 3)):
+            ended = run(
+                "submit", "--state", made, "--now", T, "--count", count, "--accounting-group-user", user,
+                "--output", "o.$(Process)", "--", "/bin/sh", "-c", "sleep 60",
+            )  # fmt: skip
+            assert ended.code == 0, ended.err
+        run("slots", "--state", made, "add", "node", "--count", 4, "--now", T)
+        assert run("negotiate", "--state", made, "--now", T + 10).code == 0
+
+    made_once(filled)
 
     def fairq(*words):
         return run(words[0], "--state", state, "--now", T + 20, *words[1:])

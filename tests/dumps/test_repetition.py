@@ -1,4 +1,4 @@
-"""Jobs that repeat the ad before them are read as if each had been parsed."""
+"""Jobs and slots that repeat an ad before them are read as if each had been parsed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairq.dumps.jobs import JobDump, read_jobs
+from fairq.dumps.slots import read_slots
 from fairq.dumps.source import Source
 from fairq.errors.base import FairqError
+from fairq.records import SlotRecord
 
 JOB: dict[str, Any] = {
     "QDate": 5,
@@ -32,9 +34,31 @@ def _read(text: str) -> JobDump | str:
         return str(error)
 
 
+SLOT: dict[str, Any] = {
+    "MyType": "Machine",
+    "Name": "slot1@a",
+    "MyAddress": "<1.2.3.4:5>",
+    "StartdIpAddr": "<1.2.3.4:6>",
+    "Memory": 1024,
+    "LoadAvg": 0.25,
+    "Start": True,
+    "Requirements": "/Expr(TARGET.Memory < 5)/",
+    "Devices": [{"Name": "Name", "Memory": 1}],
+    "CondorVersion": "$CondorVersion: 25.0.1 2026-01-01 $",
+}
+
+
+def _read_slots(text: str) -> tuple[list[SlotRecord], Any, Any] | str:
+    try:
+        dump = read_slots(Source("slots.json", io.BytesIO(text.encode())))
+    except FairqError as error:
+        return str(error)
+    return list(dump.slots), dump.left_out, dump.version
+
+
 def _one_by_one(ads: list[dict[str, Any]]) -> str:
-    """The same ads with a space more in every second one, so that no text repeats the one before."""
-    return "[" + ",".join(json.dumps(ad)[:-1] + " " * (place % 2) + "}" for place, ad in enumerate(ads)) + "]"
+    """The same ads with a space more in each, so that no text repeats one before."""
+    return "[" + ",".join(json.dumps(ad)[:-1] + " " * place + "}" for place, ad in enumerate(ads)) + "]"
 
 
 changes = st.fixed_dictionaries(
@@ -45,6 +69,26 @@ changes = st.fixed_dictionaries(
         "GlobalJobId": st.sampled_from(["a#1.0#5", "b#2.0", "none", "", 'q"#1', "é#1.0"]),
         "Owner": st.sampled_from(["ann", "bob"]),
         "JobStatus": st.sampled_from([1, 2, 4, 5]),
+        "QDate": st.sampled_from([5, 6, -1, 5.0, "5"]),
+        "RequestMemory": st.sampled_from([1, 2, 2.5, True, "/Expr(1 + 1)/", None]),
+    },
+)
+
+slot_changes = st.fixed_dictionaries(
+    {},
+    optional={
+        "Name": st.sampled_from(["slot1@b", "slot1@c", " ", "", "é", "/Expr(1)/", "/Expr(1", 'a"b', 7, None]),
+        "MyAddress": st.sampled_from(["<1.2.3.4:5>", "<9.9.9.9:9>", "", 3, None]),
+        "StartdIpAddr": st.sampled_from(["<1.2.3.4:6>", "<7.7.7.7:7>", ""]),
+        "Memory": st.sampled_from([1, 0, -0.0, 2**63, 10**30, "text", True, None, "/Expr(Cpus)/", "/Expr((/"]),
+        "LoadAvg": st.sampled_from([0.0, -0.0, 1.5, 1e300, 1, float("inf"), float("nan")]),
+        "Start": st.booleans(),
+        "MyType": st.sampled_from(["Machine", "Slot", "Job", "Scheduler"]),
+        "Draining": st.booleans(),
+        "memory": st.integers(0, 2),
+        "Requirements": st.sampled_from(["/Expr(true)/", "/Expr(TARGET.Memory < 5)/", "/Expr(a b)/"]),
+        "Devices": st.sampled_from([[], [{"Name": "Name", "Memory": 2}]]),
+        "CondorVersion": st.sampled_from(["$CondorVersion: 25.0.2 2026-01-01 $", "", 5]),
     },
 )
 
@@ -57,6 +101,31 @@ def test_what_is_read_does_not_depend_on_repetition(found: list[dict[str, Any]],
     repeated, single = _read("[\n" + ",\n".join(map(json.dumps, ads)) + "\n]\n"), _read(_one_by_one(ads))
 
     assert repeated == single
+
+
+@given(st.lists(st.one_of(st.just({}), slot_changes), max_size=12))
+def test_slots_do_not_depend_on_repetition(found: list[dict[str, Any]]) -> None:
+    """The slots, and the message about what is wrong with them, are those of ads that all differ in text."""
+    ads = [{**SLOT, "Name": f"slot{place}@a", **change} for place, change in enumerate(found)]
+
+    repeated, single = _read_slots("[\n" + ",\n".join(map(json.dumps, ads)) + "\n]\n"), _read_slots(_one_by_one(ads))
+
+    assert repr(repeated) == repr(single)
+
+
+def test_a_value_with_an_escape_is_read_after_repetitions() -> None:
+    """The end of the text of a value is not taken to be at an escaped quote."""
+    texts = [json.dumps({**SLOT, "Name": f"slot{place}@a"}) for place in range(4)]
+    texts[2] = texts[2].replace("slot2", r"a\", \"Memory\": 7, \"b")
+
+    slots, _, _ = _read_slots(f"[{', '.join(texts)}]")
+
+    assert [(slot.name, slot.ad["Memory"]) for slot in slots] == [
+        ("slot0@a", 1024),
+        ("slot1@a", 1024),
+        ('a", "Memory": 7, "b@a', 1024),
+        ("slot3@a", 1024),
+    ]
 
 
 @pytest.mark.parametrize("end", ["", "]", ",", ", ]", ",{}]", "x"])

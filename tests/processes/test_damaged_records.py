@@ -40,21 +40,25 @@ CASES = [
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, tmp_path: Path) -> Path:
+def pool(run: Run, state: Path, made_once: Callable[..., None]) -> Path:
     """Two slots, three jobs, a cycle of each kind; one group."""
-    (tmp_path / "state.db.toml").write_text("[groups.group_a]\nquota = 1\n")
-    (tmp_path / "queues.json").write_text('[{"name": "CERN", "site": "CERN", "status": "online"}]')
-    (tmp_path / "tasks.json").write_text('[{"jediTaskID": 5, "status": "ready", "prodSourceLabel": "managed"}]')
-    for words in (
-        ("slots", "add", "n", "--count", "2"),
-        ("submit", "--count", "3", "--", "/bin/true"),
-        ("negotiate",),
-        ("broker", "queues", "import", tmp_path / "queues.json"),
-        ("broker", "tasks", "import", tmp_path / "tasks.json"),
-        ("broker", "run"),
-    ):
-        ended = run("--state", state, *words)
-        assert ended.code == 0, ended.err
+
+    def filled(folder: Path) -> None:
+        (folder / "state.db.toml").write_text("[groups.group_a]\nquota = 1\n")
+        (folder / "queues.json").write_text('[{"name": "CERN", "site": "CERN", "status": "online"}]')
+        (folder / "tasks.json").write_text('[{"jediTaskID": 5, "status": "ready", "prodSourceLabel": "managed"}]')
+        for words in (
+            ("slots", "add", "n", "--count", "2"),
+            ("submit", "--count", "3", "--", "/bin/true"),
+            ("negotiate",),
+            ("broker", "queues", "import", folder / "queues.json"),
+            ("broker", "tasks", "import", folder / "tasks.json"),
+            ("broker", "run"),
+        ):
+            ended = run("--state", folder / state.name, *words)
+            assert ended.code == 0, ended.err
+
+    made_once(filled)
     return state
 
 

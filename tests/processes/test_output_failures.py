@@ -44,20 +44,26 @@ LISTINGS = [("queue",), ("userprio", "--allusers", "--json"), ("export",), ("--h
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pool(
+    run: Run, state: Path, tmp_path: Path, made_once: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """Five slots, four of which run a job; four more are idle; files to import lie beside."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "slots.json").write_text('[{"Name": "new", "Cpus": 1}]')
-    (tmp_path / "queues.json").write_text('[{"name": "CERN", "site": "CERN", "status": "online"}]')
-    for words in (
-        ("slots", "add", "node", "--count", "4"),
-        ("submit", "--count", "8", "--", "/bin/sleep", "1"),
-        ("negotiate",),
-        ("slots", "add", "slot5@node"),
-        ("userprio", "--setfactor", "anna@example.org", "4"),
-    ):
-        assert run("--state", state, *words, "--now", NOW).code == 0
+
+    def filled(folder: Path) -> None:
+        (folder / "slots.json").write_text('[{"Name": "new", "Cpus": 1}]')
+        (folder / "queues.json").write_text('[{"name": "CERN", "site": "CERN", "status": "online"}]')
+        for words in (
+            ("slots", "add", "node", "--count", "4"),
+            ("submit", "--count", "8", "--", "/bin/sleep", "1"),
+            ("negotiate",),
+            ("slots", "add", "slot5@node"),
+            ("userprio", "--setfactor", "anna@example.org", "4"),
+        ):
+            assert run("--state", folder / state.name, *words, "--now", NOW).code == 0
+
+    made_once(filled)
     return state
 
 

@@ -50,16 +50,19 @@ LISTINGS: list[tuple[str, ...]] = [
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pool(run: Run, state: Path, made_once: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Five slots and two submitters, one with a name that ASCII lacks; what they use is known."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
-    for words in (
-        ("slots", "add", "node", "--count", "5"),
-        ("submit", "--count", "9", "--accounting-group-user", "müller", "--", "/bin/sleep", "1"),
-        ("submit", "--count", "9", "--accounting-group-user", "anna-of-the-very-long-name", "--", "/bin/sleep", "1"),
-        ("negotiate",),
-    ):
-        assert run("--state", state, *words, "--now", NOW).code == 0
+
+    def filled(folder: Path) -> None:
+        submissions = [
+            ("submit", "--count", "9", "--accounting-group-user", user, "--", "/bin/sleep", "1")
+            for user in ("müller", "anna-of-the-very-long-name")
+        ]
+        for words in (("slots", "add", "node", "--count", "5"), *submissions, ("negotiate",)):
+            assert run("--state", folder / state.name, *words, "--now", NOW).code == 0
+
+    made_once(filled)
     return state
 
 

@@ -21,6 +21,7 @@ from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
+from fairq.engine.brokerage.pool.world import World
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import Plugins, load_plugins
 from fairq.steps.broker.run import stage_order
@@ -155,3 +156,13 @@ def test_what_is_stored_of_them_is_read_as_it_was(plugins: Plugins, label: str, 
         assert np.isnan(kept.weights).tolist() == [weight is None for weight in weights]
         wanted = [np.float32(weight) for weight in weights if weight is not None]
         assert kept.weights[~np.isnan(kept.weights)].tolist() == wanted
+
+
+@every_flow
+def test_a_pool_without_queues_has_a_stage_of_none(plugins: Plugins, label: str, rules: str) -> None:
+    flow = flows(plugins)[ACTIVITIES[label]]
+    outcomes = brokered(flow, [Case(Task(label=label), Chunk())] * 2, columns_of(World(now=0)), rules)
+    for outcome in outcomes:
+        assert (outcome.status, outcome.candidates, list(outcome.verdicts())) == ("failed", [], [])
+        assert outcome.stopped_by or {one[1:] for one in outcome.stages} == {(0, 0, 0, 0, 0)}
+        assert not outcome.stopped_by or outcome.stages == []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fairq.engine.classad import AdColumns
 from fairq.records import Ad, SlotRecord
 from fairq.state import document, slot_columns, slots
 from fairq.state.connection import State, reading, writing
@@ -50,6 +51,23 @@ def test_the_copy_reads_as_the_slots_do(tmp_path: Path, apart: set[int]) -> None
     left = [number for number in range(1, COUNT + 1) if number not in apart]
     assert [copied.ads[number - 1] for number in left] == [slot(number).ad for number in left]
     assert [list(copied.ads[number - 1]) for number in left] == [list(slot(number).ad) for number in left]
+
+
+def test_values_that_are_equal_but_not_the_same_stay_as_they_are(tmp_path: Path) -> None:
+    same = [None, 5, 1.5, False, "text", [1], 0.0, -0.0]
+    mixed = [[1, True, 1.0], [0.0, -0.0, 0], [False, 0, None]]
+    ads: list[Ad] = [
+        {f"S{at}": value for at, value in enumerate(same)} | {f"M{at}": some[row % 3] for at, some in enumerate(mixed)}
+        for row in range(COUNT)
+    ]
+    with writing(tmp_path / "s.db") as state:
+        slots.add(state, [SlotRecord(0, f"slot{row}", ad) for row, ad in enumerate(ads)])
+        slot_columns.keep(state)
+        found = slots.load_table(state)
+    assert repr(list(found.ads)) == repr(ads)
+    columns = AdColumns(found.ads)
+    for name in ads[0].keys() - {"S0", "M2"}:  # an evaluation has UNDEFINED for None
+        assert repr([columns.json_value(row, name.lower()) for row in range(9)]) == repr([ad[name] for ad in ads[:9]])
 
 
 CHANGES: dict[str, Callable[[State], object]] = {

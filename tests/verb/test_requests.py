@@ -97,18 +97,21 @@ def test_anything_else_is_none(wrong: Any):
 
 
 @pytest.fixture
-def pool(run, state: Path, tmp_path: Path) -> Pool:
+def pool(run, state: Path, tmp_path: Path, made_once) -> Pool:
     """Root has cluster 1, bob cluster 2; ann is an administrator."""
-    site = tmp_path / "site.toml"
-    site.write_text('[pool]\nadministrators = ["ann"]\n[accounting]\nuid_domain = "lab"\n')
-    run("--state", state, "--config", site, "submit", "--count", 3, "--now", NOW, "--", "/bin/true")
-    run("--state", state, "--config", site, "submit", "--count", 3, "--now", NOW, "--", "/bin/true")
     from fairq.state import jobs
     from fairq.state.connection import writing
 
-    with writing(state) as opened:
-        jobs.change(opened, "", 2, 0, 2, owner="bob", submitter="bob@lab")
-    return Pool(state, load(site, None, {}))
+    def filled(folder: Path) -> None:
+        site, made = folder / "site.toml", folder / state.name
+        site.write_text('[pool]\nadministrators = ["ann"]\n[accounting]\nuid_domain = "lab"\n')
+        for _ in range(2):
+            run("--state", made, "--config", site, "submit", "--count", 3, "--now", NOW, "--", "/bin/true")
+        with writing(made) as opened:
+            jobs.change(opened, "", 2, 0, 2, owner="bob", submitter="bob@lab")
+
+    made_once(filled)
+    return Pool(state, load(tmp_path / "site.toml", None, {}))
 
 
 def ask(pool: Pool, user: str, verb: str, serial: int = 0, /, **arguments: Any) -> Any:

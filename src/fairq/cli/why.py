@@ -54,8 +54,8 @@ def why(
     The command runs a negotiation cycle on the current state and stores nothing. It also works on an imported pool.
 
     The first line names the deciding reason and the smallest change that would let the job run. The change is verified
-    by rerunning the cycle. In very large pools, only the first few changes are verified. If none of them is enough,
-    the line names only the first obstacle.
+    by rerunning the cycle. In very large pools, only the first few changes are verified, in the largest one at most.
+    If none of them is enough, the line names only the first obstacle.
 
     For a job that waits for other jobs to end, the command also shows its place in line and estimates its start. To do
     so, it runs future cycles on a copy of the state. It takes run times from the last ended jobs of the cluster,

@@ -1,4 +1,4 @@
-"""The texts of ads that are given by column, as the state stores them."""
+"""The texts of many ads, as the state stores them, made by column."""
 
 from __future__ import annotations
 
@@ -8,14 +8,27 @@ from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from fairq.ad_table import AdTable, is_one_text
+from fairq.records import Ad
+from fairq.slot_table import STRETCH
 from fairq.state.rows import dumps
 
-_WRITERS = {str: encode_basestring_ascii, int: int.__repr__, float: float.__repr__}
-"""What the JSON encoder itself uses; the numbers of an ad are finite."""
+_PLAIN = {int, float, bool}
+"""Kinds of values whose texts have no comma."""
+
+
+def of_ads(ads: Sequence[Ad]) -> list[str]:
+    """Return the texts of *ads*: those that `rows.dumps` makes of each, for many ads in half the time."""
+    found: list[str] = []
+    for start in range(0, len(ads), STRETCH):
+        some = ads[start : start + STRETCH]
+        table = AdTable()
+        table.put(range(len(some)), some)
+        found += texts(table)
+    return found
 
 
 def texts(ads: AdTable) -> list[str]:
-    """Return the texts of *ads* in order of row: those that `rows.dumps` makes of each, several times faster."""
+    """Return the texts of *ads* in order of row."""
     found = [""] * len(ads)
     for part in ads.parts:
         size = len(part.rows)
@@ -48,5 +61,6 @@ def _values(column: Sequence[Any]) -> str | Iterable[str]:
     if is_one_text(column) or (type(column[0]) is not str and len(set(map(id, column))) == 1):
         return dumps(column[0])
     kinds = set(map(type, column))
-    writer = _WRITERS.get(kinds.pop()) if len(kinds) == 1 else None
-    return map(dumps if writer is None else writer, column)
+    if kinds == {str}:
+        return map(encode_basestring_ascii, column)
+    return dumps(column)[1:-1].split(",") if kinds <= _PLAIN else map(dumps, column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fairq.records import Ad
-from fairq.state import rows
+from fairq.state import ad_texts, rows
 from fairq.state.connection import State
 
 _AT_ONCE = 500
@@ -19,7 +19,7 @@ def ad_id(state: State, ad: Ad) -> int:
 
 def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     """Return the numbers of many shared ads, in their order, storing the new ones."""
-    texts = [rows.dumps(ad) for ad in ads]
+    texts = ad_texts.of_ads(ads)
     digests = {text: digest(text.encode()) for text in dict.fromkeys(texts)}
     (highest,) = state.connection.execute("SELECT coalesce(max(id), 0) FROM job_ad").fetchone()
     numbers = _numbers(state, list(digests.values())) if highest else {}

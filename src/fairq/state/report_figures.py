@@ -97,7 +97,7 @@ def slot_counts(state: State) -> tuple[int, int, int]:
 
 def weights_in_use(state: State) -> Iterator[tuple[str, float]]:
     """Return the submitter and the slot weight of every claim, in pool order."""
-    return state.connection.execute("SELECT submitter, slot_weight FROM claim ORDER BY slot_id")
+    return state.connection.execute("SELECT submitter, slot_weight FROM whole_claim ORDER BY slot_id")
 
 
 def matches_of(state: State, cycle: int) -> tuple[int, int]:

@@ -214,7 +214,7 @@ def _columns(slots: Iterable[SlotRecord]) -> _Columns:
     return _Columns(
         [slot.name for slot in slots],
         [slot.address for slot in slots],
-        (rows.dumps(slot.ad) for slot in slots),
+        ad_texts.of_ads([slot.ad for slot in slots]),
         [slot.draining for slot in slots],
     )
 

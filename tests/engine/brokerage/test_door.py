@@ -6,7 +6,19 @@ import pytest
 from tests.broker_rules import PANDA
 from tests.engine.brokerage.pools import ask, names, pool, queue, task, verdict
 
-from fairq.engine.brokerage.flow.plugin import Filter, Reason, Weight, per_queue, per_queue_weight
+from fairq.engine.brokerage.flow.plugin import (
+    Codes,
+    Filter,
+    Phase,
+    PlainFilter,
+    Reason,
+    Rows,
+    Weight,
+    per_queue,
+    per_queue_weight,
+)
+from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.weighing import weighing_of
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.model import Queue
@@ -49,6 +61,24 @@ def test_a_filter_may_look_at_weighed_queues() -> None:
     told = verdict(ask(pool(queue("Q")), plan=production_plan([*FILTERS, odd])), "Q")
     assert told.reason == "odd"
     assert told.weight is not None
+
+
+def test_a_filter_reads_the_weight_of_each_queue() -> None:
+    class Light(PlainFilter):
+        name = "light"
+        stage = "final check"
+        place = 3050
+        phase: Phase = "after"
+        reasons = (Reason("light", "lighter than the best"),)
+
+        def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
+            weight = weighing_of(request).weight
+            return weight[rows] < weight.max()
+
+    wind = per_queue_weight("wind", lambda task, queue, world: 3.0 if queue.name == "WIND" else 1.0)
+    plan = production_plan([*FILTERS, Light()], [*WEIGHTS, wind])
+    outcome = ask(pool(queue("WIND"), queue("COAL")), plan=plan)
+    assert (verdict(outcome, "WIND").reason, verdict(outcome, "COAL").reason) == ("", "light")
 
 
 def test_a_weight_of_others_is_one_more_factor() -> None:

@@ -76,9 +76,9 @@ class Source:
             return None
         if not isinstance(self._ads, AdTable):
             return build(self._values(spellings), self.pool)
-        one = self._ads.one_value(spellings, ABSENT)
+        one = self._ads.one_value(spellings)
         if one is not None:
-            return build([*one], self.pool)
+            return build([one], self.pool)
         column = build(self._ads.values(spellings, ABSENT), self.pool)
         if self._places is None:
             return column

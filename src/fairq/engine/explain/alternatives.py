@@ -34,7 +34,7 @@ def alternatives(world: World, diagnosis: Diagnosis, cycles: int) -> Alternative
             break
         cycles -= 1
         after = world.changed(remedy)
-        if after.hold().match_of(after.job()) is not None:
+        if after.hold_until_matched().match_of(after.job()) is not None:
             found.append(remedy)
     return Alternatives(tuple(owners), tuple(administrators))
 

@@ -20,6 +20,7 @@ from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.negotiation.cycle import NegotiationCycle, bring_up_to_date
 from fairq.engine.negotiation.decision import CycleDecision, LimitFigures, StopReason, SubmitterDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.goal import Goal
 from fairq.engine.negotiation.matches import Match
 from fairq.engine.negotiation.participants import JobConstraint
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -101,9 +102,9 @@ class CycleInput(Struct, frozen=True):
 
 
 class Outcome:
-    """A cycle held to be looked at."""
+    """A cycle held to be looked at; one held *until* a job is matched ends there, or is complete without that match."""
 
-    def __init__(self, given: CycleInput) -> None:
+    def __init__(self, given: CycleInput, until: JobRange | None = None) -> None:
         self.given = given
         bring_up_to_date(given.pool, given.accountant, given.policy, given.now)
         self.cycle = NegotiationCycle(
@@ -114,6 +115,7 @@ class Outcome:
             given.now,
             given.round_robin_times,
             clock=given.clock,
+            goal=None if until is None else Goal(until.schedd, until.cluster, until.first_proc),
         )
         self.decision: CycleDecision = self.cycle.run()
 
@@ -168,14 +170,13 @@ class Diagnosis:
     @cached_property
     def rejection(self) -> Rejection | None:
         """The last rejection of a job of the same submitter and autocluster, because of which this one is skipped."""
-        for rejection in reversed(self.outcome.decision.rejections):
-            if (rejection.submitter, rejection.schedd) == (self.job.submitter, self.job.schedd):
-                cluster, proc = rejection.request
-                if (cluster, proc) == (self.job.cluster, self.job.first_proc):
-                    return rejection
-                first = self._queued(cluster, proc)
-                if first is not None and self._is_alike(first):
-                    return rejection
+        for rejection in reversed(self.outcome.decision.rejections.of(self.job.submitter, self.job.schedd)):
+            cluster, proc = rejection.request
+            if (cluster, proc) == (self.job.cluster, self.job.first_proc):
+                return rejection
+            first = self._queued(cluster, proc)
+            if first is not None and self._is_alike(first):
+                return rejection
         return None
 
     @cached_property
@@ -223,16 +224,15 @@ class Diagnosis:
     def _failed_kinds(self) -> set[int]:
         """The autoclusters of the submitter's jobs that found no match, without those stopped by a limit."""
         kinds = set()
-        for rejection in self.outcome.decision.rejections:
-            own = (rejection.submitter, rejection.schedd) == (self.job.submitter, self.job.schedd)
-            if own and rejection.reason is not RejectReason.SUBMITTER_LIMIT:
+        for rejection in self.outcome.decision.rejections.of(self.job.submitter, self.job.schedd):
+            if rejection.reason is not RejectReason.SUBMITTER_LIMIT:
                 found = self._queued(*rejection.request)
                 if found is not None:
                     kinds.add(next(self.outcome.cycle.kinds(found))[0])
         return kinds - {self.context.autocluster}
 
     def _is_alike(self, job: JobRange) -> bool:
-        return self.outcome.cycle.examine(job).autocluster == self.context.autocluster
+        return next(self.outcome.cycle.kinds(_one(job, job.first_proc)))[0] == self.context.autocluster
 
     @cached_property
     def reason(self) -> Reason:
@@ -267,6 +267,11 @@ class Diagnosis:
         fits = PoolChecks(self.context.ad(), whole.ads).fitting()
         return [whole.keys[row] for row in np.flatnonzero(fits).tolist()]
 
+    @property
+    def is_within_reach(self) -> bool:
+        """Whether slots that match the job were free in this cycle."""
+        return self.lost[LostTo.LIMIT] + self.lost[LostTo.TAKEN] > 0
+
     def _limit(self) -> Reason | None:
         """The limit between the job and slots that it could otherwise use."""
         rejection = self.rejection
@@ -275,8 +280,7 @@ class Diagnosis:
             return Reason.CONCURRENCY_LIMIT
         if self.lost[LostTo.LIMIT] and self.blocker is not None:
             return Reason.SKIPPED
-        within_reach = self.lost[LostTo.LIMIT] + self.lost[LostTo.TAKEN]
-        if within_reach and self.submitter.stopped in _LIMITS:
+        if self.is_within_reach and self.submitter.stopped in _LIMITS:
             return _LIMITS[self.submitter.stopped]
         return Reason.NOT_OFFERED if self.lost[LostTo.LIMIT] else None
 

@@ -28,6 +28,9 @@ class World(Protocol):
     def hold(self) -> Outcome:
         """Run a cycle; the world itself stays unchanged."""
 
+    def hold_until_matched(self) -> Outcome:
+        """Run a cycle that ends when the job asked about is matched."""
+
     def changed(self, changes: Sequence[Change]) -> Self:
         """The world after *changes*."""
 
@@ -68,7 +71,7 @@ class Search:
             diagnosis = Diagnosis(after.hold(), after.job())
         remedy = (*fitting, *levers(diagnosis))
         after = world.changed(remedy)
-        return remedy if after.hold().match_of(after.job()) is not None else None
+        return remedy if after.hold_until_matched().match_of(after.job()) is not None else None
 
     def _without_needless(self, world: World, remedy: Remedy) -> Remedy:
         """Remove every change that is not needed."""
@@ -78,7 +81,7 @@ class Search:
             if self._left > 0 and fewer and not needed:
                 self._left -= 1
                 after = world.changed(fewer)
-                if after.hold().match_of(after.job()) is not None:
+                if after.hold_until_matched().match_of(after.job()) is not None:
                     remedy = fewer
         return remedy
 
@@ -90,12 +93,13 @@ class Search:
                 break
             self._left -= 1
             after = world.changed(remedy)
-            outcome = after.hold()
+            outcome = after.hold_until_matched()
             job = after.job()
             if outcome.match_of(job) is not None:
                 return remedy
-            partial.append((remedy, after, Diagnosis(outcome, job)))
-        if depth <= 1:
+            if self._left > 0:
+                partial.append((remedy, after, Diagnosis(outcome, job)))
+        if depth <= 1 or self._left <= 0:
             return None
         partial.sort(key=lambda tried: tried[2].reason is diagnosis.reason)
         for remedy, after, left in partial:

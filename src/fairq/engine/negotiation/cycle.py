@@ -6,6 +6,7 @@ docs/htcondor.md 3.1; matchmaker.cpp, negotiationTime.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import numpy as np
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from fairq.engine.negotiation.dealing import deal_group_pies, deal_leftovers_of_
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
+from fairq.engine.negotiation.goal import Goal, GoalReached
 from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.in_use import InUse
@@ -90,7 +92,7 @@ class NegotiationCycle:
     """The state of a running cycle; `negotiate` is the entry point.
 
     Use is counted before (`bring_up_to_date`). Explanations read its `candidates`, the `concurrency` limits, and the
-    `cost` of every slot.
+    `cost` of every slot. With a *goal*, it ends when the goal is reached: nothing but the matches is complete then.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class NegotiationCycle:
         round_robin_times: Mapping[str, int],
         observer: RejectionObserver | None = None,
         clock: Clock | None = None,
+        goal: Goal | None = None,
     ) -> None:
         self._stopwatch = None
         if clock is not None and policy.budgets is not None:
@@ -177,22 +180,27 @@ class NegotiationCycle:
             stopwatch=self._stopwatch,
             observer=observer,
             budget=self._budget,
+            goal=goal,
         )
 
     def run(self) -> CycleDecision:
-        """Divide the pie: one for all submitters, or one for each turn of a group."""
-        if self._groups is None:
-            deal_pie(self._ledger, self._submitters)
-        else:
-            deal_group_pies(self._ledger, self._groups)
-            if self._policy.last_dealing and self._free_weight.total > 0:
-                deal_leftovers_of_groups(self._ledger, self._groups)
+        """Divide the pie: one for all submitters, or one for each turn of a group; it ends early at a goal."""
+        with suppress(GoalReached):
+            self._deal()
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
         self.decision.overruns = [] if self._budget is None else list(self._budget.overruns)
         self.decision.limits = self.concurrency.figures()
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
+
+    def _deal(self) -> None:
+        if self._groups is None:
+            deal_pie(self._ledger, self._submitters)
+            return
+        deal_group_pies(self._ledger, self._groups)
+        if self._policy.last_dealing and self._free_weight.total > 0:
+            deal_leftovers_of_groups(self._ledger, self._groups)
 
     def examine(self, job: JobRange) -> RequestContext:
         """The request for the first job of a range, with the attributes of this moment."""

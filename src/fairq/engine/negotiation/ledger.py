@@ -17,6 +17,7 @@ from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
+from fairq.engine.negotiation.goal import Goal
 from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.matchlist import FreeSlots
@@ -55,6 +56,7 @@ class Ledger(Struct, frozen=True):
         stopwatch: measures the time budgets; None: there are none.
         observer: called for every rejection.
         budget: measures the cost of expressions by submitter; None: no measurement.
+        goal: the match at which the cycle ends; None: it has no such end.
     """
 
     accountant: Accountant
@@ -75,6 +77,7 @@ class Ledger(Struct, frozen=True):
     stopwatch: Stopwatch | None
     observer: RejectionObserver | None
     budget: EvaluationBudget | None
+    goal: Goal | None = None
 
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group uses now."""
@@ -84,6 +87,11 @@ class Ledger(Struct, frozen=True):
         """Store a submitter's share and limit for the accountant's reports."""
         record = self.accountant.record(name)
         record.submitter_share, record.submitter_limit = share, limit
+
+    def check_goal(self) -> None:
+        """End the cycle if it has a goal and has reached it."""
+        if self.goal is not None:
+            self.goal.check(self.decision.matches)
 
     def slots_left(self) -> bool:
         """Whether any candidate slot is left."""

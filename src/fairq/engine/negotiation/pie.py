@@ -134,6 +134,7 @@ class Pie:
                 limits.share = missing if self._is_first_chance() and self.spins == 1 else 0.0
                 limits.rounds_up = used <= 0 and not self._is_used_up()
             end = HeldTurn(self._ledger, submitter, limits, rules).run(ignore_limit)
+            self._ledger.check_goal()
             self._left = limits.pie_left
             self._moved |= limits.used > 0
             limit -= limits.used

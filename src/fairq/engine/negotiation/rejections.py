@@ -66,6 +66,12 @@ class Rejections(Sequence[Rejection]):
         """Add one rejection, or many."""
         self.entries.append(entry)
 
+    def of(self, submitter: str, schedd: str) -> Rejections:
+        """Return those of one submitter, without a look at each of the others."""
+        found = Rejections()
+        found.entries = [entry for entry in self.entries if (entry.submitter, entry.schedd) == (submitter, schedd)]
+        return found
+
     def __len__(self) -> int:
         return sum(len(entry.clusters) if isinstance(entry, RejectedMany) else 1 for entry in self.entries)
 

@@ -13,7 +13,7 @@ from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import reading
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.diff import hint_of
-from fairq.steps.broker.run import nothing_left
+from fairq.steps.broker.stages import nothing_left
 from fairq.steps.broker.verdict import Legend, unpack
 
 

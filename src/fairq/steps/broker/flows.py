@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_all_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 from fairq.engine.brokerage.pool.columns import Columns
-from fairq.engine.brokerage.production.flow import broker_all_production, production_plan
 from fairq.steps.broker.plugins import Plugins
 
 
@@ -45,7 +43,15 @@ class Flow(NamedTuple):
 
 def flows(plugins: Plugins) -> dict[Activity, Flow]:
     """Return the brokerages by activity."""
-    return {
-        PRODUCTION: Flow(production_plan(plugins.filters, plugins.weights), broker_all_production),
-        ANALYSIS: Flow(analysis_plan(plugins.filters, plugins.weights), broker_all_analysis),
-    }
+    return {activity: flow_of(plugins, activity) for activity in (PRODUCTION, ANALYSIS)}
+
+
+def flow_of(plugins: Plugins, activity: Activity) -> Flow:
+    """Return the brokerage of one activity; only its modules are loaded."""
+    if activity == PRODUCTION:
+        from fairq.engine.brokerage.production.flow import broker_all_production, production_plan
+
+        return Flow(production_plan(plugins.filters, plugins.weights), broker_all_production)
+    from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_all_analysis
+
+    return Flow(analysis_plan(plugins.filters, plugins.weights), broker_all_analysis)

@@ -26,6 +26,7 @@ from fairq.engine.brokerage.flow.plugin import (
     Weight,
 )
 from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.pool.activity import Activity
 from fairq.errors.broker import BrokerPluginError
 
 FILTERS = "fairq.broker.filters"
@@ -48,12 +49,17 @@ class Plugins(NamedTuple):
     names: tuple[str, ...]
 
 
-def load_plugins() -> Plugins:
-    """Return the installed filters and weights; raises BrokerPluginError for an unusable one."""
+def load_plugins(activity: Activity | None = None) -> Plugins:
+    """Return the installed filters and weights; raises BrokerPluginError for an unusable one.
+
+    *activity*: leave out fairq's own of the other activity.
+    """
     filters: list[Filter] = []
     weights: list[Weight] = []
     foreign = []
     for point in _points():
+        if activity is not None and point in BUILT_IN and point.name != activity:
+            continue
         own = point in BUILT_IN
         for one in _objects(point):
             if point.group == FILTERS:

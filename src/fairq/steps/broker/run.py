@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,7 @@ from fairq.state.cycle_lock import BROKERAGE, cycle_lock
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
+from fairq.steps.broker.stages import reason_of, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
 from fairq.steps.broker.verdict import Packer, described
 from fairq.steps.broker.world import load_types, load_world
@@ -124,21 +125,6 @@ class StageTable:
                 self._rows.items(), key=lambda one: (one[0][0], places.get(one[0][1], len(places)))
             )
         ]
-
-
-def stage_record(count: StageCount) -> dict[str, Any]:
-    """Return a line of a stage table."""
-    # Pseudo queues show a cut that removes no complete unified queue.
-    cut = 100 * (1 - count.rows_after / count.rows_before) if count.rows_before else 0.0
-    return {
-        "stage": count.stage,
-        "before": count.units_before,
-        "after": count.units_after,
-        "cut": cut,
-        "pseudo_before": count.rows_before,
-        "pseudo_after": count.rows_after,
-        "marked": count.marked,
-    }
 
 
 def run(
@@ -291,25 +277,6 @@ def _status(one: Brokered, outcome: Outcome, columns: Columns) -> tuple[str, flo
     if outcome.status == "fatal":
         return FAILED, frozen
     return EXHAUSTED if is_exhausted(one.task, now, columns.world.config) else PENDING, frozen
-
-
-def reason_of(outcome: Outcome) -> str:
-    """Return why a task has no queue: the stage that removed the last queue, and the most frequent reasons."""
-    if outcome.stopped_by:
-        return outcome.stopped_by
-    counts: Counter[str] = Counter()
-    for entry, count in outcome.reason_counts():
-        counts[entry.reason.tag] += count
-    return nothing_left(counts, outcome.stages)
-
-
-def nothing_left(counts: Mapping[str, int], stages: Sequence[StageCount]) -> str:
-    """Return why no queue is left, from the number of refusals by reason and the stage table."""
-    if not counts:
-        return "there are no queues"
-    found = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    most = ", ".join(f"{tag} {number}" for tag, number in found[:3])
-    return f"none left after the {stages[-1].stage}: {most}" if stages else most
 
 
 def reasons_of(plan: Plan) -> list[list[Any]]:

@@ -110,9 +110,8 @@ class Packer:
         numbers = [
             self._activities[activity], len(outcome.stages), len(shared), len(own), len(outcome.best), weighed,
         ]  # fmt: skip
-        for stage, *counts in outcome.stages:
-            numbers.append(places[stage])
-            numbers += counts
+        for stage, rows_before, rows_after, units_before, units_after, marked in outcome.stages:
+            numbers += (places[stage], rows_before, rows_after, units_before, units_after, marked)
         numbers += [rows[name] for name, _ in outcome.best]
         return b"".join((
             self._start,

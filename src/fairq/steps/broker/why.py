@@ -20,9 +20,9 @@ from fairq.engine.distinct import distinct
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
 from fairq.state import broker_cycles, broker_data, rows
 from fairq.state.connection import State, reading
-from fairq.steps.broker.flows import Flow, flows
+from fairq.steps.broker.flows import Flow, flow_of
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.run import nothing_left, reason_of, stage_record
+from fairq.steps.broker.stages import nothing_left, reason_of, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
 from fairq.steps.broker.verdict import Kept, Legend, described, unpack
 from fairq.steps.broker.world import load_types, load_world
@@ -96,17 +96,15 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
 
     Raises UnknownTaskError, BrokerPluginError.
     """
-    plugins = load_plugins()
-    by_activity = flows(plugins)
     # Nothing that is read here is garbage.
     with reading(path) as state, rows.without_collection():
         stored = _stored(state, task)
         (brokered,) = load_brokered(state, load_types(state), [task])
+        plugins = load_plugins(brokered.task.activity)
         datasets = (dataset.name for dataset in brokered.chunk.datasets)
-        # fairq's own filters and weights look at the jobs of the task's share, and at all jobs.
-        share = None if plugins.names else brokered.task.gshare or ""
-        world = load_world(state, now, datasets, only_share=share)
-    return Asked(stored, brokered, columns_of(world), by_activity[brokered.task.activity])
+        # A plugin may look at anything.
+        world = load_world(state, now, datasets, only_for=None if plugins.names else brokered.task)
+    return Asked(stored, brokered, columns_of(world), flow_of(plugins, brokered.task.activity))
 
 
 def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None) -> Why:

@@ -22,6 +22,7 @@ from fairq.brokerdata.counts import (
 from fairq.brokerdata.machines import CPULEVELS, GPUS, SOFTWARE
 from fairq.brokerdata.places import LINKS, QUEUES, RELATIONS, SITES, STORAGES, TYPES
 from fairq.brokerdata.work import REPLICAS, TASKS
+from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.model import (
     ATLAS_RESOURCE_TYPES,
     LinkMetric,
@@ -47,23 +48,24 @@ _FEW = 500
 
 
 def load_world(
-    state: State, now: float, datasets: Iterable[str] | None = None, *, only_share: str | None = None
+    state: State, now: float, datasets: Iterable[str] | None = None, *, only_for: Task | None = None
 ) -> World:
     """Return the pool at *now*, with the replicas of *datasets* (None: of all).
 
-    *only_share*: of the jobs of all other shares, no more is told than their sum.
+    *only_for*: tell only what fairq's own filters and weights read for this task: of the jobs of shares that are not
+    its own no more than their sum, and of links those to its nucleus.
     """
     metrics = _by_name(state, METRICS)
     users = _by_name(state, USERS)
     outcomes = broker_data.load(state, OUTCOMES)
-    statistics = _statistics(state, only_share)
+    statistics, links = _statistics(state, only_for), _links(state, only_for)
     return World(
         now=now,
         queues=load_queues(state),
         resource_types=load_types(state),
         storages=load_storages(state),
         relations=load_relations(state),
-        links=tuple(LinkMetric(*row) for row in broker_data.load(state, LINKS)),
+        links=tuple(LinkMetric(*row) for row in links),
         job_stats=_counts(statistics),
         job_stats_by_type=_counts_by_type(statistics),
         transferring_by_nucleus=_nested(broker_data.load(state, TRANSFERRING)),
@@ -175,12 +177,19 @@ def _counts_by_type(statistics: list[broker_data.Row]) -> Nested:
     return found
 
 
-def _statistics(state: State, only_share: str | None) -> list[broker_data.Row]:
-    if only_share is None:
+def _links(state: State, only_for: Task | None) -> list[broker_data.Row]:
+    if only_for is None:
+        return broker_data.load(state, LINKS)
+    return broker_data.select(state, LINKS, "nucleus", [only_for.nucleus or ""])
+
+
+def _statistics(state: State, only_for: Task | None) -> list[broker_data.Row]:
+    if only_for is None:
         return broker_data.load(state, STATISTICS)
-    others = broker_data.totals(state, STATISTICS, ["queue", "state"], "n", "gshare", only_share)
+    share = only_for.gshare or ""
+    others = broker_data.totals(state, STATISTICS, ["queue", "state"], "n", "gshare", share)
     return [
-        *broker_data.select(state, STATISTICS, "gshare", [only_share]),
+        *broker_data.select(state, STATISTICS, "gshare", [share]),
         *((queue, _OTHER_SHARES, "", of_state, number) for queue, of_state, number in others),
     ]
 

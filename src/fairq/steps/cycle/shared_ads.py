@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -12,8 +13,8 @@ from fairq.records import Ad
 from fairq.state import job_ads
 from fairq.state.connection import State, reading
 
-_ONE_BY_ONE = 50
-"""So many ads are read when asked for; then all of them."""
+_ONE_BY_ONE, _STRETCH = 10, 2048
+"""So many ads are read one by one; then so many at once. The jobs of one submitter mostly have neighbouring ads."""
 
 
 class SharedAds(Mapping[int, Ad]):
@@ -29,7 +30,7 @@ class SharedAds(Mapping[int, Ad]):
     def __getitem__(self, number: int) -> Ad:
         if number not in self._found:
             self._asked += 1
-            self._read([number] if self._asked < _ONE_BY_ONE else self._numbers)
+            self._read([number] if self._asked < _ONE_BY_ONE else self._stretch(number))
             # An ad that is gone by now was that of jobs removed meanwhile. Without one, they have no match.
             self._found.setdefault(number, {})
         return self._found[number]
@@ -44,6 +45,10 @@ class SharedAds(Mapping[int, Ad]):
     def _numbers(self) -> list[int]:
         found = [of.columns["ad_id"] for of in self._idle]
         return np.unique(np.concatenate(found)).tolist() if found else []
+
+    def _stretch(self, number: int) -> Sequence[int]:
+        place = bisect_left(self._numbers, number)
+        return self._numbers[place : place + _STRETCH] or [number]
 
     def _read(self, numbers: Sequence[int]) -> None:
         missing = [number for number in numbers if number not in self._found]

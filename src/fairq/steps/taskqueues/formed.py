@@ -64,7 +64,7 @@ class FormedQueues:
         pieces: the jobs; their queues are places in *numbers*.
         reasons: why jobs are in no queue.
         unlasting: ranges of jobs whose needs may change though the jobs do not.
-        changes: number of ranges of jobs that were read; the others were known.
+        changes: number of ranges of jobs that were not known, or that changed since.
         next_number: the number of the next new queue.
     """
 

@@ -139,9 +139,6 @@ class _Sets:
             self._places[requirements] = place
         return place
 
-    def __getitem__(self, place: int) -> Requirements:
-        return self._known[place] if place < len(self._known) else self._added[place - len(self._known)]
-
     def __len__(self) -> int:
         return len(self._known) + len(self._added)
 
@@ -202,7 +199,9 @@ def _formed(
         [*left_out, *(piece._replace(queue=places[queue.requirements, queue.part]) for piece, queue in placed)]
     )
     numbers = _with_queues(of, sets.table(), touched, places, former.queues)
-    return FormedQueues(numbers, stored, pieces, list(reasons), unlasting, len(fresh), former.next_number)
+    return FormedQueues(
+        numbers, stored, pieces, list(reasons), unlasting, max(len(fresh), len(changed)), former.next_number
+    )
 
 
 def _with_queues(

@@ -49,9 +49,6 @@ class JobPieces(Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.cluster)
 
-    def __getitem__(self, place: int) -> JobPiece:
-        return self.take(np.array([place])).tolist()[0]
-
     def tolist(self) -> list[JobPiece]:
         """Return every piece."""
         return list(map(JobPiece, *(getattr(self, name).tolist() for name in JobPiece._fields)))

@@ -71,7 +71,7 @@ _TRIED = 10
 MOST_CYCLES, FEWEST_CYCLES = 200, 3
 """Limits of the search for a change, in cycles.
 
-The first few changes are tried in a pool of any size: the slots' columns are read already.
+The first few changes are tried in all but the largest pools: the slots' columns are read already.
 """
 
 
@@ -246,11 +246,14 @@ class _Study:
         checks = diagnosis.checks
         requirements = report.requirement_rows(checks)
         refusals = report.refusal_rows(checks, outcome.observer.accepted(diagnosis.context))
-        search = Search(max(FEWEST_CYCLES, affordable_cycles(outcome.given, MOST_CYCLES)))
+        whole = too_large(diagnosis.context.job, pool.ads)
+        # In the largest pools, a change is tried only if it can put the job before those that took its slots: a cycle
+        # with such a change mostly ends early.
+        few = (0, 0) if whole else (FEWEST_CYCLES, int(diagnosis.is_within_reach))
+        search = Search(affordable_cycles(outcome.given, MOST_CYCLES, *few))
         found = search.run(world.about(job), diagnosis)
         rejection = diagnosis.rejection
         more: Document = {}
-        whole = too_large(diagnosis.context.job, pool.ads)
         # What is left of a machine is no advice to a job that not even a whole machine can run.
         cure = "" if whole else f" {idle_job.remedy(diagnosis, found)}"
         if self._ahead:

@@ -29,9 +29,13 @@ _WORK = 200_000
 """Slots and ranges of jobs examined in all cycles of a search together, at most."""
 
 
-def affordable_cycles(given: CycleInput, most: int) -> int:
-    """Return the number of cycles on *given* that a search may run: *most*, fewer in a large pool."""
-    return min(most, _WORK // (given.size + 1))
+def affordable_cycles(given: CycleInput, most: int, fewest: int = 0, in_largest: int = 0) -> int:
+    """Return the number of cycles on *given* that a search may run: *most*, fewer in a large pool.
+
+    There are at least *fewest*, and *in_largest* in a pool in which a single cycle is more than all that work.
+    """
+    affordable = _WORK // (given.size + 1)
+    return max(fewest, min(most, affordable)) if affordable else in_largest
 
 
 class ImaginedPool(Struct, frozen=True):
@@ -52,13 +56,18 @@ class ImaginedPool(Struct, frozen=True):
         """Return the pool without changes."""
         return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times)
 
-    def hold(self) -> Outcome:
-        """Simulate a cycle on a copy of the accounting."""
+    def hold_until_matched(self) -> Outcome:
+        """Simulate the same cycle, but only until the job in question is matched."""
+        return self.hold(self.job())
+
+    def hold(self, until: JobRange | None = None) -> Outcome:
+        """Simulate a cycle on a copy of the accounting; with *until*, it may end at the match of that job."""
         accountant = self._accountant(lambda record: None)
         times, clock = self.round_robin_times, time.monotonic
         # A cycle adds its own attributes to the slots; the next cycle on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
-        return Outcome(CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock))
+        given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock)
+        return Outcome(given, until)
 
     def about(self, job: JobRange) -> Self:
         """Return the same pool with the first job of a range as the job in question."""

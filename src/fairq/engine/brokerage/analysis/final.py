@@ -88,7 +88,7 @@ class TenBest(PlainFilter):
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the weight."""
-        return {"weight": weighing_of(request).weight(row)}
+        return {"weight": weighing_of(request).weight_of(row)}
 
 
 def ranking(request: BrokerageRequest, rows: Rows) -> Rows:

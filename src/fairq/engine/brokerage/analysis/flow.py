@@ -175,7 +175,7 @@ def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
         Candidate(
             queue=columns.names[row],
             unit=columns.queues[row].unit,
-            weight=weighing.weight(row),
+            weight=weighing.weight_of(row),
             queued=int(waiting[row]),
             running=int(run[row]),
             maxwdir=float(scratch[row]) or None,

@@ -12,9 +12,7 @@ from fairq.engine.brokerage.storage.availability import VP_SUFFIX, Availability,
 
 def dataset_availability(request: BrokerageRequest, dataset: Dataset) -> Availability:
     """Return the availability of one dataset, by the settings of the request's brokerage."""
-    config, component = request.config, "jobbroker" if request.activity == PRODUCTION else "anal_jobbroker"
-    most_missing = config.amount(f"{component}.MAX_MISSING_INPUT_FILES")
-    least = config.amount(f"{component}.MIN_INPUT_COMPLETENESS")
+    most_missing, least = request.columns.kept(("completeness", request.activity), lambda: _limits(request))
     return availability(_replicas(request, dataset), most_missing, least)
 
 
@@ -30,6 +28,11 @@ def is_readable_from_afar(request: BrokerageRequest, dataset: Dataset, available
         return available.remote_source
     with_files = availability(_replicas(request, dataset), math.inf, 0)
     return with_files.remote_source or not with_files.locations
+
+
+def _limits(request: BrokerageRequest) -> tuple[float, float]:
+    config, component = request.config, "jobbroker" if request.activity == PRODUCTION else "anal_jobbroker"
+    return config.amount(f"{component}.MAX_MISSING_INPUT_FILES"), config.amount(f"{component}.MIN_INPUT_COMPLETENESS")
 
 
 def _replicas(request: BrokerageRequest, dataset: Dataset) -> list[Replica]:

@@ -43,4 +43,4 @@ class LeastWeightCheck(PlainFilter):
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return weight and minimum."""
-        return {"weight": weighing_of(request).weight(row), "MIN_WEIGHT": least_weight(request)}
+        return {"weight": weighing_of(request).weight_of(row), "MIN_WEIGHT": least_weight(request)}

@@ -67,4 +67,5 @@ def memory_on(request: BrokerageRequest, cores: int) -> float:
 
 def _kinds_of_cores(columns: Columns) -> tuple[Floats, NDArray[np.intp]]:
     cores = columns.numbers("corecount", lambda queue: queue.corecount)
-    return np.unique(cores, return_inverse=True)
+    kinds = np.array(sorted(set(cores.tolist())), dtype=np.float64)
+    return kinds, kinds.searchsorted(cores)

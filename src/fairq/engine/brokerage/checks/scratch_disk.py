@@ -95,9 +95,9 @@ def _direct_key(request: BrokerageRequest) -> tuple[bool, bool, bool]:
 
 
 def _levels(request: BrokerageRequest) -> list[float]:
-    # The different sizes in ascending order: a need is judged by its place among them.
+    # The sizes in ascending order: a need is judged by its place among them.
     key = ("scratch levels", _divides(request), request.rules.scratch_per_core)
-    return request.columns.kept(key, lambda: np.unique(scratch_for_jobs(request)).tolist())
+    return request.columns.kept(key, lambda: np.sort(scratch_for_jobs(request)).tolist())
 
 
 def scratch_for_jobs(request: BrokerageRequest) -> Floats:

@@ -58,6 +58,7 @@ class FilterPipeline:
 
     Attributes:
         members: the set of the rows not refused, those with a temporary problem included.
+        is_open: filters go on looking: queues are left.
         refusals: each row is refused for the first of these that has it; rows in none of them are left.
         marks: temporary problems of rows, in the order in which they were found.
         stages: counts so far.
@@ -73,14 +74,11 @@ class FilterPipeline:
         self.stages: list[StageCount] = []
         self._counted = self.members
         self._counts = len(columns), len(columns.units)
+        # A filter looks even where there are no queues from the first, which makes a stage of 0 queues.
+        self.is_open = True
         # The stage under way: whether a filter has looked at the queues, and how many rows it has marked.
         self.has_looked = False
         self.marked = 0
-
-    @property
-    def had_none(self) -> bool:
-        """Whether there are no queues at all, and no filter has found that out yet."""
-        return not (self.flow.every or self.has_looked)
 
     @property
     def left(self) -> Rows:
@@ -100,6 +98,7 @@ class FilterPipeline:
             else:
                 self.marks.append(refusal)
                 self.marked += hit.bit_count()
+        self.is_open = bool(self.members)
 
     def end_stage(self, stage: str) -> None:
         """Count what *stage* left, and prepare for the next one."""
@@ -123,7 +122,7 @@ class FilterPipeline:
 
     def refuse_all(self, number: int) -> None:
         """Refuse every queue for the reason of this *number*."""
-        self.refusals.append(Refusal(number, self.flow.every, shared=True))
+        self.refusals.append(self.flow.refusal_of_all(number))
         self.members = 0
 
 
@@ -142,8 +141,8 @@ def run_all(pipelines: Sequence[FilterPipeline], phase: Phase) -> list[FilterPip
         for one in under_way:
             if one.has_looked:
                 one.end_stage(stage)
-        under_way = [one for one in under_way if one.members]
-    return under_way
+        under_way = [one for one in under_way if one.is_open]
+    return [one for one in under_way if one.members]
 
 
 class _Step:
@@ -167,7 +166,7 @@ class _Step:
             self._take_by_key(one, pipelines)
             return
         for pipeline in pipelines:
-            if (pipeline.members or pipeline.had_none) and one.applies(pipeline.request):
+            if pipeline.is_open and one.applies(pipeline.request):
                 refusals = self._of(one, pipeline)
                 if refusals is not None:
                     pipeline.refuse(refusals)
@@ -175,7 +174,7 @@ class _Step:
     def _take_by_key(self, one: KeyedFilter, pipelines: Iterable[FilterPipeline]) -> None:
         for pipeline in pipelines:
             request = pipeline.request
-            if (pipeline.members or pipeline.had_none) and one.applies(request):
+            if pipeline.is_open and one.applies(request):
                 key = one.key(request)
                 refusals = self._known.get(key)
                 if refusals is None:
@@ -220,6 +219,7 @@ class _Flow:
         self.every = (1 << len(columns)) - 1
         self._runs = Runs(columns.unit_of)
         self._counts: dict[int, tuple[int, int]] = {}
+        self._of_all: dict[int, Refusal] = {}
         phases: dict[Phase, Sequence[Filter]] = {"before": plan.before, "after": plan.after}
         self.stages: dict[Phase, list[tuple[str, list[_Step]]]] = {
             phase: [
@@ -228,6 +228,10 @@ class _Flow:
             ]
             for phase, filters in phases.items()
         }
+
+    def refusal_of_all(self, number: int) -> Refusal:
+        """Return the refusal of every queue for the reason of this *number*."""
+        return self._of_all.setdefault(number, Refusal(number, self.every, shared=True))
 
     def counts(self, members: int) -> tuple[int, int]:
         """Return the numbers of rows and of units in the set *members*; after the first stages, tasks have the same."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,11 +45,11 @@ def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[Brokera
 
 
 def _kept(answers: Answers, compute: Callable[[BrokerageRequest], T], request: BrokerageRequest) -> T:
-    try:
-        return cast(T, answers[compute])
-    except KeyError:
+    if compute in answers:
+        answer: T = answers[compute]
+    else:
         answer = answers[compute] = compute(request)
-        return answer
+    return answer
 
 
 class Weighing:
@@ -62,10 +62,18 @@ class Weighing:
     """
 
     def __init__(self, size: int, members: int) -> None:
+        self._size = size
         self.rows = rows_in(members, size)
         self.members = members
         self.weights: NDArray[np.float64] = np.ones(len(self.rows))
         self.terms: dict[str, NDArray[np.float64]] = {}
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """The weight of every row, 0 if it is not weighed, as filters of plugins read it."""
+        found = np.zeros(self._size)
+        found[self.rows] = self.weights
+        return found
 
     def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the weights of *rows*, which are weighed."""
@@ -80,7 +88,7 @@ class Weighing:
         place = int(self.rows.searchsorted(row))
         return {name: float(factors[place]) for name, factors in self.terms.items()}
 
-    def weight(self, row: int) -> float:
+    def weight_of(self, row: int) -> float:
         """Return the weight of one row that is weighed."""
         return float(self.weights[self.rows.searchsorted(row)])
 

@@ -55,7 +55,7 @@ def parts_of(codes: NDArray[Any], rows: NDArray[np.intp] | None = None, size: in
         return ()
     found = codes[hit]
     at, number = (hit, len(codes)) if rows is None else (rows[hit], size)
-    return tuple((code, bits_at(at[found == code], number)) for code in np.unique(found).tolist())
+    return tuple((code, bits_at(at[found == code], number)) for code in sorted(set(found.tolist())))
 
 
 class Runs:

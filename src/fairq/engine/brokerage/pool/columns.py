@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,10 +59,10 @@ class Columns:
         The key names the rule and all properties of the task on which the result depends.
         """
         try:
-            return cast(T, self._kept[key])
+            value: T = self._kept[key]
         except KeyError:
             value = self._kept[key] = make()
-            return value
+        return value
 
     def refusals(self, key: Hashable, make: Callable[[], Refusals], rows: NDArray[np.intp]) -> Refusals | None:
         """Return the codes of *make* for *rows*, stored like `kept`; None if it refuses no queue."""

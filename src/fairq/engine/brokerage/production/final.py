@@ -263,7 +263,7 @@ class TenBest(SetFilter):
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the weight."""
-        return {"weight": weighing_of(request).weight(row)}
+        return {"weight": weighing_of(request).weight_of(row)}
 
 
 def ranking(request: BrokerageRequest, rows: Rows) -> Rows:

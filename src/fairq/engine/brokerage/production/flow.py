@@ -171,7 +171,7 @@ def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
             Candidate(
                 queue=queue.name,
                 unit=queue.unit,
-                weight=0.0 if is_tried else weighing.weight(row),
+                weight=0.0 if is_tried else weighing.weight_of(row),
                 bootstrap=is_tried,
                 jumbo=bool(jumbo[row]),
                 queued=int(numbers.queued[row] if by_kind else waiting[row]),

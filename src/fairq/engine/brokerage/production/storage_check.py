@@ -59,8 +59,8 @@ class StorageCheck(KeyedFilter):
         columns = request.columns
 
         def make() -> frozenset[str]:
-            members, storage = np.unique(columns.unit_of[nucleus_of(request).members]), endpoints_of(columns)
-            return frozenset(each.rse for unit in members for each in storage[unit].read)
+            members, storage = columns.unit_of[nucleus_of(request).members].tolist(), endpoints_of(columns)
+            return frozenset(each.rse for unit in set(members) for each in storage[unit].read)
 
         return columns.kept(("read at nucleus", request.task.nucleus, request.rules.every_queue), make)
 

@@ -163,7 +163,7 @@ def longest_run(chunk: Chunk) -> int:
 class _Fits(NamedTuple):
     """The work that fits into the maxtime and the mintime of each row, and from or above which it is too long.
 
-    *longest* and *shortest* are the different values of *limit* and *wanted* in ascending order.
+    *longest* and *shortest* are the values of *limit* and *wanted* in ascending order.
     """
 
     fits: Floats
@@ -181,7 +181,7 @@ def _fits_of(request: BrokerageRequest) -> _Fits:
         fits = work_within(most, task, cores, power, exact=below)
         wanted = work_within(least, task, cores, power)
         limit = fits - ROUNDING * np.abs(fits) if below else fits
-        return _Fits(fits, wanted, limit, np.unique(limit).tolist(), np.unique(wanted).tolist())
+        return _Fits(fits, wanted, limit, np.sort(limit).tolist(), np.sort(wanted).tolist())
 
     return columns.kept(("work that fits", *_pace(task), below), make)
 

@@ -224,9 +224,7 @@ class Network(PlainWeight):
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the network weight; a negative weight counts as 0."""
-        numbers = network_numbers(request)
-        factors = request.columns.kept(("network factor", id(numbers)), lambda: np.maximum(numbers.weight, 0.0))
-        return factors[rows]
+        return np.maximum(network_numbers(request).weight[rows], 0.0)
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the weight, whether it counts or not, and what it is made of."""

@@ -1,0 +1,83 @@
+"""What JSON parsers take for the ads of a pool, and fairq's reading of them: ``python benchmarks/parsers.py``.
+
+orjson and msgspec are measured if they are installed.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pools
+
+from fairq.dumps.jobs import read_jobs
+from fairq.dumps.slots import read_slots
+from fairq.dumps.source import opened
+from fairq.state.rows import without_collection
+
+POOL = "b100000-100000-100"
+"""Every slot has another Memory and Disk; the jobs are in 20,000 clusters."""
+
+
+def one_by_one(text: str) -> None:
+    decode = json.JSONDecoder().raw_decode
+    at = text.index("{")
+    while at > 0:
+        _, end = decode(text, at)
+        at = text.find("{", end)
+
+
+def parsers() -> dict[str, Callable[[str], Any]]:
+    found: dict[str, Callable[[str], Any]] = {"json, ad by ad": one_by_one, "json": json.loads}
+    for name, function in (("orjson", "loads"), ("msgspec.json", "decode")):
+        try:
+            decode = getattr(import_module(name), function)
+        except ImportError:
+            continue
+        # They take no text with what is not UTF-8 in it, so they get bytes.
+        found[name] = lambda text, decode=decode: decode(text.encode())
+    return found
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        with without_collection():
+            work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def read(path: Path) -> None:
+    with opened(str(path)) as source:
+        if path.stem == "slots":
+            read_slots(source)
+        else:
+            read_jobs(source, lambda ad: f"{ad['Owner']}@test", pools.NOW)
+
+
+def measure(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    size = len(text) / 1e6
+    print(f"{path.stem}: {size:.0f} MB")
+    ways = {name: partial(decode, text) for name, decode in parsers().items()}
+    for name, work in (ways | {"fairq, read and checked": partial(read, path)}).items():
+        print(f"  {name:24} {size / seconds(work):6.0f} MB/s")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        pools.make(POOL).write(Path(folder))
+        for name in ("slots", "jobs"):
+            measure(Path(folder, f"{name}.json"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""What a decision says of its stages, and of a task that has no queue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairq.engine.brokerage.flow.outcome import Outcome
+from fairq.engine.brokerage.flow.pipeline import StageCount
+
+
+def stage_record(count: StageCount) -> dict[str, Any]:
+    """Return a line of a stage table."""
+    # Pseudo queues show a cut that removes no complete unified queue.
+    cut = 100 * (1 - count.rows_after / count.rows_before) if count.rows_before else 0.0
+    return {
+        "stage": count.stage,
+        "before": count.units_before,
+        "after": count.units_after,
+        "cut": cut,
+        "pseudo_before": count.rows_before,
+        "pseudo_after": count.rows_after,
+        "marked": count.marked,
+    }
+
+
+def reason_of(outcome: Outcome) -> str:
+    """Return why a task has no queue: the stage that removed the last queue, and the most frequent reasons."""
+    if outcome.stopped_by:
+        return outcome.stopped_by
+    counts: Counter[str] = Counter()
+    for entry, count in outcome.reason_counts():
+        counts[entry.reason.tag] += count
+    return nothing_left(counts, outcome.stages)
+
+
+def nothing_left(counts: Mapping[str, int], stages: Sequence[StageCount]) -> str:
+    """Return why no queue is left, from the number of refusals by reason and the stage table."""
+    if not counts:
+        return "there are no queues"
+    found = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    most = ", ".join(f"{tag} {number}" for tag, number in found[:3])
+    return f"none left after the {stages[-1].stage}: {most}" if stages else most

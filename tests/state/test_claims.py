@@ -1,0 +1,40 @@
+"""What claims have in common is stored once, as long as any claim has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from fairq.records import Claim, SlotRecord
+from fairq.state import claims, slots
+from fairq.state.claims import AlikeClaims
+from fairq.state.connection import State, reading, writing
+
+FIRST = Claim(1, "a@x", 100, 1.5, "far", 7, 3, 0.5, "lic", "g", True, matched=True)
+
+
+def stored(state: State) -> int:
+    """How many terms there are."""
+    return int(state.connection.execute("SELECT count(*) FROM claim_terms").fetchone()[0])
+
+
+def test_alike_claims_share_their_terms_until_the_last_is_released(state: Path) -> None:
+    with writing(state) as opened:
+        slots.add(opened, [SlotRecord(0, f"s{number}", {}) for number in range(4)])
+        claims.store_alike(opened, [AlikeClaims(FIRST, [2, 4, 1])])
+        claims.store(opened, [Claim(3, "b@x", 100, 1.0, advertised={"Activity": "Idle"})])
+    second, third = replace(FIRST, slot_id=4, proc=4), replace(FIRST, slot_id=1, proc=5)
+    with reading(state) as opened:
+        assert claims.load_all(opened)[0] == third
+        assert claims.of_slots(opened, [4, 3]) == [second, Claim(3, "b@x", 100, 1.0, advertised={"Activity": "Idle"})]
+        assert stored(opened) == 2
+        assert claims.any_advertised(opened)
+    with writing(state) as opened:
+        assert claims.release(opened, [1, 9]) == [third]
+        claims.store(opened, [replace(second, charged=False)])
+        assert stored(opened) == 3
+        claims.release(opened, [2, 4])
+        assert stored(opened) == 1
+        claims.delete_all(opened)
+        assert (claims.load_all(opened), stored(opened)) == ([], 0)

@@ -1,0 +1,49 @@
+"""Slots by column are the slots, and their ads have the texts that each ad would have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairq.records import SlotRecord
+from fairq.slot_table import STRETCH, SlotCollector, SlotTable
+from fairq.state import ad_texts, rows
+
+values = st.one_of(
+    st.sampled_from([0, 1, True, False, 0.0, -0.0, 1.0, 1e300, "", "x", "é\udcff", 'a"\\', [1], {"a": None}]),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.text(),
+)
+ads = st.dictionaries(st.sampled_from(["Name", "Memory", "é", 'a"']), values)
+
+
+@given(st.lists(ads, max_size=8))
+def test_slots_and_texts_are_those_of_the_ads(found: list[dict[str, Any]]) -> None:
+    """Equal numbers of different types, and ads with other attributes, stay what they are."""
+    slots = [SlotRecord(place, f"slot{place}", ad, f"<{place}>", place % 2 == 0) for place, ad in enumerate(found, 1)]
+
+    table = SlotTable.of(slots)
+
+    assert repr(list(table)) == repr(slots)
+    texts = [rows.dumps(ad) for ad in found]
+    assert [text for part in table.ads for text in ad_texts.texts(part)] == texts
+    assert ad_texts.of_ads(found) == texts
+
+
+def test_slots_in_several_stretches_are_found_by_row() -> None:
+    """A group of slots that are alike may begin and end within a stretch."""
+    collector = SlotCollector()
+    size = STRETCH + 5
+    names = [f"slot{number}" for number in range(size)]
+    collector.add("first", "<>", {"Other": 1}, False)
+    collector.add_alike(names, ["<>"] * size, {"Cpus": 1, "Memory": 0}, {"Memory": list(range(size))}, True)
+
+    table = collector.table()
+
+    assert len(table) == size + 1
+    assert table[0] == SlotRecord(1, "first", {"Other": 1}, "<>", False)
+    assert table[STRETCH] == SlotRecord(STRETCH + 1, names[STRETCH - 1], {"Cpus": 1, "Memory": STRETCH - 1}, "<>", True)
+    assert table[-1] == list(table)[-1] == table[size:][0]
