@@ -78,8 +78,8 @@ def hold(pool: dict[str, Any], **changes: Any) -> tuple[list[Ad], dict[str, list
 
 def is_kept_by(of: SubmitterDecision, decision: CycleDecision, weights: bool, free: list[Ad]) -> bool:
     """Whether what is told to have stopped a submitter keeps it from *free* slots that suit its job."""
+    smallest = min(ad["Cpus"] if weights else 1 for ad in free)
     if of.stopped is StopReason.CEILING:
-        smallest = min(ad["Cpus"] if weights else 1 for ad in free)
         return int(of.used_before + of.matched_weight) + smallest > of.ceiling
     if of.stopped is not StopReason.QUOTA:
         return False
@@ -88,7 +88,7 @@ def is_kept_by(of: SubmitterDecision, decision: CycleDecision, weights: bool, fr
     while group.parent is not None:
         # Without weights quotas are whole slots.
         quota = group.quota if weights else math.floor(group.quota)
-        if not group.accept_surplus and group.subtree_used >= quota:
+        if not group.accept_surplus and group.subtree_used + smallest > quota:
             return True
         group = figures[group.parent]
     return False

@@ -16,7 +16,7 @@ from fairq.engine.classad import (
     evaluate_in_columns,
     parse,
 )
-from fairq.engine.classad.budget import Ending, Guarded, Limit, Payer
+from fairq.engine.classad.budget import Culprit, Ending, Guarded, Limit, Payer
 
 RISKY = "/Expr(eval(Name) =!= 0)/"
 JOB = {"Requirements": RISKY, "Memory": 4}
@@ -127,7 +127,7 @@ def test_a_slot_s_own_expression_does_no_harm_to_the_others(budget):
 
     assert [found.python(row) for row in range(8)] == [ERROR, False, *[True] * 6]
     (overrun,) = slots.budget.overruns  # type: ignore[union-attr]
-    assert overrun.culprit == ("start", "eval(TARGET.Owner) =?= 1", True)
+    assert overrun.culprit == Culprit("start", "eval(TARGET.Owner) =?= 1", of_slot=True)
 
 
 def test_what_is_risky_is_left_to_the_guard_with_the_time_that_is_left(budget):
