@@ -30,6 +30,7 @@ NUMBERS = (
 TEXTS = ("owner", "own", "template", "reason")
 """The columns that hold texts, as numbers of the list of texts."""
 
+_IDLE = int(JobStatus.IDLE)  # as other records have it: the representation of an ad's values tells autoclusters apart
 _NONE = np.iinfo(np.int64).min
 """In a column of numbers: none."""
 
@@ -66,7 +67,7 @@ class IdleJobs(Sequence[JobRange]):
             ad_id,
             self.submitter,
             owner or "",
-            JobStatus.IDLE,
+            _IDLE,
             queue_date,
             status_date,
             priority,

@@ -118,7 +118,7 @@ def test_an_expression_of_a_machine(name: str, pool: Run, cycle: Run) -> None:
 def test_a_setting_about_who_takes_part(setting: str, pool: Run, cycle: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A constraint that is an error is true of nobody. The threshold is left out; the pool's size limits no slice."""
     monkeypatch.setenv(f"FAIRQ_NEGOTIATOR_{setting}", ENDLESS)
-    pool()
+    pool(slot={"DaemonShutdown": False})  # without one, nobody asks for the threshold
 
     decision = cycle()
 
