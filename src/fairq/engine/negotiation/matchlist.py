@@ -18,6 +18,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.marks import first_unmarked
 from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PRIO, PreemptState
 
 
@@ -55,22 +56,7 @@ class FreeSlots:
 
     def next_free(self, order: NDArray[np.int32], start: int) -> int:
         """The first position from *start* on whose slot is still a candidate, or the length of *order*."""
-        taken = self._taken
-        size = len(order)
-        stop = min(start + 8, size)
-        while start < stop:
-            if not taken[order[start]]:
-                return start
-            start += 1
-        chunk = 256
-        view = self._view
-        while start < size:
-            free = np.flatnonzero(view[order[start : start + chunk]] == 0)
-            if len(free):
-                return start + int(free[0])
-            start += chunk
-            chunk *= 4
-        return size
+        return first_unmarked(self._taken, order, start)
 
     def next_ones(self, order: NDArray[np.int32], start: int, most: int) -> tuple[list[int], int]:
         """The first slots from *start* on that are still candidates, at most so many, and the position after them."""
