@@ -80,7 +80,7 @@ class ColumnQueue:
         """The request at *place* among all."""
         made = self._made.get(place)
         if made is None:
-            start, end = self._starts[place], self._ends[place]
+            start, end = int(self._starts[place]), int(self._ends[place])
             bounds = zip(
                 self._cluster[start:end].tolist(),
                 self._first[start:end].tolist(),
