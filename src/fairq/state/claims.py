@@ -11,7 +11,7 @@ from itertools import count, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from fairq.records import Claim
+from fairq.records import Ad, Claim
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.job_ranges import Procs
@@ -24,6 +24,8 @@ _SELECT = f"SELECT slot_id, schedd, cluster, proc, {_TERMS} FROM whole_claim"
 
 
 _Terms = tuple[Any, ...]
+_Charge = tuple[str, int, float]
+_Told = tuple[float, str | None, str | None, bool | None, Ad | None, bool, bool]
 
 
 class AlikeClaims(NamedTuple):
@@ -37,9 +39,13 @@ def load_all(state: State) -> list[Claim]:
     """Return every claim, in pool order of the slots."""
     execute = state.connection.execute
     # Their terms are read once, not with every claim.
-    terms = {number: columns for number, *columns in execute(f"SELECT id, {_TERMS} FROM claim_terms")}
+    terms = {number: _split(columns) for number, *columns in execute(f"SELECT id, {_TERMS} FROM claim_terms")}
     found = execute("SELECT terms, slot_id, schedd, cluster, proc FROM claim ORDER BY slot_id")
-    return [_claim((*place, *terms[number])) for number, *place in found]
+    claims: list[Claim] = []
+    for number, slot_id, schedd, cluster, proc in found:
+        charge, told = terms[number]
+        claims.append(Claim(*(slot_id, *charge, schedd, cluster, proc, *told)))
+    return claims
 
 
 def of_procs(state: State, procs: Iterable[Procs]) -> list[Claim]:
@@ -145,16 +151,15 @@ def _delete(state: State, slot_ids: Iterable[int]) -> None:
 
 
 def _claim(row: tuple[Any, ...]) -> Claim:
-    slot_id, schedd, cluster, proc, submitter, start_time, slot_weight, rank, limits, group, regrouped, *flags = row
-    advertised, charged, matched = flags
-    return Claim(
-        slot_id,
-        submitter,
-        start_time,
-        slot_weight,
-        schedd,
-        cluster,
-        proc,
+    slot_id, schedd, cluster, proc, *columns = row
+    charge, told = _split(columns)
+    return Claim(*(slot_id, *charge, schedd, cluster, proc, *told))
+
+
+def _split(columns: Sequence[Any]) -> tuple[_Charge, _Told]:
+    """Return the values of a claim that its terms give: the fields before its job, and those after it."""
+    submitter, start_time, slot_weight, rank, limits, group, regrouped, advertised, charged, matched = columns
+    return (submitter, start_time, slot_weight), (
         rank,
         limits,
         group,

@@ -18,7 +18,11 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.marks import first_unmarked
 from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PRIO, PreemptState
+
+_FEW = 4
+"""So many slots are handled one by one: a call of NumPy costs more."""
 
 
 class FreeSlots:
@@ -36,7 +40,11 @@ class FreeSlots:
 
     def take_all(self, slots: Sequence[int]) -> None:
         """Take these slots, all of them different, out for the rest of the cycle."""
-        self._view[slots] = 1
+        if len(slots) <= _FEW:
+            for slot in slots:
+                self._taken[slot] = 1
+        else:
+            self._view[slots] = 1
         self.left -= len(slots)
 
     def is_taken(self, slot: int) -> bool:
@@ -55,27 +63,17 @@ class FreeSlots:
 
     def next_free(self, order: NDArray[np.int32], start: int) -> int:
         """The first position from *start* on whose slot is still a candidate, or the length of *order*."""
-        taken = self._taken
-        size = len(order)
-        stop = min(start + 8, size)
-        while start < stop:
-            if not taken[order[start]]:
-                return start
-            start += 1
-        chunk = 256
-        view = self._view
-        while start < size:
-            free = np.flatnonzero(view[order[start : start + chunk]] == 0)
-            if len(free):
-                return start + int(free[0])
-            start += chunk
-            chunk *= 4
-        return size
+        return first_unmarked(self._taken, order, start)
 
     def next_ones(self, order: NDArray[np.int32], start: int, most: int) -> tuple[list[int], int]:
         """The first slots from *start* on that are still candidates, at most so many, and the position after them."""
         found: list[int] = []
         size, chunk = len(order), most + 8
+        if most <= _FEW:
+            while len(found) < most and (start := self.next_free(order, start)) < size:
+                found.append(int(order[start]))
+                start += 1
+            return found, start
         while start < size and len(found) < most:
             at = start + np.flatnonzero(self._view[order[start : start + chunk]] == 0)[: most - len(found)]
             found += order[at].tolist()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.kinds import autoclusters_of
+from fairq.engine.negotiation.marks import first_unmarked
 from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import Request
@@ -79,7 +80,7 @@ class ColumnQueue:
         """The request at *place* among all."""
         made = self._made.get(place)
         if made is None:
-            start, end = self._starts[place], self._ends[place]
+            start, end = int(self._starts[place]), int(self._ends[place])
             bounds = zip(
                 self._cluster[start:end].tolist(),
                 self._first[start:end].tolist(),
@@ -117,25 +118,35 @@ class ColumnSession(Iterator[Request]):
         self._places = places
         self._autoclusters = autoclusters[places]
         self._at = 0
-        self._refused: NDArray[np.bool_] = np.zeros(int(autoclusters.max(initial=0)) + 1, np.bool_)
+        self._refused = bytearray(int(autoclusters.max(initial=0)) + 1)
 
     def __next__(self) -> Request:
-        left = np.flatnonzero(~self._refused[self._autoclusters[self._at :]])
-        if not len(left):
+        if not self._go_on():
             raise StopIteration
-        self._at += int(left[0]) + 1
+        self._at += 1
         return self._queue.request(int(self._places[self._at - 1]))
+
+    def _go_on(self) -> bool:
+        """Go on to the next request that is not refused; whether there is one."""
+        self._at = first_unmarked(self._refused, self._autoclusters, self._at)
+        return self._at < len(self._autoclusters)
 
     def refuse(self, autocluster: int) -> None:
         """Pass over the requests of an autocluster from now on."""
-        self._refused[autocluster] = True
+        self._refused[autocluster] = 1
 
     def pass_over(self, hopeless: NDArray[np.bool_] | None, but: int | None) -> PassedOver | None:
         """Refuse the next requests as far as their autoclusters are *hopeless* (None: all), and not the one *but*."""
-        if self._at == len(self._places):
+        if not self._go_on():
             return None
+        if hopeless is not None:
+            # Mostly the next request is not hopeless: the arrays are not worth a look then.
+            first = int(self._autoclusters[self._at])
+            if first == but or first >= len(hopeless) or not hopeless[first]:
+                return None
+        refused = np.frombuffer(self._refused, np.bool_)
         autoclusters = self._autoclusters[self._at :]
-        open_ones = np.flatnonzero(~self._refused[autoclusters])
+        open_ones = np.flatnonzero(~refused[autoclusters])
         autoclusters = autoclusters[open_ones]
         if hopeless is not None:
             # Autoclusters beyond the end of what is known are not known to be hopeless.
@@ -144,12 +155,10 @@ class ColumnSession(Iterator[Request]):
                 is_hopeless &= autoclusters != but
             stop = int(is_hopeless.argmin()) if not is_hopeless.all() else len(is_hopeless)
             open_ones, autoclusters = open_ones[:stop], autoclusters[:stop]
-        if not len(autoclusters):
-            return None
         _, firsts = np.unique(autoclusters, return_index=True)
         firsts.sort()
         found = open_ones[firsts] + self._at
-        self._refused[autoclusters] = True
+        refused[autoclusters] = True
         self._at += int(open_ones[-1]) + 1
         return PassedOver(autoclusters[firsts], *self._queue.first_jobs(self._places[found]))
 
