@@ -136,3 +136,33 @@ def test_a_dump_that_ends_too_early_is_refused_after_repetitions_too(end: str) -
     found = _read("[" + ",".join(ads) + end)
 
     assert isinstance(found, JobDump) == (end == "]")
+
+
+@pytest.mark.parametrize("value", [5, 1.5, False])
+def test_an_ad_with_more_attributes_is_read_after_repetitions(value: Any) -> None:
+    """What stands on several lines up to the end of an ad is not taken for a value."""
+    ads: list[dict[str, Any]] = [
+        {**SLOT, "Name": f"slot{place}@a", "Last": (value, type(value)(7))[place % 2]} for place in range(6)
+    ]
+    ads[4]["More"] = 1
+    texts = ["{" + "\n, ".join(f'"{name}": {json.dumps(value)}' for name, value in ad.items()) + "}" for ad in ads]
+
+    assert repr(_read_slots(f"[{', '.join(texts)}]")) == repr(_read_slots(_one_by_one(ads)))
+
+
+def test_a_line_break_in_a_text_is_refused_after_repetitions_too() -> None:
+    """JSON has no such text."""
+    texts = [json.dumps({**JOB, "Owner": f"ann{proc}", "ProcId": proc}) for proc in range(6)]
+    texts[4] = texts[4].replace("ann4", "an\nn4")
+
+    assert "line 5, ad 5" in str(_read("[" + ",\n".join(texts) + "]"))
+
+
+def test_a_negative_zero_keeps_its_sign_after_repetitions() -> None:
+    """It is equal to zero, and still another number."""
+    loads = [0.5, 0.25, 0.0, 0.0, -0.0, 0.0]
+    texts = [json.dumps({**SLOT, "Name": f"slot{place}@a", "LoadAvg": load}) for place, load in enumerate(loads)]
+
+    slots, _, _ = _read_slots(f"[{', '.join(texts)}]")
+
+    assert [str(slot.ad["LoadAvg"]) for slot in slots] == ["0.5", "0.25", "0.0", "0.0", "-0.0", "0.0"]

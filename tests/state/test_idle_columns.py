@@ -12,6 +12,7 @@ from tests.steps.cycle.test_negotiate import cycle, fill
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import idle_columns, job_ads, job_changes, jobs
 from fairq.state.connection import State, reading, writing
+from fairq.state.document import export, restore
 from fairq.state.job_ranges import Procs
 from fairq.steps.cycle.document import Cycle
 
@@ -125,3 +126,13 @@ def test_a_short_queue_has_no_copy(pool: Path) -> None:
     cycle(pool, NOW + 60)
     with reading(pool) as opened:
         assert not has_copy(opened)
+
+
+def test_a_restored_document_is_read_without_the_copy_of_the_former_state(pool: Path) -> None:
+    with writing(pool) as opened:
+        document = export(opened)
+        document["jobs"] = document["jobs"][:12]
+        restore(opened, document)
+        assert not has_copy(opened)
+        assert len(read(opened)) < CLUSTERS
+        assert read(opened) == in_order(jobs.idle(opened))

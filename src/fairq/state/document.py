@@ -155,7 +155,8 @@ _TABLES = (
     *broker_document.TABLES,
     *document_shares.TABLES, *document_launches.TABLES, *document_past.TABLES,
     "dynamic_slot", "claim", "claim_terms", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
-    "history", "undo", "request", "meta", "kept_queues", "kept_queues_change",
+    "history", "undo", "request", "meta",
+    "idle_columns", "idle_changed", "job_kind", "kept_queues", "kept_queues_change",
 )  # fmt: skip
 """What refers to a record goes before it."""
 
