@@ -136,3 +136,10 @@ def test_whole_numbers_will_do_for_reals(state: Path, filled: Any) -> None:
     with writing(state) as opened:
         document.restore(opened, filled)
     assert exported(state)["submitters"][0]["priority"] == 3.0
+
+
+def test_restoring_empties_every_table(state: Path) -> None:
+    """Also those of copies, which no trigger drops meanwhile."""
+    with writing(state) as opened:
+        found = opened.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        assert {name for (name,) in found if not name.startswith("sqlite_")} == set(document._TABLES)

@@ -117,3 +117,14 @@ def test_a_state_brought_in_has_its_copy(tmp_path: Path) -> None:
         assert has_copy(state)
     with reading(tmp_path / "b.db") as state:
         assert document.export(state) == exported
+
+
+def test_a_restored_document_is_read_without_the_copy_of_the_former_slots(tmp_path: Path) -> None:
+    """The document of a small pool, which has no copy of its own."""
+    with writing(tmp_path / "small.db") as state:
+        slots.add(state, [slot(1)])
+        small = document.export(state)
+    with pool(tmp_path / "s.db") as state:
+        document.restore(state, small)
+        assert slots.load_table(state).names == ["slot1"]
+        assert not has_copy(state)
