@@ -136,3 +136,11 @@ def test_a_restored_document_is_read_without_the_copy_of_the_former_state(pool: 
         assert not has_copy(opened)
         assert len(read(opened)) < CLUSTERS
         assert read(opened) == in_order(jobs.idle(opened))
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93\x05\x81\xa7cluster\xc4\x03abc\x90"])
+def test_a_damaged_copy_is_not_read(pool: Path, content: bytes) -> None:
+    with writing(pool) as opened:
+        opened.connection.execute("UPDATE idle_columns SET content = ?", (content,))
+        queue = in_order(job for job in jobs.select(opened) if job.status == JobStatus.IDLE)
+        assert read(opened) == queue

@@ -44,7 +44,10 @@ class _Content(msgspec.Struct, array_like=True):
 
 def load(state: State) -> tuple[list[IdleJobs], Kinds]:
     """Return the idle jobs of every submitter at every schedd, ordered by schedd and submitter, and the known kinds."""
-    found = {(idle.schedd, idle.submitter): idle for idle in _copied(state)}
+    try:
+        found = {(idle.schedd, idle.submitter): idle for idle in _copied(state)}
+    except (msgspec.DecodeError, ValueError):  # damaged, as 'fairq state check' tells; the queue has all of it
+        found = {}
     if not found:
         return list(_queued(state)), Kinds()
     changed: dict[str, set[int]] = defaultdict(set)
@@ -160,4 +163,4 @@ def _packed(idle: IdleJobs) -> _Content:
 
 
 def _unpacked(column: bytes | int, size: int) -> Numbers:
-    return np.full(size, column, np.int64) if isinstance(column, int) else np.frombuffer(column, "<i8")
+    return np.full(size, column, np.int64) if isinstance(column, int) else np.frombuffer(column, "<i8", size)
