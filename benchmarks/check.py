@@ -22,6 +22,7 @@ WORSE = 1.3
 """A ratio that is so many times that of the table fails."""
 
 ROUNDS = 3
+RECORDED = 3
 _LOOPS = 2_000_000
 
 Ratios = dict[str, float]
@@ -45,8 +46,10 @@ def check() -> int:
 
 
 def record() -> int:
-    """Write the table anew."""
-    TABLE.write_text(json.dumps({name: round(ratio, 2) for name, ratio in measured().items()}, indent=2) + "\n")
+    """Write the table anew, with the largest of several measurements: the least of one may be luck."""
+    found = [measured() for _ in range(RECORDED)]
+    table = {name: round(max(ratios[name] for ratios in found), 2) for name in found[0]}
+    TABLE.write_text(json.dumps(table, indent=2) + "\n")
     return 0
 
 
