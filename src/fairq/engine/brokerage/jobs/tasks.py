@@ -157,9 +157,12 @@ class Task(Struct, frozen=True):
 
     def rule(self, code: str, default: int | None = None) -> int | None:
         """Return the number of rule *code*, or *default* if it is not set or not a number."""
+        text = self.rules.get(code)
+        if text is None:
+            return default
         try:
-            return int(self.rules[code])
-        except (KeyError, ValueError):
+            return int(text)
+        except ValueError:
             return default
 
     @property
