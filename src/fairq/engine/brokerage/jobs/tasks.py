@@ -47,7 +47,12 @@ class Dataset(Struct, frozen=True, dict=True):
     @cached_property
     def lfns(self) -> frozenset[str]:
         """Names of all files."""
-        return frozenset(file.lfn for file in self.files)
+        return frozenset([file.lfn for file in self.files])
+
+    @property
+    def has_whole_files(self) -> bool:
+        """Whether no file is given as a range of events."""
+        return all(file.start_event is None and file.end_event is None for file in self.files)
 
 
 class Chunk(Struct, frozen=True, dict=True):

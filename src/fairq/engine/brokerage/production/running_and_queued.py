@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -100,20 +100,21 @@ def type_numbers(request: BrokerageRequest, local: Booleans | bool) -> TypeNumbe
 
 def _unit_table(request: BrokerageRequest, own: Mapping[str, frozenset[str]]) -> Floats:
     # One column per unit: whether there are numbers, running, defined with activated and starting, assigned.
-    task, columns = request.task, request.columns
-    table = np.zeros((4, len(columns.unit_names)))
-    for number, name in enumerate(columns.unit_names):
-        stats = request.world.job_stats_by_type.get(name, {}).get(task.gshare or "", {})
-        if not stats:
-            continue
-        found: list[Counts] = [stats[kind] for kind in own.get(name, (task.resource_type or "",)) if kind in stats]
-        if found:
-            table[0, number] = 1
-            table[1, number] = sum(counts.get("running", 0) for counts in found)
-            states = ("defined", "activated", "starting")
-            table[2, number] = sum(counts.get(state, 0) for counts in found for state in states)
-            table[3, number] = sum(counts.get("assigned", 0) for counts in found)
-    return table
+    share, otherwise = request.task.gshare or "", (request.task.resource_type or "",)
+    by_type, names = request.world.job_stats_by_type, request.columns.unit_names
+    lines = [_numbers_of(by_type.get(name, {}).get(share, {}), own.get(name, otherwise)) for name in names]
+    return np.array(lines, dtype=np.float64).reshape(-1, 4).T
+
+
+def _numbers_of(stats: Mapping[str, Counts], kinds: Iterable[str]) -> tuple[int, int, int, int]:
+    known, run, waiting, assigned = 0, 0, 0, 0
+    for kind in kinds:
+        counts = stats.get(kind)
+        if counts is not None:
+            known, run = 1, run + counts.get("running", 0)
+            waiting += counts.get("defined", 0) + counts.get("activated", 0) + counts.get("starting", 0)
+            assigned += counts.get("assigned", 0)
+    return known, run, waiting, assigned
 
 
 def queued(request: BrokerageRequest) -> Floats:
