@@ -23,12 +23,18 @@ def load(state: State, kind: Kind, columns: Sequence[str] | None = None) -> list
     return _decoded(chosen, found)
 
 
-def select(state: State, kind: Kind, column: str, values: Iterable[Any]) -> list[Row]:
-    """Return the records that have one of *values* in *column*, in the order of the values and then of the keys."""
+def select(
+    state: State, kind: Kind, column: str, values: Iterable[Any], columns: Sequence[str] | None = None
+) -> list[Row]:
+    """Return the records that have one of *values* in *column*, in the order of the values and then of the keys.
+
+    All columns, or those named.
+    """
+    chosen = _chosen(kind, columns)
     order = ", ".join(_quoted(one.name) for one in kind.keys)
-    statement = f"SELECT {_names(kind.columns)} FROM {kind.table} WHERE {_quoted(column)} = ? ORDER BY {order}"
+    statement = f"SELECT {_names(chosen)} FROM {kind.table} WHERE {_quoted(column)} = ? ORDER BY {order}"
     found = [row for value in values for row in state.connection.execute(statement, (value,))]
-    return _decoded(kind.columns, found)
+    return _decoded(chosen, found)
 
 
 def totals(state: State, kind: Kind, columns: Sequence[str], number: str, column: str, but: Any) -> list[Row]:

@@ -59,6 +59,7 @@ class Weighing:
         rows: the queues weighed, ascending; *members* is the same as a set.
         weights: the product of all terms of each of them.
         terms: the factors of the queues weighed by the names of the weights, in their order.
+        ranked: some of the queues weighed, as a set and in the order in which they are assigned, if that is known.
     """
 
     def __init__(self, size: int, members: int) -> None:
@@ -67,6 +68,7 @@ class Weighing:
         self.members = members
         self.weights: NDArray[np.float64] = np.ones(len(self.rows))
         self.terms: dict[str, NDArray[np.float64]] = {}
+        self.ranked: tuple[int, NDArray[np.intp]] | None = None
 
     @property
     def weight(self) -> NDArray[np.float64]:
