@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from fairq.engine.shares.columns import Integers, ListColumn, Mask, NumberColumn, distinct_rows
+from fairq.engine.shares.columns import Integers, ListColumn, Mask, NumberColumn, TextColumn, distinct_rows
 from fairq.engine.shares.division import Floats
 from fairq.engine.shares.job_needs import (
     CPU_TIME_ATTRIBUTE,
@@ -22,6 +22,8 @@ from fairq.engine.shares.job_needs import (
     read_priorities,
     read_ram,
 )
+from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.requirement_table import RequirementTable
 from fairq.errors.shares import JobRequirementError
 
 
@@ -36,18 +38,19 @@ class NeedsTable(Struct, frozen=True):
     """The needs of many jobs (`job_needs.JobNeeds`).
 
     Attributes:
-        lists: the columns of the requirements that are lists, by name.
-        cpu_time, min_ram, max_ram: the other columns, besides owner and group.
+        columns: the columns of the requirements without owner and group, by name.
         real_priorities: each job's part of the sum of its queue.
         is_refused: which jobs have an invalid value; their needs mean nothing. `job_needs.read_needs` tells why.
     """
 
-    lists: dict[str, ListColumn]
-    cpu_time: NumberColumn
-    min_ram: NumberColumn
-    max_ram: NumberColumn
+    columns: dict[str, ListColumn | NumberColumn]
     real_priorities: Floats
     is_refused: Mask
+
+    def requirements(self, owner: TextColumn, group: TextColumn) -> RequirementTable:
+        """Return the requirements of the jobs with their owners and groups."""
+        columns = {"owner": owner, "group": group, **self.columns}
+        return RequirementTable(*(columns[name] for name in Requirements._fields))  # type: ignore[arg-type]
 
 
 JOB_PRIORITY = "jobprio"
@@ -74,18 +77,19 @@ def read_table(jobs: Mapping[str, Attribute], defaults: JobDefaults) -> NeedsTab
         is_refused[is_invalid[of_job]] = True
         return results, of_job
 
-    lists = {}
+    columns: dict[str, ListColumn | NumberColumn] = {}
     for name, names in LIST_ATTRIBUTES.items():
         found, of_job = read(names, partial(read_list, name=name, defaults=defaults), ())
-        lists[name] = ListColumn.of(found).take(of_job)
+        columns[name] = ListColumn.of(found).take(of_job)
     found, of_job = read((CPU_TIME_ATTRIBUTE,), partial(read_cpu_time, defaults=defaults), 0)
-    cpu_time = NumberColumn.of(found).take(of_job)
+    columns["cpu_time"] = NumberColumn.of(found).take(of_job)
     found, of_job = read(RAM_ATTRIBUTES, read_ram, (0, 0))
-    min_ram, max_ram = (NumberColumn.of([ram[place] for ram in found]).take(of_job) for place in (0, 1))
+    for place, name in enumerate(("min_ram", "max_ram")):
+        columns[name] = NumberColumn.of([ram[place] for ram in found]).take(of_job)
     found, of_job = read(
         (JOB_PRIORITY, *PRIORITY_ATTRIBUTES), lambda job: read_priorities(job, job[JOB_PRIORITY], defaults)[1], 0.0
     )
-    return NeedsTable(lists, cpu_time, min_ram, max_ram, np.array(found, float)[of_job], is_refused)
+    return NeedsTable(columns, np.array(found, float)[of_job], is_refused)
 
 
 def attributes_of_kinds(jobs: Mapping[str, Attribute], names: Iterable[str]) -> tuple[list[dict[str, Any]], Integers]:

@@ -66,7 +66,7 @@ def read_idle(state: State, idle: IdleRanges, policy: SharePolicy) -> ReadJobs:
     pieces = JobPieces(cluster, schedd, whole, split.first, split.last, needs.real_priorities, queue)
     owner = TextColumn.of(idle.owner)
     identities = _identities({**raw, _OWNER: Attribute(owner.codes[of_range], owner.names)})
-    asked = RequirementTable(*identities, needs.cpu_time, **needs.lists, min_ram=needs.min_ram, max_ram=needs.max_ram)
+    asked = needs.requirements(*identities)
     is_placed = ~needs.is_refused
     unlasting = pieces.take(_has_expression(raw, len(pieces)))
     return ReadJobs(
