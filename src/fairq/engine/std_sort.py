@@ -21,6 +21,9 @@ _THRESHOLD = 16
 _AT_ONCE = 512
 """Equal keys that are put in order at once."""
 
+_FEW = 32
+"""So many of them are put in order first: mostly no more are read."""
+
 _Path: TypeAlias = "tuple[int, int, _Path] | None"
 """The partitions, first and last of each, that a piece came from, the last one first."""
 
@@ -71,11 +74,9 @@ def equal_sorted(size: int) -> Iterator[NDArray[np.int64]]:
             cut = _cut(first, last)
             pending.append((cut, last, path))
             last = cut
-        positions = first + _equal_piece(last - first)
-        while path is not None:
-            start, end, path = path
-            positions = _before_partition(positions, start, end)
-        yield positions
+        piece = first + _equal_piece(last - first)
+        for positions in (piece[:_FEW], piece[_FEW:]):
+            yield _before_partitions(positions, path)
 
 
 @cache
@@ -90,6 +91,14 @@ def _equal_piece(size: int) -> NDArray[np.int64]:
 def _cut(first: int, last: int) -> int:
     """Where a partition of equal keys cuts a range."""
     return first + 1 + (last - first - 1) // 2
+
+
+def _before_partitions(positions: NDArray[np.int64], path: _Path) -> NDArray[np.int64]:
+    """Where the entries at *positions* were before all partitions of *path*."""
+    while path is not None:
+        start, end, path = path
+        positions = _before_partition(positions, start, end)
+    return positions
 
 
 def _before_partition(positions: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from fairq.ad_table import AdTable, Part, is_one_value, picked, repeated
+from fairq.garbage import without_collection
 from fairq.records import Ad
 from fairq.slot_table import STRETCH, SlotTable
 from fairq.state import rows
@@ -41,7 +42,7 @@ def keep(state: State, known: SlotTable | None = None) -> None:
         return
     if find("SELECT count(*) FROM slot").fetchone()[0] < WORTHWHILE:
         return
-    with rows.without_collection():
+    with without_collection():
         for stretch in of_slots(state) if known is None else _stretches(known):
             parts = [
                 (part.names, None if isinstance(part.rows, range) else part.rows, list(map(_packed, part.columns)))

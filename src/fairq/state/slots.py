@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from fairq.ad_table import AdTable
+from fairq.garbage import without_collection
 from fairq.records import Ad, Claim, SlotRecord
 from fairq.slot_table import SlotTable
 from fairq.state import ad_texts, claims, dynamic_slots, pilot_slots, rows, slot_columns
@@ -74,7 +75,7 @@ def load_table(state: State, apart: Collection[int] = ()) -> StoredSlots:
     The ads of the slots numbered *apart* are left out of it and returned by row: who has changed them puts them in.
     """
     found = StoredSlots([], [], [], AdTable(), {})
-    with rows.without_collection():
+    with without_collection():
         for stretch in slot_columns.load(state):
             _take_in(found, stretch, apart)
         if not found.ids:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.engine.distinct import distinct
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.kinds import autoclusters_of
 from fairq.engine.negotiation.marks import first_unmarked
@@ -180,7 +181,7 @@ def column_queue(
         return None
     if policy.skip_by == "cluster" and _has_mixed(idle.columns["cluster"], numbers):
         return None
-    if any("concurrencylimits" in autoclusters.kinds[number] for number in np.unique(numbers).tolist()):
+    if any("concurrencylimits" in autoclusters.kinds[number] for number in distinct(numbers).tolist()):
         return None
     return ColumnQueue(idle, numbers, policy.job_order == "submission_time", admits)
 

@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from fairq.garbage import without_collection
 from fairq.records import Ad, Claim, SlotRecord
 from fairq.state import claims, dynamic_slots
 from fairq.state.connection import State, reading
-from fairq.state.rows import without_collection
 from fairq.steps.pool.claimed_ads import with_claim
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from fairq.garbage import without_collection
 from fairq.records import Ad
 from fairq.state import claims, dynamic_slots, slots
 from fairq.state.connection import State, reading
-from fairq.state.rows import without_collection
 from fairq.steps.pool.current_ads import PLATFORM, look, standing_ad, totals, totals_of
 
 _ABSENT = object()

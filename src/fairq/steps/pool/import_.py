@@ -13,11 +13,11 @@ from fairq.dumps.accounting import AccountingDump, read_accounting
 from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import Advance, Held, opened
+from fairq.garbage import without_collection
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
 from fairq.slot_table import SlotTable
 from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots
 from fairq.state.connection import State, reading, writing
-from fairq.state.rows import without_collection
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import CONDOR_VERSION
 from fairq.steps.jobs.end import end_runs
