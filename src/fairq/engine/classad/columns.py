@@ -17,7 +17,7 @@ from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.references import closure
 from fairq.engine.classad.scalar import evaluate_scalar
 from fairq.engine.classad.scopes import Side
-from fairq.engine.classad.source import EditedSource, Source
+from fairq.engine.classad.source import EditedSource, Source, source_of
 from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.classad.vectors import Array
 
@@ -38,7 +38,7 @@ class AdColumns:
         now: int | None = None,
         budget: EvaluationBudget | None = None,
     ) -> None:
-        self._source = ads if isinstance(ads, Source) else Source(ads)
+        self._source = ads if isinstance(ads, Source) else source_of(ads)
         self.now = now
         self.budget = budget
         self.costs: dict[Any, float] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from fairq.engine.accounting.accountant import Accountant, SlotUse
+from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.removal import removable
 from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
@@ -81,9 +81,8 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
     if now != accountant.last_update:
         accountant.forget_shares()
     accountant.update(now)
-    users = {row: user for row, user in enumerate(users_of(pool.ads, policy)) if user is not None}
-    cost: list[float] = slot_weights(pool.ads, policy).tolist() if users else []
-    accountant.check_matches((SlotUse(pool.keys[row], user, cost[row]) for row, user in users.items()), now)
+    users = users_of(pool.ads, policy)
+    accountant.check_slots(pool.keys, users, slot_weights(pool.ads, policy).tolist(), now)
     for name in removable(accountant.records.values(), accountant.policy):
         accountant.forget(name)
 
