@@ -41,6 +41,7 @@ from fairq.engine.negotiation.participants import (
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
+from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.slots import (
     candidate_slots,
     holders_of,
@@ -251,15 +252,14 @@ class NegotiationCycle:
         return 0.0 if smallest == np.inf else smallest
 
     def _find_holders(self, jobs: Jobs) -> Holders:
-        size = len(self.cost)
-        names: list[str | None] = [None] * size
+        names = SlotNames.nobody(len(self.cost))
         if self._policy.consider_preemption:
             names = holders_of(self._pool.ads)
-        held = np.array([name is not None for name in names], np.bool_)
+        held = names.codes >= 0
         if not held.any():
-            return Holders(held, names, names, np.full(size, np.nan))
+            return Holders(held, names, names, np.full(len(held), np.nan))
         siblings = self._policy.cross_slot_prios and siblings_are_named(self._policy, self._pool.ads, jobs)
         remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy, siblings)
-        known: dict[str | None, float] = {name: self._accountant.effective_priority(name) for name in remote.known}
-        priorities = np.array([known.get(name, np.nan) for name in names])
+        known = {name: self._accountant.effective_priority(name) for name in remote.known}
+        priorities = np.array([*(known[name] for name in names.distinct), np.nan])[names.codes]
         return Holders(held, names, running_on(self._pool.ads, names), priorities, remote)
