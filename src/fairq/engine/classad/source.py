@@ -16,6 +16,7 @@ from fairq.engine.classad.kinds import EXPRESSION, RAW
 from fairq.engine.classad.library import EXPR_OPEN
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Rows, Vector, merge
+from fairq.raw_column import RawColumn
 
 
 def source_of(ads: Sequence[Mapping[str, Any]]) -> Source:
@@ -94,7 +95,10 @@ class Source:
     def _places(self) -> NDArray[np.intp] | None:
         """The position of each row's values in the table; None if they are in order."""
         assert isinstance(self._ads, AdTable)
-        order = np.array(self._ads.order(), np.intp)
+        rows = (part.rows for part in self._ads.parts)
+        # A range as an array is made at once, and most parts are one.
+        pieces = [np.arange(of.start, of.stop) if isinstance(of, range) else np.array(of, np.intp) for of in rows]
+        order = np.concatenate(pieces) if pieces else np.empty(0, np.intp)
         return None if (order[1:] > order[:-1]).all() else np.argsort(order)
 
     def _values(self, spellings: list[str]) -> list[Any]:
@@ -125,7 +129,7 @@ class OverlaidSource(Source):
         ads = self._overlaid
         open_ones = ((lower, name) for lower, name in self._over.items() if name not in ads.plain)
         return super().expression_candidates() | {
-            lower for lower, name in open_ones if _may_be_expression(tuple(ads.over(name).values))
+            lower for lower, name in open_ones if _may_be_expression(ads.over(name).values)
         }
 
     def _build(self, name: str) -> Column | None:
@@ -199,8 +203,10 @@ def _shifted(vector: Vector, expressions: int, raw: int) -> Vector:
     return Vector(MIXED, kinds=vector.kinds, codes=vector.codes + more, reals=vector.reals)
 
 
-def _may_be_expression(values: tuple[Any, ...]) -> bool:
+def _may_be_expression(values: Sequence[Any]) -> bool:
     """Return whether any of *values* is an expression, or a list or ad, which may contain one."""
+    if isinstance(values, RawColumn):
+        return values.may_hold(EXPR_OPEN.encode(), b"[", b"{")
     if isinstance(values, Repeated):
         values = values[:1]
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,7 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     held = claim_columns.load(state)
     stored = load_standing(state, held, now)
     keys, ads, carved = stored.ids, stored.ads, stored.carved
-    draining = frozenset(row for row, drained in enumerate(stored.draining) if drained)
+    draining = frozenset(compress(range(len(keys)), stored.draining))
     charges = charges_in(held)
     charged = dict(charges)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges)

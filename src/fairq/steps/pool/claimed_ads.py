@@ -91,7 +91,7 @@ def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
 _OF = {**ALWAYS, **IF_KNOWN}
 
 
-def _of_places(part: Part, at: int, places: Sequence[int]) -> tuple[Any, ...]:
+def _of_places(part: Part, at: int, places: Sequence[int]) -> Sequence[Any]:
     """The values of a column of *part* at *places*."""
     column = part.columns[at]
     return column if len(places) == len(column) else picked(column, places)
