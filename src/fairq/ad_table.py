@@ -18,7 +18,7 @@ class Part(NamedTuple):
 
     names: tuple[str, ...]
     rows: Sequence[int]
-    columns: list[tuple[Any, ...]]
+    columns: Sequence[Sequence[Any]]
 
 
 class AdTable(Sequence[Ad]):
@@ -44,7 +44,7 @@ class AdTable(Sequence[Ad]):
             self.parts.append(Part(names, rows if whole else [rows[place] for place in places], columns))
         self._size += len(ads)
 
-    def put_columns(self, names: tuple[str, ...], rows: Sequence[int], columns: list[tuple[Any, ...]]) -> None:
+    def put_columns(self, names: tuple[str, ...], rows: Sequence[int], columns: Sequence[Sequence[Any]]) -> None:
         """Add ads as *rows* (ascending), given by column. All of them have the attributes *names* in this order."""
         if rows:
             self.parts.append(Part(names, rows, columns))
@@ -153,11 +153,12 @@ def repeated(value: Any, size: int) -> Repeated:
     return Repeated((value,) * size)
 
 
-def picked(column: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
+def picked(column: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:
     """Return the rows of *column* at *places*."""
     if isinstance(column, Repeated):
         return repeated(column[0], len(places))
-    return tuple([column[place] for place in places])
+    values = column if isinstance(column, tuple) else tuple(column)
+    return tuple([values[place] for place in places])
 
 
 def is_one_value(column: Sequence[Any]) -> bool:

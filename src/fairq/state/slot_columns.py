@@ -11,10 +11,12 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from fairq.ad_table import AdTable, Part, is_one_value, picked, repeated
 from fairq.garbage import without_collection
+from fairq.raw_column import RawColumn
 from fairq.records import Ad
 from fairq.slot_table import STRETCH, SlotTable
 from fairq.state import rows
@@ -22,6 +24,13 @@ from fairq.state.connection import State
 
 WORTHWHILE = 2000
 """Number of slots below which no copy is made."""
+
+_LONG = 4000
+"""A column of more bytes is parsed only if it is read; shorter ones mostly hold one value for all rows."""
+
+_DECODER = msgspec.json.Decoder(
+    tuple[list[int], list[str], list[tuple[list[str], list[int] | None, list[msgspec.Raw]]]]
+)
 
 
 class Stretch(Struct, frozen=True):
@@ -71,7 +80,10 @@ def dropped(state: State) -> Iterator[None]:
 def load(state: State) -> Iterator[Stretch]:
     """Yield the copy's stretches in pool order; nothing if there is no copy."""
     for (content,) in state.connection.execute("SELECT content FROM slot_columns ORDER BY first"):
-        ids, names, parts = json.loads(content)
+        try:
+            ids, names, parts = _DECODER.decode(content)
+        except msgspec.DecodeError:  # of what Python's parser alone reads: NaN, lone surrogates
+            ids, names, parts = json.loads(content)
         ads = AdTable()
         for of_ads, places, columns in parts:
             size = len(ids) if places is None else len(places)
@@ -106,7 +118,7 @@ def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequenc
     ads = {first + row: stretch.ads[row] for row in sorted(taken)}
     parts = []
     for part in stretch.ads.parts:
-        if taken.isdisjoint(part.rows):
+        if not taken or taken.isdisjoint(part.rows):
             whole = isinstance(part.rows, range)
             placed = range(first, first + len(part.rows)) if whole else [first + row for row in part.rows]
             parts.append(Part(part.names, placed, part.columns))
@@ -123,5 +135,10 @@ def _packed(column: Sequence[Any]) -> Sequence[Any]:
     return [column[0]] if is_one_value(column) else column
 
 
-def _unpacked(column: list[Any], size: int) -> tuple[Any, ...]:
+def _unpacked(column: msgspec.Raw | list[Any], size: int) -> Sequence[Any]:
+    if isinstance(column, msgspec.Raw):
+        text = bytes(column)
+        if len(text) > _LONG:
+            return RawColumn(text, size)
+        column = json.loads(text)
     return repeated(column[0], size) if len(column) == 1 else tuple(column)

@@ -82,7 +82,7 @@ def load_table(state: State, apart: Collection[int] = ()) -> StoredSlots:
             for stretch in slot_columns.of_slots(state):
                 _take_in(found, stretch, apart)
     drained = {number for (number,) in state.connection.execute("SELECT id FROM slot WHERE draining")}
-    found.draining.extend(number in drained for number in found.ids)
+    found.draining.extend([number in drained for number in found.ids] if drained else [False] * len(found.ids))
     return found
 
 

@@ -23,6 +23,7 @@ from fairq.engine.classad import (
     expression_of,
     parse,
 )
+from fairq.engine.classad.refusing import has_bound, refusing
 from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext, Result
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.matchlist import FreeSlots
@@ -31,6 +32,7 @@ from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.records import Ad
 
 REQUIREMENTS = parse("Requirements")
+_OWN_REQUIREMENTS = parse("MY.Requirements")
 
 _FIRST = 256
 """So many slots are tested at first; then four times as many, and so on."""
@@ -89,6 +91,7 @@ class Reach:
         looked_at = candidates & ~holders.held
         looked_at[self._in_use[:_FIRST]] = True
         self._looked_at = np.flatnonzero(looked_at)
+        self._accepting = self._looked_at[~refusing("requirements", pool.ads)[self._looked_at]]
         others = ~candidates
         others[list(pool.draining)] = False
         self._others = np.flatnonzero(others)
@@ -149,10 +152,18 @@ class Reach:
         )
 
     def _find_suitable(self, context: RequestContext) -> _Suiting:
-        found = agreeing(context.ad(), self._slots, self._looked_at)
+        job = context.ad()
+        found = agreeing(job, self._slots, self._accepting if self._may_leave_out(job) else self._looked_at)
         within, in_use = np.zeros(len(self._slots), np.bool_), self._held[found]
         within[found[~in_use]] = True
         return _Suiting(within, found[in_use])
+
+    def _may_leave_out(self, job: Ad) -> bool:
+        """Whether it leaves no trace if slots that refuse every job are not tested: no evaluation can be cut short."""
+        slots = self._slots
+        return has_bound(_OWN_REQUIREMENTS, "target", job, slots) and (
+            "requirements" in job and has_bound(expression_of(job["requirements"]), "my", job, slots)
+        )
 
     def _find_users(self, context: RequestContext) -> int:
         """The number of the submitter whose slots suit the job, `_NOBODY` or `_SEVERAL`."""

@@ -204,4 +204,4 @@ def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
     if recorder is not None:
         document["explanation"] = explanation_document(recorder.explained)
     cycle = Cycle(snapshot.number, decision, document, policy, pool.slots.names, victims, pool.expired, carved)
-    return replace(cycle, notes=[*snapshot.notes, *shared_slots(cycle, pool.ads)])
+    return replace(cycle, notes=[*snapshot.notes, *shared_slots(cycle, pool.ads.base)])
