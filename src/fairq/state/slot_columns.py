@@ -14,12 +14,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fairq.ad_table import AdTable, Part, is_one_value, picked, repeated
+from fairq.ad_table import AdTable, Part, picked, repeated
 from fairq.garbage import without_collection
 from fairq.raw_column import RawColumn
 from fairq.records import Ad
-from fairq.slot_table import STRETCH, SlotTable
-from fairq.state import rows
+from fairq.slot_table import STRETCH
+from fairq.state import ad_texts, rows
+from fairq.state.ad_texts import PartTexts
 from fairq.state.connection import State
 
 WORTHWHILE = 2000
@@ -41,26 +42,27 @@ class Stretch(Struct, frozen=True):
     ads: AdTable
 
 
-def keep(state: State, known: SlotTable | None = None) -> None:
-    """Create the copy of the current slots, unless it exists or there are too few slots.
-
-    *known* are all these slots if they are in memory.
-    """
+def keep(state: State) -> None:
+    """Create the copy of the current slots, unless it exists or there are too few slots."""
     find = state.connection.execute
     if find("SELECT EXISTS (SELECT 1 FROM slot_columns)").fetchone()[0]:
         return
     if find("SELECT count(*) FROM slot").fetchone()[0] < WORTHWHILE:
         return
     with without_collection():
-        for stretch in of_slots(state) if known is None else _stretches(known):
-            parts = [
-                (part.names, None if isinstance(part.rows, range) else part.rows, list(map(_packed, part.columns)))
-                for part in stretch.ads.parts
-            ]
-            state.connection.execute(
-                "INSERT INTO slot_columns VALUES (?, ?)",
-                (stretch.ids[0], rows.dumps((stretch.ids, stretch.names, parts))),
-            )
+        for stretch in of_slots(state):
+            put(state, stretch.ids, stretch.names, ad_texts.of_table(stretch.ads))
+
+
+def put(state: State, ids: Sequence[int], names: Sequence[str], ads: Sequence[PartTexts]) -> None:
+    """Add a stretch to the copy: consecutive slots in pool order, their numbers, names and ads."""
+    parts = ",".join(
+        f"[{rows.dumps(attributes)},{'null' if isinstance(places, range) else rows.dumps(places)},{found.arrays()}]"
+        for found in ads
+        for attributes, places, _ in [found.part]
+    )
+    content = f"[{rows.dumps(list(ids))},{rows.dumps(names)},[{parts}]]"
+    state.connection.execute("INSERT INTO slot_columns VALUES (?, ?)", (ids[0], content))
 
 
 @contextmanager
@@ -103,15 +105,6 @@ def of_slots(state: State) -> Iterator[Stretch]:
         yield Stretch(list(ids), list(names), ads)
 
 
-def _stretches(slots: SlotTable) -> Iterator[Stretch]:
-    """Yield slots that are in memory by stretches."""
-    first = 0
-    for ads in slots.ads:
-        end = first + len(ads)
-        yield Stretch(list(range(first + 1, end + 1)), list(slots.names[first:end]), ads)
-        first = end
-
-
 def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequence[Part], dict[int, Ad]]:
     """Return the stretch's parts without the slots numbered *apart*, and the ads of these; rows count from *first*."""
     taken = {row for row, number in enumerate(stretch.ids) if number in apart} if apart else set()
@@ -128,11 +121,6 @@ def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequenc
             columns = [picked(column, left) for column in part.columns]
             parts.append(Part(part.names, [first + part.rows[place] for place in left], columns))
     return parts, ads
-
-
-def _packed(column: Sequence[Any]) -> Sequence[Any]:
-    """Return *column*, or only its first value if all rows have the same."""
-    return [column[0]] if is_one_value(column) else column
 
 
 def _unpacked(column: msgspec.Raw | list[Any], size: int) -> Sequence[Any]:

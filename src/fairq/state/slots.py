@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from fairq.ad_table import AdTable
@@ -137,11 +136,11 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     dynamic_slots.forget_all(state)
     pilot_slots.forget_all(state)
     state.connection.execute("DELETE FROM slot")
-    new = _columns(slots)
-    ids = range(1, len(new.names) + 1)
+    slots = SlotTable.of(slots)
     with slot_columns.dropped(state):
-        _put(state, ids, new)
-    numbers = dict(zip(zip(new.names, new.addresses, strict=True), ids, strict=True)) if former else {}
+        _put_table(state, slots)
+    ids = range(1, len(slots) + 1)
+    numbers = dict(zip(zip(slots.names, slots.addresses, strict=True), ids, strict=True)) if former else {}
     lost = [claim for claim in former if places[claim.slot_id] not in numbers]
     going_on = [claim for claim in former if places[claim.slot_id] in numbers]
     for claim in going_on:
@@ -202,15 +201,11 @@ class _Columns(NamedTuple):
 
     names: Sequence[str]
     addresses: Sequence[str]
-    ads: Iterable[str]
+    ads: Sequence[str]
     draining: Sequence[bool]
 
 
 def _columns(slots: Iterable[SlotRecord]) -> _Columns:
-    if isinstance(slots, SlotTable):
-        # Made as they are stored: together they may be as large as the state.
-        ads = chain.from_iterable(map(ad_texts.texts, slots.ads))
-        return _Columns(slots.names, slots.addresses, ads, slots.draining)
     slots = list(slots)
     return _Columns(
         [slot.name for slot in slots],
@@ -225,6 +220,23 @@ def _put(state: State, ids: Sequence[int], new: _Columns) -> None:
         "INSERT INTO slot (id, name, address, ad, draining) VALUES (?, ?, ?, ?, ?)",
         zip(ids, new.names, new.addresses, new.ads, new.draining, strict=True),
     )
+
+
+def _put_table(state: State, slots: SlotTable) -> None:
+    """Store slots that are all different in an empty pool, and, of a large pool, the copy of them by column."""
+    copied = len(slots) >= slot_columns.WORTHWHILE
+    first = 0
+    # By stretches: all texts together may be as large as the state.
+    for ads in slots.ads:
+        end = first + len(ads)
+        here = slice(first, end)
+        parts = ad_texts.of_table(ads)
+        ids, names = range(first + 1, end + 1), slots.names[here]
+        new = zip(ids, names, slots.addresses[here], ad_texts.texts(parts), slots.draining[here], strict=True)
+        rows.insert(state, "INSERT INTO slot (id, name, address, ad, draining)", new)
+        if copied:
+            slot_columns.put(state, ids, names, parts)
+        first = end
 
 
 def _insert(state: State, new: _Columns, first: int) -> list[int]:
@@ -264,5 +276,6 @@ def _records(found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
 
 def has_launcher(state: State) -> bool:
     """Tell whether the ad of any slot names a launcher; answered by an index of its own."""
-    found = state.connection.execute("SELECT EXISTS (SELECT 1 FROM slot WHERE instr(ad, '\"Launch\":'))")
+    condition = "ad GLOB '*Launch\":*' AND instr(ad, '\"Launch\":')"
+    found = state.connection.execute(f"SELECT EXISTS (SELECT 1 FROM slot WHERE {condition})")
     return bool(found.fetchone()[0])

@@ -156,7 +156,6 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
         changes.append(Change("slots", slots.count(state), len(pool.slots.slots)))
         pool_now = SlotTable.of(plan.pool or [])
         slots.replace_all(state, pool_now)
-        slot_columns.keep(state, pool_now)
         meta.set(state, CONDOR_VERSION, "" if pool.slots.version is None else words(pool.slots.version))
         dynamic_slots.add(state, plan.dynamic)
         pilot_slots.add(state, plan.pilots)
