@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
 from fairq.ad_table import AdTable, Part, is_one_value, picked, repeated
 from fairq.records import Ad
@@ -77,6 +78,25 @@ def load(state: State) -> Iterator[Stretch]:
             unpacked = [_unpacked(column, size) for column in columns]
             ads.put_columns(tuple(of_ads), range(size) if places is None else places, unpacked)
         yield Stretch(ids, names, ads)
+
+
+_Content = tuple[list[int], Raw, list[tuple[list[str], list[int] | None, list[Raw]]]]
+"""A stretch as stored, of which little is wanted: the rest is skipped, which is much faster than to decode it."""
+
+
+def attributes(state: State, names: Sequence[str], absent: Any) -> Iterator[tuple[list[int], list[Sequence[Any]]]]:
+    """Yield slots of the copy: their numbers, and for each of *names* a column of their values, else *absent*.
+
+    Nothing if there is no copy. Raises msgspec.DecodeError where an ad has a number that JSON does not know.
+    """
+    decoder = msgspec.json.Decoder(_Content)
+    for (content,) in state.connection.execute("SELECT content FROM slot_columns ORDER BY first"):
+        ids, _, parts = decoder.decode(content)
+        for of_ads, places, packed in parts:
+            numbers = ids if places is None else [ids[place] for place in places]
+            columns = dict(zip(of_ads, packed, strict=True))
+            found = ([absent] if (raw := columns.get(name)) is None else json.loads(bytes(raw)) for name in names)
+            yield numbers, [_unpacked(column, len(numbers)) for column in found]
 
 
 def of_slots(state: State) -> Iterator[Stretch]:
