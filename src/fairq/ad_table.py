@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, overload
 
 from fairq.records import Ad
 
-_SIMPLE = frozenset({str, int, bool})
-"""The types of values that are the same if they are equal."""
+_SIMPLE = frozenset({str, int, bool, float})
+"""The types of values that are the same if they are written the same."""
 
 
 class Part(NamedTuple):
@@ -85,8 +85,8 @@ class AdTable(Sequence[Ad]):
         """Return the rows in the order of the values from `values`."""
         return [row for part in self.parts for row in part.rows]
 
-    def one_value(self, spellings: Sequence[str]) -> str | int | None:
-        """Return the value of an attribute if every ad is known to have the same text, whole number or truth value."""
+    def one_value(self, spellings: Sequence[str]) -> str | float | None:
+        """Return the value of an attribute if every ad is known to have the same text, number or truth value."""
         found: list[Any] = []
         for part, place in self._places(spellings):
             column = None if place is None else part.columns[place]
@@ -94,7 +94,8 @@ class AdTable(Sequence[Ad]):
                 return None
             found.append(column[0])
         kinds = set(map(type, found))
-        is_same = len(kinds) == 1 and kinds <= _SIMPLE and found.count(found[0]) == len(found)
+        # As written, 0.0 and -0.0 differ.
+        is_same = len(kinds) == 1 and kinds <= _SIMPLE and len(set(map(repr, found))) == 1
         return found[0] if is_same else None
 
     def _places(self, spellings: Sequence[str]) -> Iterator[tuple[Part, int | None]]:

@@ -126,7 +126,16 @@ def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequenc
 def _unpacked(column: msgspec.Raw | list[Any], size: int) -> Sequence[Any]:
     if isinstance(column, msgspec.Raw):
         text = bytes(column)
-        if len(text) > _LONG:
+        one = _one_number(text, size)
+        if one is None and len(text) > _LONG:
             return RawColumn(text, size)
-        column = json.loads(text)
+        column = json.loads(text if one is None else b"[%b]" % one)
     return repeated(column[0], size) if len(column) == 1 else tuple(column)
+
+
+def _one_number(text: bytes, size: int) -> bytes | None:
+    """Return the number that stands in all places of a column's text; None if it is not the same everywhere."""
+    first = text[1 : text.find(b",")]
+    if len(text) != size * (len(first) + 1) + 1 or not first[-1:].isdigit():
+        return None
+    return first if text == b"[%b]" % b",".join([first] * size) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fairq.ad_table import AdTable
@@ -75,14 +75,21 @@ def load_table(state: State, apart: Collection[int] = ()) -> StoredSlots:
     """
     found = StoredSlots([], [], [], AdTable(), {})
     with without_collection():
-        for stretch in slot_columns.load(state):
+        for stretch in stretches(state):
             _take_in(found, stretch, apart)
-        if not found.ids:
-            for stretch in slot_columns.of_slots(state):
-                _take_in(found, stretch, apart)
     drained = {number for (number,) in state.connection.execute("SELECT id FROM slot WHERE draining")}
     found.draining.extend([number in drained for number in found.ids] if drained else [False] * len(found.ids))
     return found
+
+
+def stretches(state: State) -> Iterator[slot_columns.Stretch]:
+    """Yield all slots in pool order, with their ads as tables: those of the copy by column, or of the ads."""
+    copied = False
+    for stretch in slot_columns.load(state):
+        copied = True
+        yield stretch
+    if not copied:
+        yield from slot_columns.of_slots(state)
 
 
 def load_ids(state: State) -> list[int]:

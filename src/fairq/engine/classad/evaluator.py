@@ -270,7 +270,7 @@ class Evaluator:
         if side is Side.AD:
             found = self._parties.attribute(name)
             if isinstance(found, Vector):
-                return found
+                return found if rows is None else found.take(rows)
             if found is None:
                 raise NotColumnar
             return self._within_attribute(found, name, side, rows, n)

@@ -36,9 +36,10 @@ from fairq.engine.negotiation.preemption import (
 )
 from fairq.engine.negotiation.pslot_preemption import PslotPreemption, SlotsForJob
 from fairq.engine.negotiation.ranked import RankedCandidates
-from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, agreeing, slots_stay
+from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
 from fairq.engine.negotiation.rest import FreeOfBucket
 from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.suiting import agreeing
 from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
 
 _RANK = parse("Rank")

@@ -141,6 +141,8 @@ class NegotiationCycle:
             [constraint] if constraint else [],
             policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters(),
         )
+        if self.candidates.reach is not None:
+            self.candidates.reach.tested.kinds = self._autoclusters.kinds
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
         admits = None
