@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from operator import attrgetter
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -26,29 +27,27 @@ Answers = dict[Callable[["BrokerageRequest"], Any], Any]
 
 def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
     """Make *compute* a function that is evaluated once per task."""
-
-    @wraps(compute)
-    def answer(request: BrokerageRequest) -> T:
-        return _kept(request.of_task, compute, request)
-
-    return answer
+    return _once(compute, attrgetter("of_task"))
 
 
 def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
     """Make *compute* a function that is evaluated once per pass of a task."""
+    return _once(compute, attrgetter("of_pass"))
 
+
+def _once(
+    compute: Callable[[BrokerageRequest], T], answers_of: Callable[[BrokerageRequest], Answers]
+) -> Callable[[BrokerageRequest], T]:
     @wraps(compute)
     def answer(request: BrokerageRequest) -> T:
-        return _kept(request.of_pass, compute, request)
+        answers = answers_of(request)
+        found: T
+        if compute in answers:
+            found = answers[compute]
+        else:
+            found = answers[compute] = compute(request)
+        return found
 
-    return answer
-
-
-def _kept(answers: Answers, compute: Callable[[BrokerageRequest], T], request: BrokerageRequest) -> T:
-    if compute in answers:
-        answer: T = answers[compute]
-    else:
-        answer = answers[compute] = compute(request)
     return answer
 
 

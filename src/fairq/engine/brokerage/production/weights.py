@@ -44,9 +44,11 @@ class Jobs(PlainWeight):
         """Return (running + 1) / (queued + 10), divided by manyAssigned (1 to 2)."""
         columns, key = request.columns, (request.task.gshare, request.rules.many_assigned, *running_key(request))
         far, near = columns.kept(("jobs weight", *key), lambda: self._factors(request))
-        local = input_data(request).local & members_of(request, rows)
-        # Few tasks have input at a queue that is left.
-        return np.where(flags_in(local, len(columns))[rows], near[rows], far[rows]) if local else far[rows]
+        result, local = far[rows], input_data(request).local & members_of(request, rows)
+        if local:
+            at = rows_in(local, len(columns))
+            result[rows.searchsorted(at)] = near[at]
+        return result
 
     def _factors(self, request: BrokerageRequest) -> tuple[Floats, Floats]:
         """Return the factor of each row if its input must be moved, and if it is local."""
@@ -108,7 +110,6 @@ class Data(PlainWeight):
         result = np.full(len(rows), _data_factor(data, 0, 0))
         for part in data.on_disk:
             hit = part.rows & members
-            # Few tasks have input at a queue that is left.
             if hit:
                 places = rows.searchsorted(rows_in(hit, len(request.columns)))
                 result[places] = _data_factor(data, part.size, part.files)
