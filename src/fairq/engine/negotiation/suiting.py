@@ -53,12 +53,14 @@ class Suiting:
 
     def find(self, context: RequestContext) -> NDArray[np.intp]:
         """Return the slots that suit the job of *context*."""
+        found = self._known.get(context.autocluster)
+        if found is not None:
+            return found
         job = context.ad()
         if not self._is_cheap(job):
             return agreeing(job, self._slots, self._rows)
-        if context.autocluster not in self._known:
-            self._find_many(context)
-        found = self._known.pop(context.autocluster, None)
+        self._find_many(context)
+        found = self._known.get(context.autocluster)
         return agreeing(job, self._slots, self._accepting) if found is None else found
 
     def _is_cheap(self, job: Ad) -> bool:
