@@ -120,8 +120,8 @@ def _before_partitions(size: int, first: int, path: _Path) -> NDArray[np.int64]:
 @cache
 def _places(size: int) -> list[int]:
     """The place of every entry in `_equal_piece`."""
-    found: list[int] = np.argsort(_equal_piece(size)).tolist()
-    return found
+    places: list[int] = np.argsort(_equal_piece(size)).tolist()
+    return places
 
 
 def _before_partition(positions: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
