@@ -23,8 +23,9 @@ def load_all(state: State, above: int | None = None) -> list[QueueNumber]:
 
 def put(state: State, queues: Iterable[QueueNumber]) -> None:
     """Store queues under their numbers, replacing stored queues of these numbers."""
-    state.connection.executemany(
-        "INSERT OR REPLACE INTO task_queue (number, identity, part, priority, updated) VALUES (?, ?, ?, ?, ?)",
+    rows.insert(
+        state,
+        "INSERT OR REPLACE INTO task_queue (number, identity, part, priority, updated)",
         ((one.number, rows.dumps(one.identity), one.part, one.priority, one.updated) for one in queues),
     )
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.ad_table import EditedAds
+from fairq.claim_table import ClaimTable
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad.library import expression_text
 from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
@@ -44,7 +45,7 @@ class ImaginedPool(Struct, frozen=True):
     slots: PoolSlots
     ads: Sequence[Ad]
     jobs: Jobs
-    claims: Mapping[int, Claim]
+    claims: ClaimTable
     accountant: Accountant
     policy: NegotiationPolicy
     now: int
@@ -187,10 +188,9 @@ class ImaginedPool(Struct, frozen=True):
         row = self._row(name)
         key = self.slots.keys[row]
         claim = self.claims.get(key)
-        left = {slot: held for slot, held in self.claims.items() if slot != key}
         parent = next((place for place, rows in pieces_of(self.slots).items() if row in rows), None)
         world = self._without_piece(row, parent) if parent is not None else self._with_unclaimed(row)
-        world = replace(world, claims=left)
+        world = replace(world, claims=self.claims.without(key))
         if claim is None or claim.cluster is None:
             return world
         queues = [_with_one_less(queue, claim) for queue in self.jobs.queues]
