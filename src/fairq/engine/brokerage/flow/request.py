@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.activity import Activity
-from fairq.engine.brokerage.pool.bits import rows_in
+from fairq.engine.brokerage.pool.bits import flags_in, rows_in
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import World
@@ -79,6 +79,11 @@ class Weighing:
     def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the weights of *rows*, which are weighed."""
         return self.weights[self.rows.searchsorted(rows)]
+
+    def among(self, members: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the rows of a set of queues that are weighed, ascending, and their weights."""
+        at = flags_in(members, self._size)[self.rows].nonzero()[0]
+        return self.rows[at], self.weights[at]
 
     def has(self, row: int) -> bool:
         """Return whether *row* is weighed."""

@@ -9,7 +9,7 @@ from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilte
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, weighing_of
 from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.bits import Parts, bits_of, joined, rows_in
+from fairq.engine.brokerage.pool.bits import Parts, bits_of, joined
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.input_data import input_data
@@ -273,8 +273,8 @@ def ranked(request: BrokerageRequest, members: int) -> Rows:
     weighing = weighing_of(request)
     if weighing.ranked is not None and weighing.ranked[0] == members:
         return weighing.ranked[1]
-    tried, rows = bootstrapped(request), rows_in(members, len(request.columns))
-    weight = -weighing.weights_of(rows)
+    tried, (rows, weight) = bootstrapped(request), weighing.among(members)
+    weight = -weight
     if tried is not None:
         weight[tried[rows]] = -np.inf
     # Rows are in order of name already.
