@@ -26,6 +26,14 @@ _EXACT = 2**53
 """Up to here an integer and a float compare in NumPy as they do in Python."""
 
 
+def coded(values: Collection[Any], known: dict[Any, int]) -> Integers:
+    """Return the numbers that *known* has for *values*; new ones get the next numbers."""
+    # By C code, in a third of the time of a setdefault for each.
+    new = [value for value in dict.fromkeys(values) if value not in known]
+    known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
+    return np.fromiter(map(known.__getitem__, values), np.int64, len(values))
+
+
 class NumberColumn(Struct, frozen=True):
     """Numbers; those beyond `_EXACT`, and others than integers, are Python objects."""
 
@@ -58,9 +66,7 @@ class NumberColumn(Struct, frozen=True):
         if self.values.dtype != object:
             exact: Integers = self.values
             return exact
-        known: dict[Any, int] = {}
-        codes = (known.setdefault(value, len(known)) for value in self.values.tolist())
-        return np.fromiter(codes, np.int64, len(self.values))
+        return coded(self.values.tolist(), {})
 
     def where(self, value: Any, places: Integers) -> Integers:
         """Return those of *places* that have *value*."""
@@ -78,7 +84,7 @@ class TextColumn(Struct, frozen=True):
     def of(cls, values: Sequence[str]) -> TextColumn:
         """Return the column of *values*."""
         known: dict[str, int] = {}
-        codes = np.fromiter((known.setdefault(name, len(known)) for name in values), np.int64, len(values))
+        codes = coded(values, known)
         return cls(codes, list(known))
 
     def __getitem__(self, place: int) -> str:
@@ -132,7 +138,7 @@ class ListColumn(Struct, frozen=True):
     def of(cls, values: Sequence[tuple[str, ...]]) -> ListColumn:
         """Return the column of *values*."""
         lists: dict[tuple[str, ...], int] = {}
-        codes = np.fromiter((lists.setdefault(one, len(lists)) for one in values), np.int64, len(values))
+        codes = coded(values, lists)
         items = TextColumn.of(list(chain.from_iterable(lists)))
         return cls(codes, np.fromiter(map(len, lists), np.int64, len(lists)), items.codes, items.names)
 

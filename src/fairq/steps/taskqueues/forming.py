@@ -207,9 +207,9 @@ def remember(
     deleted.
     """
     of, fresh = formed.numbers, np.arange(formed.stored, len(formed.numbers.number))
-    numbers, requirements = of.number[fresh].tolist(), of.sets.take(of.of_set[fresh]).tolist()
-    identities = map(fields_of, requirements)
-    task_queues.put(state, map(QueueNumber, numbers, identities, of.part[fresh].tolist()))
+    columns = (column.tolist() for column in of.sets.take(of.of_set[fresh]).columns)
+    fields = dict(zip(FIELDS, columns, strict=True))
+    task_queues.add(state, of.number[fresh].tolist(), of.part[fresh].tolist(), fields)
     gone = of.number[of.jobs == 0].tolist()
     if priorities is not None:
         task_queues.forget(state, gone)

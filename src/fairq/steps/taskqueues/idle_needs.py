@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairq.ad_table import AdTable, Repeated
-from fairq.engine.shares.columns import Integers, Mask, TextColumn
+from fairq.engine.shares.columns import Integers, Mask, TextColumn, coded
 from fairq.engine.shares.job_needs import ATTRIBUTES as NEEDS
 from fairq.engine.shares.job_needs import read_needs
 from fairq.engine.shares.needs_table import JOB_PRIORITY, Attribute, attributes_of_kinds, read_table
@@ -143,11 +143,11 @@ class _Values:
         """Return the places of *column* in the values, and add what is new."""
         if isinstance(column, Repeated):
             return np.repeat(self.codes((column[0],)), len(column))
-        codes, keys = self._codes, column
+        keys = column
         if not set(map(type, column)) <= _SAME_IF_EQUAL:
             keys = [value if type(value) in _SAME_IF_EQUAL else (type(value), repr(value)) for value in column]
             self._others.update((key, value) for key, value in zip(keys, column, strict=True) if type(key) is tuple)
-        return np.fromiter((codes.setdefault(key, len(codes)) for key in keys), np.int64, len(keys))
+        return coded(keys, self._codes)
 
     def values(self) -> list[Any]:
         """Return all values, in the order of their codes."""
