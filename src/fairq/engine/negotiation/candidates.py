@@ -81,6 +81,7 @@ class Candidates:
         free: the slots not yet matched.
         partitions: the partitionable slots that are divided, None if there are none.
         static: the ranks of all slots if they are the same for all jobs; ignored if slots are divided.
+        tells_reasons: whether anybody asks why there are no more matches.
     """
 
     def __init__(
@@ -93,7 +94,10 @@ class Candidates:
         free: FreeSlots,
         partitions: Partitions | None = None,
         static: StaticRanks | None = None,
+        *,
+        tells_reasons: bool = True,
     ) -> None:
+        self._tells_reasons = tells_reasons
         self._static = static = static if partitions is None else None
         self._scanned: NDArray[np.bool_] | None = None
         self._pool = pool
@@ -238,7 +242,9 @@ class Candidates:
         return bool((theirs & ~self._ordering.get(context).outranked).any())
 
     def suits_any(self, context: RequestContext) -> bool:
-        """Whether the job matches any slot that is not draining, whoever uses it."""
+        """Whether the job matches any slot that is not draining, whoever uses it; only tells why a turn ended."""
+        if not self._tells_reasons:
+            return False
         if self.reach is not None:
             return self.reach.suits_any(context)
         suitable = self._suitable.get(context)

@@ -41,6 +41,7 @@ from fairq.engine.negotiation.participants import (
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
+from fairq.engine.negotiation.request_columns import ColumnQueue
 from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.slots import (
     candidate_slots,
@@ -52,6 +53,7 @@ from fairq.engine.negotiation.slots import (
     weights_in_pie,
 )
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.engine.negotiation.whole import Whole
 from fairq.records import JobRange
 
 
@@ -93,6 +95,8 @@ class NegotiationCycle:
 
     Use is counted before (`bring_up_to_date`). Explanations read its `candidates`, the `concurrency` limits, and the
     `cost` of every slot. With a *goal*, it ends when the goal is reached: nothing but the matches is complete then.
+    With *whole*, *pool* has only the slots within reach (`Reach`) of a pool with these figures: the matches are those
+    of a cycle on all slots, the reasons for no more are not.
     """
 
     def __init__(
@@ -106,6 +110,7 @@ class NegotiationCycle:
         observer: RejectionObserver | None = None,
         clock: Clock | None = None,
         goal: Goal | None = None,
+        whole: Whole | None = None,
     ) -> None:
         self._stopwatch = None
         if clock is not None and policy.budgets is not None:
@@ -129,17 +134,29 @@ class NegotiationCycle:
         self._free_weight = FreeWeight(in_pie, candidates & ~self._holders.held)
         self._partitions = self._find_partitions(candidates)
         self.candidates = Candidates(
-            pool, policy, self.cost, self._holders, tie_order(pool.names, policy), self._free, self._partitions, static
+            pool,
+            policy,
+            self.cost,
+            self._holders,
+            tie_order(pool.names, policy),
+            self._free,
+            self._partitions,
+            static,
+            tells_reasons=whole is None,
         )
         self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, slots_seen(pool.ads, policy))
         requests = [] if self._partitions is None else self._partitions.requests()
         constraint = policy.job_constraint
-        self._autoclusters = Autoclusters(
-            jobs.ads,
-            pool.ads,
-            [*policy.expressions_on_jobs, *requests],
-            [constraint] if constraint else [],
-            policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters(),
+        self._autoclusters = (
+            Autoclusters(
+                jobs.ads,
+                pool.ads,
+                [*policy.expressions_on_jobs, *requests],
+                [constraint] if constraint else [],
+                policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters(),
+            )
+            if whole is None
+            else whole.autoclusters
         )
         if self.candidates.reach is not None:
             self.candidates.reach.tested.kinds = self._autoclusters.kinds
@@ -148,7 +165,8 @@ class NegotiationCycle:
         admits = None
         if constraint is not None:
             admits = JobConstraint(constraint, now, self._autoclusters.kinds, self._budget).admits
-        self._submitters = find_submitters(jobs, self._autoclusters, policy, accountant, admits)
+        known = None if whole is None else whole.queues
+        self._submitters = find_submitters(jobs, self._autoclusters, policy, accountant, admits, known)
         if self._groups is not None:
             self._groups.enrol(self._submitters, jobs)
         self.decision = CycleDecision(
@@ -156,8 +174,8 @@ class NegotiationCycle:
             time=now,
             slots=int(np.count_nonzero(shared)),
             candidates=self._free.left,
-            pie=float(sum(in_pie.tolist())),
-            min_slot_weight=self._least_weight(shared),
+            pie=float(sum(in_pie.tolist())) if whole is None else whole.pie,
+            min_slot_weight=self._least_weight(shared) if whole is None else whole.min_slot_weight,
             submitters=[
                 *{id(submitter.decision): submitter.decision for submitter in self._submitters}.values(),
                 *(decision_without(queue, accountant) for queue in kept_out),
@@ -184,6 +202,12 @@ class NegotiationCycle:
             budget=self._budget,
             goal=goal,
         )
+
+    @property
+    def whole(self) -> Whole:
+        """What a cycle on some of the slots takes from this one."""
+        queues = {(of.name, of.schedd): of.queue for of in self._submitters if isinstance(of.queue, ColumnQueue)}
+        return Whole(self.decision.pie, self.decision.min_slot_weight, self._autoclusters, queues)
 
     def run(self) -> CycleDecision:
         """Divide the pie: one for all submitters, or one for each turn of a group; it ends early at a goal."""

@@ -75,6 +75,8 @@ class Reach:
         self._in_use = np.flatnonzero(candidates & holders.held)
         # The first slots in use are looked at together with those within reach: mostly one of them is answer enough.
         looked_at = candidates & ~holders.held
+        self.rows = np.flatnonzero(looked_at)
+        """The slots within reach, none of them matched yet."""
         looked_at[self._in_use[:_FIRST]] = True
         self.tested = Suiting(pool.ads, np.flatnonzero(looked_at), holders.changing)
         others = ~candidates

@@ -6,6 +6,7 @@ The decisions are those of `requests.RequestQueue`, for jobs without anything of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +63,13 @@ class ColumnQueue:
         self._autoclusters = numbers[self._starts]
         self._left = np.ones(len(self._starts), np.bool_)
         self._made: dict[int, Request] = {}
+
+    def anew(self) -> ColumnQueue:
+        """The same queue as it was made: none of its jobs is matched."""
+        queue = copy(self)
+        queue._left = np.ones(len(self._starts), np.bool_)
+        queue._made = {}
+        return queue
 
     @property
     def jobs_left(self) -> bool:
