@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, overload
+from operator import itemgetter
+from typing import Any, NamedTuple, overload
 
 from fairq.ad_table import AdTable, shared
 from fairq.records import Ad, SlotRecord
@@ -59,6 +61,14 @@ class SlotTable(Sequence[SlotRecord]):
             yield SlotRecord(row + 1, name, ad, address, draining)
 
 
+class AlikeSlots(NamedTuple):
+    """Ads like *ad*, but for a column of values of each attribute in *varying*, and their *places* (ascending)."""
+
+    ad: Mapping[str, Any]
+    varying: Mapping[str, Sequence[Any]]
+    places: Sequence[int]
+
+
 class SlotCollector:
     """Collects slots for a `SlotTable`."""
 
@@ -91,17 +101,37 @@ class SlotCollector:
         draining: bool,
     ) -> None:
         """Append slots whose ads are *ad*, but for a column of values of each attribute in *varying*."""
+        size = len(names)
+        self.add_by_shape(names, addresses, [draining] * size, [AlikeSlots(ad, varying, range(size))])
+
+    def add_by_shape(
+        self,
+        names: Sequence[str],
+        addresses: Sequence[str],
+        draining: Sequence[bool],
+        parts: Collection[AlikeSlots],
+    ) -> None:
+        """Append slots whose ads are those of *parts*, which together have a place for each."""
         self._names += names
         self._addresses += addresses
-        self._draining += repeat(draining, len(names))
-        shape, done = tuple(ad), 0
+        self._draining += draining
+        done = 0
         while done < len(names):
             count = min(len(names) - done, STRETCH - self._row)
-            rows, columns = self._of_shape(shape)
-            rows += range(self._row, self._row + count)
-            for name, value, column in zip(shape, ad.values(), columns, strict=True):
-                values = varying.get(name)
-                column.extend(repeat(value, count) if values is None else values[done : done + count])
+            here = [
+                (part.places[first], part, first, end)
+                for part in parts
+                for first, end in [(bisect_left(part.places, done), bisect_left(part.places, done + count))]
+                if first < end
+            ]
+            # The shapes in order of their first slot, as when each slot is added by itself.
+            for _, (ad, varying, places), first, end in sorted(here, key=itemgetter(0)):
+                rows, columns = self._of_shape(tuple(ad))
+                offset = self._row - done
+                rows += [offset + place for place in places[first:end]]
+                for name, value, column in zip(ad, ad.values(), columns, strict=True):
+                    values = varying.get(name)
+                    column.extend(repeat(value, end - first) if values is None else values[first:end])
             done += count
             self._went_on(count)
 

@@ -10,6 +10,7 @@ from typing import Any
 from fairq.dumps.json_form import JsonAds
 from fairq.dumps.long_form import LongAds
 from fairq.dumps.repetition import RepeatedAds
+from fairq.dumps.shapes import AdsByShape
 from fairq.dumps.source import Source
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
@@ -39,6 +40,15 @@ def read_ads(source: Source) -> Iterator[Ad]:
 
 def read_repeated_ads(source: Source, own: Collection[str] | None = None) -> Iterator[Ad | RepeatedAds]:
     """Yield the same; with *own*, ads that are alike but for these attributes (in lower case) and others, together."""
+    for found in read_ads_together(source, own, by_shape=False):
+        assert not isinstance(found, AdsByShape)
+        yield found
+
+
+def read_ads_together(
+    source: Source, own: Collection[str] | None, *, by_shape: bool = True
+) -> Iterator[Ad | RepeatedAds | AdsByShape]:
+    """Yield the same; with *by_shape*, others that come sorted by their shapes, too."""
     text = source.read()
     while text and text.isspace():
         text = source.read()
@@ -46,7 +56,7 @@ def read_repeated_ads(source: Source, own: Collection[str] | None = None) -> Ite
     if not start or _NO_JOBS.fullmatch(start):
         return
     if start.startswith(("[", "{")):
-        yield from JsonAds(source, text, own)
+        yield from JsonAds(source, text, own, by_shape=by_shape)
     elif _FIRST_LINE.match(start):
         yield from LongAds(source, text)
     else:
@@ -108,6 +118,20 @@ class Soundness:
                 self._check(name, value, number, _DEEPEST)
         return {name: value for name, value in result.items() if name not in twice} if twice else result
 
+    def tidied_column(self, name: str, values: list[Any], number: int) -> list[Any]:
+        """Return the *values* of an attribute as `tidied` does; raises InvalidAdError if it would for any of them."""
+        kinds = set(map(type, values))
+        if kinds == {str}:
+            texts = "\n".join(values)
+            sound = texts.isascii() and "/Expr(" not in texts
+        elif kinds == {int}:
+            sound = min(values) >= -_LARGEST and max(values) <= _LARGEST
+        elif kinds == {float}:
+            sound = all(map(math.isfinite, values))
+        else:
+            sound = kinds == {bool}
+        return values if sound else [self.tidied({name: value}, number)[name] for value in values]
+
     def _check(self, name: str, value: Any, number: int, levels: int) -> None:
         if isinstance(value, int):
             if abs(value) > _LARGEST:
@@ -131,7 +155,9 @@ class Soundness:
 
     def _check_text(self, name: str, value: str, number: int) -> None:
         # A byte that is not UTF-8, as in a file's name, is valid: U+DC80 to U+DCFF, see `json_form.as_unicode`.
-        if any("\ud800" <= character <= "\udfff" and not "\udc80" <= character <= "\udcff" for character in value):
+        if not value.isascii() and any(
+            "\ud800" <= character <= "\udfff" and not "\udc80" <= character <= "\udcff" for character in value
+        ):
             problem = f"the text of {name} is damaged (half a character)"
             raise self._error(number, problem, "write the dump again")
         if value.startswith("/Expr("):

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import IO, Any
 
 from fairq.dumps.repetition import RepeatedAds, Repetition
+from fairq.dumps.shapes import AdsByShape, Shapes
 from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
@@ -18,19 +19,30 @@ _LONGEST_TOKEN = 16
 SURROGATE = re.compile("[\ud800-\udfff]")
 """A surrogate: Python's mark for a byte that is not UTF-8 (U+DC80 to U+DCFF), or half a character."""
 
+_APART = 50
+"""After so many ads in succession that repeat none, they are looked for by shape."""
+
+_LONGEST_WAIT = 1000
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class JsonAds:
     """The ads of a JSON array, decoded one by one as the text comes in."""
 
-    def __init__(self, source: Source, text: str, own: Collection[str] | None = None) -> None:
+    def __init__(
+        self, source: Source, text: str, own: Collection[str] | None = None, *, by_shape: bool = False
+    ) -> None:
         """Read *text*, the beginning of the dump that was already read, and then the rest of *source*.
 
         With *own*, ads of an array that are alike but for these attributes (in lower case) and some others come
-        together.
+        together. With *by_shape*, so do others that have one attribute a line.
         """
         self._repetition = None if own is None else Repetition(own)
+        self._shapes = Shapes() if by_shape else None
+        self._apart = 0
+        """How many ads in succession repeated none."""
+        self._wait = _APART
         self._source = source
         self._text = text
         self._at = 0
@@ -38,7 +50,7 @@ class JsonAds:
         self._number = 1
         self._decode = json.JSONDecoder(parse_constant=self._refuse_constant).raw_decode
 
-    def __iter__(self) -> Iterator[Ad | RepeatedAds]:
+    def __iter__(self) -> Iterator[Ad | RepeatedAds | AdsByShape]:
         """Yield every ad in turn; raises InvalidDumpError at the first item that is not an ad."""
         while True:
             match self._peek():
@@ -49,7 +61,7 @@ class JsonAds:
                 case _:
                     yield from self._array()
 
-    def _array(self) -> Iterator[Ad | RepeatedAds]:
+    def _array(self) -> Iterator[Ad | RepeatedAds | AdsByShape]:
         self._expect("[")
         if self._peek() == "]":
             self._at += 1
@@ -57,14 +69,29 @@ class JsonAds:
         while True:
             self._peek()
             yield self._ad()
-            while self._repetition and (repeated := self._repetition.after(self._text, self._at)):
-                found, self._at = repeated
+            while (found := self._together()) is not None:
                 self._number += found.size
                 yield found
             if self._peek() == "]":
                 self._at += 1
                 return
             self._expect(",")
+
+    def _together(self) -> RepeatedAds | AdsByShape | None:
+        """Take the ads after the last one that can be read together."""
+        found: tuple[RepeatedAds | AdsByShape, int] | None = None
+        if self._shapes is not None and self._apart >= self._wait:
+            found = self._shapes.after(self._text, self._at)
+            # Where the text read so far ends, one ad is in between; odd ads are not looked at again and again.
+            self._wait = 1 if found else min(2 * self._wait, _LONGEST_WAIT)
+            self._apart = self._wait if found else 0
+        elif self._repetition is not None:
+            found = self._repetition.after(self._text, self._at)
+            self._apart = 0 if found else self._apart + 1
+        if found is None:
+            return None
+        self._at = found[1]
+        return found[0]
 
     def _ad(self) -> Ad:
         while True:

@@ -62,11 +62,18 @@ class Sorter:
     def wants(self, ad: Ad, count: int = 1) -> bool:
         """Return whether *ad* is of the kind wanted, and count it: *count* ads are like it."""
         kind = self._kind(ad)
-        if kind is None or kind.lower() == self._wanted.lower():
+        if self._is_wanted(kind):
             self._found += count
             return True
-        self._others[kind] += count
+        self._others[kind or ""] += count
         return False
+
+    def would_want(self, ad: Ad) -> bool:
+        """Return the same, and count nothing."""
+        return self._is_wanted(self._kind(ad))
+
+    def _is_wanted(self, kind: str | None) -> bool:
+        return kind is None or kind.lower() == self._wanted.lower()
 
     def _kind(self, ad: Ad) -> str | None:
         """Return the MyType of *ad*, else the kind that its attributes identify; None if they identify none."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.dumps.ads import Soundness, Spellings, read_repeated_ads, shown
+from fairq.dumps.ads import Soundness, Spellings, read_ads_together, shown
 from fairq.dumps.kinds import SLOT, Sorter
 from fairq.dumps.repetition import RepeatedAds
+from fairq.dumps.shapes import AdsByShape
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.records import Ad
-from fairq.slot_table import SlotCollector, SlotTable
+from fairq.slot_table import AlikeSlots, SlotCollector, SlotTable
 from fairq.versions import Version, newest
 
 _IN_USE = {"claimed", "preempting"}
@@ -73,12 +75,12 @@ class _SlotReader:
 
     def read(self) -> None:
         number = 0
-        for found in read_repeated_ads(self._source, _OWN):
-            if not isinstance(found, RepeatedAds):
+        for found in read_ads_together(self._source, _OWN):
+            if isinstance(found, dict):
                 number += 1
                 self._take(found, number)
                 continue
-            if not self._take_alike(found, number):
+            if not self._take_together(found, number):
                 for place, ad in enumerate(found.ads(), number + 1):
                     self._take(ad, place)
             number += found.size
@@ -98,8 +100,11 @@ class _SlotReader:
         draining, ad = _without_draining(ad, names)
         self.slots.add(name, address, ad, draining)
 
+    def _take_together(self, found: RepeatedAds | AdsByShape, number: int) -> bool:
+        """Take many ads; *number* ads came before them. Return False if they must be looked at one by one."""
+        return self._take_alike(found, number) if isinstance(found, RepeatedAds) else self._take_parts(found, number)
+
     def _take_alike(self, found: RepeatedAds, number: int) -> bool:
-        """Take ads that are alike; *number* ads came before them. Return False if they must be looked at one by one."""
         ad = self._soundness.tidied(dict(found.ad), number + 1)
         names = self._spellings.of(ad)
         varying = {lower: found.varying[spelled] for lower, spelled in names.items() if spelled in found.varying}
@@ -108,37 +113,90 @@ class _SlotReader:
         slot_names = varying["name"]
         if not isinstance(slot_names[0], str) or not all(map(str.strip, slot_names)):
             return False
-
-        def texts(lower: str) -> Sequence[str]:
-            if lower not in varying:
-                return [_text(ad, names, lower)] * found.size
-            column = varying[lower]
-            return column if isinstance(column[0], str) else [""] * found.size
-
-        addresses = texts("myaddress")
-        if not all(addresses):
-            addresses = [one or other for one, other in zip(addresses, texts("startdipaddr"), strict=True)]
-        numbers = range(number + 1, number + found.size + 1)
-        places = dict(zip(zip(slot_names, addresses, strict=True), numbers, strict=True))
-        if len(places) < found.size or not self._numbers.keys().isdisjoint(places):
+        if not self.sorter.would_want(ad):
+            self.sorter.wants(ad, found.size)
+            return True
+        addresses = _addresses(RepeatedAds(ad, found.varying, found.size), names)
+        if not self._are_new(slot_names, addresses, number):
             return False
-        if self.sorter.wants(ad, found.size):
-            self._numbers |= places
-            self.versions.update(texts("condorversion"))
-            draining, ad = _without_draining(ad, names)
-            self.slots.add_alike(slot_names, addresses, ad, found.varying, draining)
+        self.sorter.wants(ad, found.size)
+        self.versions.update(_texts(found, names, "condorversion"))
+        draining, ad = _without_draining(ad, names)
+        self.slots.add_alike(slot_names, addresses, ad, found.varying, draining)
+        return True
+
+    def _take_parts(self, found: AdsByShape, number: int) -> bool:
+        slot_names, addresses, draining = [""] * found.size, [""] * found.size, [False] * found.size
+        versions: set[str] = set()
+        parts: list[AlikeSlots] = []
+        for part, places in found.parts:
+            try:
+                ad = self._soundness.tidied(dict(part.ad), number + 1)
+                columns = {
+                    name: self._soundness.tidied_column(name, column, number + 1)
+                    for name, column in part.varying.items()
+                }
+            except InvalidAdError:
+                return False
+            names = self._spellings.of(ad)
+            if any(names.get(lower) in columns for lower in ("draining", "mytype")) or not self.sorter.would_want(ad):
+                return False
+            alike = RepeatedAds(ad, columns, part.size)
+            of_part = zip(places, _texts(alike, names, "name"), _addresses(alike, names), strict=True)
+            for place, name, address in of_part:
+                slot_names[place], addresses[place] = name, address
+            versions.update(_texts(alike, names, "condorversion"))
+            is_draining, ad = _without_draining(ad, names)
+            if is_draining:
+                for place in places:
+                    draining[place] = True
+            parts.append(AlikeSlots(ad, columns, places))
+        if not all(map(_is_name, slot_names)) or not self._are_new(slot_names, addresses, number):
+            return False
+        for taken in parts:
+            self.sorter.wants(dict(taken.ad), len(taken.places))
+        self.versions |= versions
+        self.slots.add_by_shape(slot_names, addresses, draining, parts)
+        return True
+
+    def _are_new(self, slot_names: Sequence[str], addresses: Sequence[str], number: int) -> bool:
+        """Return whether all these slots are different and new, and note them; *number* ads came before them."""
+        numbers = range(number + 1, number + len(slot_names) + 1)
+        places = dict(zip(zip(slot_names, addresses, strict=True), numbers, strict=True))
+        if len(places) < len(slot_names) or not self._numbers.keys().isdisjoint(places):
+            return False
+        self._numbers |= places
         return True
 
     def _name(self, ad: Ad, names: dict[str, str], number: int) -> str:
         if "name" not in names:
             raise self._error(number, "it has no Name", "add a Name to every slot ad")
         name = ad[names["name"]]
-        if not isinstance(name, str) or not name.strip() or not name.isprintable() or name.startswith("/Expr("):
+        if not isinstance(name, str) or not _is_name(name):
             raise self._error(number, f"Name is {shown(name)}", "give the name of a slot")
         return name
 
     def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
         return InvalidAdError(source=self._source.name, number=number, problem=problem, cure=cure)
+
+
+def _is_name(text: str) -> bool:
+    return bool(text.strip()) and text.isprintable() and not text.startswith("/Expr(")
+
+
+def _texts(found: RepeatedAds, names: dict[str, str], lower: str) -> list[str]:
+    """Return an attribute of all ads; empty where it is no text."""
+    column = found.varying.get(names.get(lower, ""))
+    if column is None:
+        return [_text(found.ad, names, lower)] * found.size
+    return [value if isinstance(value, str) else "" for value in column]
+
+
+def _addresses(found: RepeatedAds, names: dict[str, str]) -> list[str]:
+    addresses = _texts(found, names, "myaddress")
+    if all(addresses):
+        return addresses
+    return [one or other for one, other in zip(addresses, _texts(found, names, "startdipaddr"), strict=True)]
 
 
 def _without_draining(ad: Ad, names: dict[str, str]) -> tuple[bool, Ad]:
@@ -148,7 +206,7 @@ def _without_draining(ad: Ad, names: dict[str, str]) -> tuple[bool, Ad]:
     return True, {attribute: value for attribute, value in ad.items() if attribute != names["draining"]}
 
 
-def _text(ad: Ad, names: dict[str, str], lower: str) -> str:
+def _text(ad: Mapping[str, Any], names: dict[str, str], lower: str) -> str:
     value = ad.get(names.get(lower, ""))
     return value if isinstance(value, str) else ""
 
