@@ -67,10 +67,13 @@ class ClaimTable(Mapping[int, Claim]):
 
     def at(self, place: int) -> Claim:
         """Return the claim at *place* of the order."""
-        job = self.schedds[place], self.clusters[place], self.procs[place]
-        schedd, cluster, proc = job
-        alike = self.alike[int(self.terms[place])]
-        return replace(alike, slot_id=self.slots[place], schedd=schedd, cluster=cluster, proc=proc)
+        return replace(
+            self.alike[int(self.terms[place])],
+            slot_id=self.slots[place],
+            schedd=self.schedds[place],
+            cluster=self.clusters[place],
+            proc=self.procs[place],
+        )
 
     def weights_in_use(self) -> dict[tuple[str, str], float]:
         """Return the slot weight that the jobs in the queue of each submitter at each schedd use, added up in order."""
