@@ -59,7 +59,7 @@ def older(state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A state that the next write upgrades."""
     with writing(state) as opened:
         fill(opened)
-    later = (*MIGRATIONS, Migration("later", ("INSERT INTO meta VALUES ('later', 'yes')",)))
+    later = (*MIGRATIONS, Migration("later", lambda: ("INSERT INTO meta VALUES ('later', 'yes')",)))
     for module in (schema, connection, migrations):
         monkeypatch.setattr(module, "MIGRATIONS", later)
     return state

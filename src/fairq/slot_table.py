@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
@@ -16,17 +15,21 @@ STRETCH = 3000
 """Number of ads in one table: more do not fit into the processor's cache."""
 
 
-@dataclass(frozen=True, slots=True)
 class SlotTable(Sequence[SlotRecord]):
     """Slots in pool order, numbered from 1: their *names* and so on, and *ads*, tables of `STRETCH` ads each.
 
     Reading a slot builds a new record.
     """
 
-    names: Sequence[str]
-    addresses: Sequence[str]
-    draining: Sequence[bool]
-    ads: Sequence[AdTable]
+    __slots__ = ("addresses", "ads", "draining", "names")
+
+    def __init__(
+        self, names: Sequence[str], addresses: Sequence[str], draining: Sequence[bool], ads: Sequence[AdTable]
+    ) -> None:
+        self.names = names
+        self.addresses = addresses
+        self.draining = draining
+        self.ads = ads
 
     @classmethod
     def of(cls, slots: Iterable[SlotRecord]) -> SlotTable:

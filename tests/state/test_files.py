@@ -260,7 +260,7 @@ class TestSchemas:
         """Let the next version of fairq have one migration more."""
 
         def upgrade(*statements: str) -> None:
-            later = (*MIGRATIONS, Migration("later", statements))
+            later = (*MIGRATIONS, Migration("later", lambda: statements))
             for module in (schema, connection, migrations):
                 monkeypatch.setattr(module, "MIGRATIONS", later)
 

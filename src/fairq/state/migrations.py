@@ -49,6 +49,6 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
     if version == 0:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
-        for statement in migration.statements:
+        for statement in migration.statements():
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {number}")
