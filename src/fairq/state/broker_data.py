@@ -14,13 +14,26 @@ from fairq.state.connection import State
 
 Row = tuple[Any, ...]
 
+_AT_ONCE = 500
+"""Records read together: enough to read their JSON as one text."""
+
 
 def load(state: State, kind: Kind, columns: Sequence[str] | None = None) -> list[Row]:
     """Return every record, in order of the keys: all columns, or those named."""
     chosen = _chosen(kind, columns)
+    return _decoded(chosen, state.connection.execute(_every(kind, chosen)).fetchall())
+
+
+def each(state: State, kind: Kind) -> Iterator[Row]:
+    """Yield every record, in order of the keys; of large ones, few are in memory at a time."""
+    found = state.connection.execute(_every(kind, kind.columns))
+    while some := found.fetchmany(_AT_ONCE):
+        yield from _decoded(kind.columns, some)
+
+
+def _every(kind: Kind, columns: Sequence[Column]) -> str:
     order = ", ".join(_quoted(column.name) for column in kind.keys)
-    found = state.connection.execute(f"SELECT {_names(chosen)} FROM {kind.table} ORDER BY {order}").fetchall()
-    return _decoded(chosen, found)
+    return f"SELECT {_names(columns)} FROM {kind.table} ORDER BY {order}"
 
 
 def select(

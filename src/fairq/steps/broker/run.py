@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
@@ -217,14 +217,15 @@ def _decide(
         return done
     # Nothing here is garbage before the end.
     with without_collection():
-        tasks = load_brokered(state, load_types(state), chosen)
+        # Each task leaves when it is decided, with its input and what was found out about that.
+        tasks = deque(load_brokered(state, load_types(state), chosen))
         datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
         world = load_world(state, now, datasets)
         columns = columns_of(world)
         packer = Packer(columns.names, orders)
         with watch(len(tasks)) as advance:
-            for start in range(0, len(tasks), _AT_ONCE):
-                some = tasks[start : start + _AT_ONCE]
+            while tasks:
+                some = [tasks.popleft() for _ in range(min(_AT_ONCE, len(tasks)))]
                 outcomes = _outcomes(some, by_activity, columns, rules)
                 for one, outcome in zip(some, outcomes, strict=True):
                     done.decided.append(_decided(one, outcome, columns, packer.pack(outcome), detailed))

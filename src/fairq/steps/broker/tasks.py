@@ -123,11 +123,12 @@ def _own_type(
 
 
 def _datasets(state: State, tasks: Sequence[int]) -> dict[int, list[Dataset]]:
+    rows: Iterable[broker_data.Row]
     if len(tasks) <= _FEW:
         rows = broker_data.select(state, INPUTS, "task", tasks)
     else:
         wanted = set(tasks)
-        rows = [row for row in broker_data.load(state, INPUTS) if row[0] in wanted]
+        rows = (row for row in broker_data.each(state, INPUTS) if row[0] in wanted)
     placed: dict[int, list[tuple[int, str, Dataset]]] = defaultdict(list)
     for task, name, position, kind, distributed, site, created, modified, files in rows:
         dataset = Dataset(name, _files(files), distributed, kind, site, created, modified)
