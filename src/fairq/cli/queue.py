@@ -96,17 +96,20 @@ def queue(
             emit(_pages_view(pages, procs=procs, reasons=reasons), output)
         return
     from fairq.steps.jobs.selection import Selection, parse_targets
-    from fairq.steps.jobs.view import look, look_first
+    from fairq.steps.jobs.view import look, look_first, look_of
 
     selection = Selection(parse_targets(jobs or ()), output.constraint)
-    if totals and is_whole:
+    people = {*([operating_system_user()] if mine else []), *([user] if user is not None else [])}
+    if people and not jobs and output.constraint is None:
+        found = look_of(state, people, time, statuses or None)
+    elif totals and is_whole:
         found = look_first(state, 1, time, statuses or None)
     elif limit is None or not is_whole:
         found = look(state, selection, time, statuses or None)
     else:
         found = look_first(state, limit, time, statuses or None)
-    if mine or user is not None:
-        found.keep({*([operating_system_user()] if mine else []), *([user] if user is not None else [])})
+    if people:
+        found.keep(people)
     for note in found.notes:
         invocation.note(note)
     if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):

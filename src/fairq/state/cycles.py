@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypedDict
 
+import msgspec
 from msgspec import Struct
 
 from fairq.packed_rejections import unpacked
@@ -72,10 +73,32 @@ def latest(state: State) -> CycleRecord | None:
     return load(state, next_number(state) - 1)
 
 
+class _Reasons(TypedDict, total=False):
+    """What of a packed rejection, or of a single one, tells the reasons."""
+
+    reason: Any
+    reasons: list[str]
+    which: str
+
+
 def latest_decision(state: State) -> dict[str, Any] | None:
-    """Return what the last cycle decided, its rejections packed and without its matches; None if there was no cycle."""
+    """Return what the last cycle decided, without its matches; None if there was no cycle.
+
+    The rejections are packed, and may be without their jobs.
+    """
     row = state.connection.execute("SELECT decision FROM cycle ORDER BY number DESC LIMIT 1").fetchone()
-    return None if row is None else dict(json.loads(row[0]))
+    if row is None:
+        return None
+    try:
+        # The rejected jobs are most of a large pool's decision, and nobody asks for them here: they are skipped.
+        members = msgspec.json.decode(row[0], type=dict[str, msgspec.Raw])
+        rejections = members.pop("rejections", None)
+        decision = {name: json.loads(bytes(member)) for name, member in members.items()}
+        if rejections is not None:
+            decision["rejections"] = msgspec.json.decode(rejections, type=list[_Reasons])
+    except msgspec.DecodeError:  # infinity, for example, which Python's JSON has and msgspec's has not
+        return dict(json.loads(row[0]))
+    return decision
 
 
 def load_all(state: State) -> Iterator[CycleRecord]:

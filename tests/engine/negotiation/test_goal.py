@@ -16,8 +16,16 @@ def test_the_goal_is_the_match_of_this_job_alone() -> None:
     matches, goal = Matches(), Goal("", 1, 5)
     for other in (alike(1, 6), alike(2, 4), alike(1, 4, "elsewhere")):
         matches.extend(other)
-        goal.check(matches)
+        goal.check(matches, left=3)
 
     matches.extend(alike(1, 3))
     with pytest.raises(GoalReached):
-        goal.check(matches)
+        goal.check(matches, left=3)
+
+
+def test_where_only_the_match_counts_the_last_slot_ends_the_cycle_whoever_has_it() -> None:
+    matches, goal = Matches(), Goal("", 1, 5, or_none_left=True)
+    matches.extend(alike(2, 4))
+    goal.check(matches, left=1)
+    with pytest.raises(GoalReached):
+        goal.check(matches, left=0)

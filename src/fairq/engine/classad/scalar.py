@@ -70,6 +70,18 @@ def names_read(expression: Expression) -> frozenset[str]:
     return closure([(Side.AD, expression.node)], Pair({}, {})).single_names()
 
 
+def names_deciding(expression: Expression) -> frozenset[str] | None:
+    """Return the lower-case names of the attributes whose values decide that of *expression*, if they are plain.
+
+    A plain value is no expression, list or ad. None if the value depends on the clock, on random numbers, or on
+    attributes that cannot be determined.
+    """
+    found = closure([(Side.AD, expression.node)], Pair({}, {}))
+    names = found.single_names()
+    is_open = found.everything or found.draws or CURRENT_TIME.lower() in names
+    return None if is_open or expression.node is None or reads_clock(expression.node) else names
+
+
 def evaluate_each(
     expression: Expression,
     ads: Iterable[Mapping[str, Any]],

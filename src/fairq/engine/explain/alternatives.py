@@ -33,8 +33,11 @@ def alternatives(world: World, diagnosis: Diagnosis, cycles: int) -> Alternative
         if cycles <= 0:
             break
         cycles -= 1
-        after = world.changed(remedy)
-        if after.hold_until_matched().match_of(after.job()) is not None:
+        told = world.foretold(remedy, diagnosis.outcome)
+        if told is None:
+            after = world.changed(remedy)
+            told = after.hold_until_matched().match_of(after.job()) is not None
+        if told:
             found.append(remedy)
     return Alternatives(tuple(owners), tuple(administrators))
 

@@ -28,7 +28,7 @@ from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.engine.negotiation.rejections import Rejection
 from fairq.engine.negotiation.requests import job_order
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
-from fairq.records import Ad, JobRange
+from fairq.records import AccountingRecord, Ad, JobRange
 
 
 class Reason(StrEnum):
@@ -106,7 +106,12 @@ class Outcome:
 
     def __init__(self, given: CycleInput, until: JobRange | None = None) -> None:
         self.given = given
+        charges = None if until is not None else dict(given.accountant.charges)
         bring_up_to_date(given.pool, given.accountant, given.policy, given.now)
+        self.settled: list[AccountingRecord] | None = None
+        """The accounting records at the start of the cycle, if all slots were charged to their users before."""
+        if charges == given.accountant.charges:
+            self.settled = list(map(replace, given.accountant.records.values()))
         self.cycle = NegotiationCycle(
             given.pool,
             given.jobs,

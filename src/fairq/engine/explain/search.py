@@ -34,6 +34,12 @@ class World(Protocol):
     def changed(self, changes: Sequence[Change]) -> Self:
         """The world after *changes*."""
 
+    def foretold(self, changes: Sequence[Change], held: Outcome) -> bool | None:
+        """Whether a cycle after *changes* matches the job asked about, if that is told without one; else None.
+
+        *held* is the cycle on this world.
+        """
+
     def job(self) -> JobRange:
         """The job asked about, as it is in this world."""
 
@@ -50,6 +56,7 @@ class Search:
 
     def __init__(self, cycles: int) -> None:
         self._left = cycles
+        self._foretells = cycles <= _FEW
 
     def run(self, world: World, diagnosis: Diagnosis) -> Found:
         """Search from *world*, with the *diagnosis* of its cycle."""
@@ -87,20 +94,26 @@ class Search:
 
     def _search(self, world: World, diagnosis: Diagnosis, depth: int) -> Remedy | None:
         """One sufficient change, otherwise the first one that helps and the further changes that it needs."""
-        partial: list[tuple[Remedy, World, Diagnosis]] = []
+        tried: list[tuple[Remedy, World | None, Outcome | None]] = []
         for remedy in remedies(diagnosis):
             if self._left <= 0:
                 break
             self._left -= 1
-            after = world.changed(remedy)
-            outcome = after.hold_until_matched()
-            job = after.job()
-            if outcome.match_of(job) is not None:
+            told = world.foretold(remedy, diagnosis.outcome) if self._foretells else None
+            after = outcome = None
+            if told is None:
+                after = world.changed(remedy)
+                outcome = after.hold_until_matched()
+                told = outcome.match_of(after.job()) is not None
+            if told:
                 return remedy
-            if self._left > 0:
-                partial.append((remedy, after, Diagnosis(outcome, job)))
+            tried.append((remedy, after, outcome))
         if depth <= 1 or self._left <= 0:
             return None
+        partial: list[tuple[Remedy, World, Diagnosis]] = []
+        for remedy, changed, held in tried:
+            after = changed or world.changed(remedy)
+            partial.append((remedy, after, Diagnosis(held or after.hold_until_matched(), after.job())))
         partial.sort(key=lambda tried: tried[2].reason is diagnosis.reason)
         for remedy, after, left in partial:
             more = self._search(after, left, depth - 1)

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from fairq.engine.accounting.accountant import Accountant, SlotUse
+from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.removal import removable
 from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
@@ -41,6 +41,8 @@ from fairq.engine.negotiation.participants import (
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
+from fairq.engine.negotiation.request_columns import ColumnQueue
+from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.slots import (
     candidate_slots,
     holders_of,
@@ -51,6 +53,7 @@ from fairq.engine.negotiation.slots import (
     weights_in_pie,
 )
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.engine.negotiation.whole import Whole
 from fairq.records import JobRange
 
 
@@ -81,9 +84,8 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
     if now != accountant.last_update:
         accountant.forget_shares()
     accountant.update(now)
-    users = {row: user for row, user in enumerate(users_of(pool.ads, policy)) if user is not None}
-    cost: list[float] = slot_weights(pool.ads, policy).tolist() if users else []
-    accountant.check_matches((SlotUse(pool.keys[row], user, cost[row]) for row, user in users.items()), now)
+    users = users_of(pool.ads, policy)
+    accountant.check_slots(pool.keys, users, slot_weights(pool.ads, policy).tolist(), now)
     for name in removable(accountant.records.values(), accountant.policy):
         accountant.forget(name)
 
@@ -93,6 +95,8 @@ class NegotiationCycle:
 
     Use is counted before (`bring_up_to_date`). Explanations read its `candidates`, the `concurrency` limits, and the
     `cost` of every slot. With a *goal*, it ends when the goal is reached: nothing but the matches is complete then.
+    With *whole*, *pool* has only the slots within reach (`Reach`) of a pool with these figures: the matches are those
+    of a cycle on all slots, the reasons for no more are not.
     """
 
     def __init__(
@@ -106,6 +110,7 @@ class NegotiationCycle:
         observer: RejectionObserver | None = None,
         clock: Clock | None = None,
         goal: Goal | None = None,
+        whole: Whole | None = None,
     ) -> None:
         self._stopwatch = None
         if clock is not None and policy.budgets is not None:
@@ -129,24 +134,39 @@ class NegotiationCycle:
         self._free_weight = FreeWeight(in_pie, candidates & ~self._holders.held)
         self._partitions = self._find_partitions(candidates)
         self.candidates = Candidates(
-            pool, policy, self.cost, self._holders, tie_order(pool.names, policy), self._free, self._partitions, static
+            pool,
+            policy,
+            self.cost,
+            self._holders,
+            tie_order(pool.names, policy),
+            self._free,
+            self._partitions,
+            static,
+            tells_reasons=whole is None,
         )
         self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, slots_seen(pool.ads, policy))
         requests = [] if self._partitions is None else self._partitions.requests()
         constraint = policy.job_constraint
-        self._autoclusters = Autoclusters(
-            jobs.ads,
-            pool.ads,
-            [*policy.expressions_on_jobs, *requests],
-            [constraint] if constraint else [],
-            policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters(),
+        self._autoclusters = (
+            Autoclusters(
+                jobs.ads,
+                pool.ads,
+                [*policy.expressions_on_jobs, *requests],
+                [constraint] if constraint else [],
+                policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters(),
+            )
+            if whole is None
+            else whole.autoclusters
         )
+        if self.candidates.reach is not None:
+            self.candidates.reach.tested.kinds = self._autoclusters.kinds
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
         admits = None
         if constraint is not None:
             admits = JobConstraint(constraint, now, self._autoclusters.kinds, self._budget).admits
-        self._submitters = find_submitters(jobs, self._autoclusters, policy, accountant, admits)
+        known = None if whole is None else whole.queues
+        self._submitters = find_submitters(jobs, self._autoclusters, policy, accountant, admits, known)
         if self._groups is not None:
             self._groups.enrol(self._submitters, jobs)
         self.decision = CycleDecision(
@@ -154,8 +174,8 @@ class NegotiationCycle:
             time=now,
             slots=int(np.count_nonzero(shared)),
             candidates=self._free.left,
-            pie=float(sum(in_pie.tolist())),
-            min_slot_weight=self._least_weight(shared),
+            pie=float(sum(in_pie.tolist())) if whole is None else whole.pie,
+            min_slot_weight=self._least_weight(shared) if whole is None else whole.min_slot_weight,
             submitters=[
                 *{id(submitter.decision): submitter.decision for submitter in self._submitters}.values(),
                 *(decision_without(queue, accountant) for queue in kept_out),
@@ -182,6 +202,12 @@ class NegotiationCycle:
             budget=self._budget,
             goal=goal,
         )
+
+    @property
+    def whole(self) -> Whole:
+        """What a cycle on some of the slots takes from this one."""
+        queues = {(of.name, of.schedd): of.queue for of in self._submitters if isinstance(of.queue, ColumnQueue)}
+        return Whole(self.decision.pie, self.decision.min_slot_weight, self._autoclusters, queues)
 
     def run(self) -> CycleDecision:
         """Divide the pie: one for all submitters, or one for each turn of a group; it ends early at a goal."""
@@ -252,15 +278,14 @@ class NegotiationCycle:
         return 0.0 if smallest == np.inf else smallest
 
     def _find_holders(self, jobs: Jobs) -> Holders:
-        size = len(self.cost)
-        names: list[str | None] = [None] * size
+        names = SlotNames.nobody(len(self.cost))
         if self._policy.consider_preemption:
             names = holders_of(self._pool.ads)
-        held = np.array([name is not None for name in names], np.bool_)
+        held = names.codes >= 0
         if not held.any():
-            return Holders(held, names, names, np.full(size, np.nan))
+            return Holders(held, names, names, np.full(len(held), np.nan))
         siblings = self._policy.cross_slot_prios and siblings_are_named(self._policy, self._pool.ads, jobs)
         remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy, siblings)
-        known: dict[str | None, float] = {name: self._accountant.effective_priority(name) for name in remote.known}
-        priorities = np.array([known.get(name, np.nan) for name in names])
+        known = {name: self._accountant.effective_priority(name) for name in remote.known}
+        priorities = np.array([*(known[name] for name in names.distinct), np.nan])[names.codes]
         return Holders(held, names, running_on(self._pool.ads, names), priorities, remote)

@@ -6,20 +6,29 @@ from fairq.engine.negotiation.matches import Match, Matches
 
 
 class GoalReached(Exception):  # noqa: N818 - no error: the cycle has answered its question
-    """The job of the goal is matched."""
+    """The job of the goal is matched, or cannot be any more."""
 
 
 class Goal:
-    """The match of one job: no later turn can take it back."""
+    """The match of one job: no later turn can take it back.
 
-    def __init__(self, schedd: str, cluster: int, proc: int) -> None:
+    *or_none_left*: it is also answer enough that no slot is left for it.
+    """
+
+    def __init__(self, schedd: str, cluster: int, proc: int, *, or_none_left: bool = False) -> None:
+        self._or_none_left = or_none_left
         self._schedd = schedd
         self._cluster = cluster
         self._proc = proc
         self._seen = 0
 
-    def check(self, matches: Matches) -> None:
-        """Raise GoalReached if the job is among those of the cycle's *matches* that are new since the last call."""
+    def check(self, matches: Matches, left: int) -> None:
+        """Raise GoalReached if the job is among those of the cycle's *matches* that are new since the last call.
+
+        *left* is the number of slots that are not taken.
+        """
+        if self._or_none_left and not left:
+            raise GoalReached
         new = matches.steps[self._seen :]
         self._seen += len(new)
         for step in new:

@@ -91,7 +91,7 @@ class Ledger(Struct, frozen=True):
     def check_goal(self) -> None:
         """End the cycle if it has a goal and has reached it."""
         if self.goal is not None:
-            self.goal.check(self.decision.matches)
+            self.goal.check(self.decision.matches, self.free.left)
 
     def slots_left(self) -> bool:
         """Whether any candidate slot is left."""

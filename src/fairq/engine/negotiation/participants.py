@@ -5,7 +5,7 @@ docs/htcondor.md 3.1 and 3.6; matchmaker.cpp, obtainAdsFromCollector, trimStartd
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.global_prios import split_by_priority
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.request_columns import column_queue
+from fairq.engine.negotiation.request_columns import ColumnQueue, column_queue
 from fairq.engine.negotiation.requests import RequestQueue, job_order
 from fairq.engine.negotiation.snapshot import Jobs, SubmitterQueue
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
@@ -92,15 +92,20 @@ def find_submitters(
     policy: NegotiationPolicy,
     accountant: Accountant,
     admits: Callable[[int], bool] | None,
+    known: Mapping[tuple[str, str], ColumnQueue] | None = None,
 ) -> list[SubmitterTurn]:
-    """The submitters for the jobs' queues; *admits* returns by autocluster whether jobs may be matched, None: all."""
+    """The submitters for the jobs' queues; *admits* returns by autocluster whether jobs may be matched, None: all.
+
+    *known* are queues, by submitter and schedd, that another cycle made of the same jobs.
+    """
     order = job_order(jobs.ads, policy.job_order)
     chosen = policy.significant.chosen
     cluster_of = autoclusters.alike_in(chosen | policy.significant.added) if chosen else None
     most = policy.global_job_prios
     submitters: list[SubmitterTurn] = []
     for queue in jobs.queues:
-        by_column = column_queue(queue.idle, jobs.kinds, autoclusters, policy, admits)
+        made = (known or {}).get((queue.name, queue.schedd))
+        by_column = made.anew() if made else column_queue(queue.idle, jobs.kinds, autoclusters, policy, admits)
         if by_column is not None:
             decision = _decision(queue, accountant, by_column.idle_jobs)
             submitters.append(SubmitterTurn(queue.name, queue.schedd, by_column, decision))

@@ -6,6 +6,7 @@ The decisions are those of `requests.RequestQueue`, for jobs without anything of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -57,11 +58,18 @@ class ColumnQueue:
         self._last, self._priority = columns["last_proc"][rows], columns["priority"][rows]
         numbers = numbers[rows]
         # A request is a run of ranges of one autocluster.
-        self._starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        self._starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
         self._ends = np.append(self._starts[1:], len(numbers))
         self._autoclusters = numbers[self._starts]
         self._left = np.ones(len(self._starts), np.bool_)
         self._made: dict[int, Request] = {}
+
+    def anew(self) -> ColumnQueue:
+        """The same queue as it was made: none of its jobs is matched."""
+        queue = copy(self)
+        queue._left = np.ones(len(self._starts), np.bool_)
+        queue._made = {}
+        return queue
 
     @property
     def jobs_left(self) -> bool:
@@ -180,7 +188,7 @@ def column_queue(
         return None
     if policy.skip_by == "cluster" and _has_mixed(idle.columns["cluster"], numbers):
         return None
-    if any("concurrencylimits" in autoclusters.kinds[number] for number in np.unique(numbers).tolist()):
+    if any("concurrencylimits" in autoclusters.kinds[number] for number in set(numbers.tolist())):
         return None
     return ColumnQueue(idle, numbers, policy.job_order == "submission_time", admits)
 

@@ -67,10 +67,11 @@ def _parts_read(expression: Expression, records: Iterable[Mapping[str, Any]]) ->
             shapes[shape] = None if hides else [name for name in shape if name.lower() in names]
         read = shapes[shape]
         part = record if read is None else {name: record[name] for name in read}
-        yield part if all(map(_is_plain, part.values())) else record
+        yield part if all(map(is_plain, part.values())) else record
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
+    """Return whether *value* is no expression, list or ad."""
     return value is None or isinstance(value, (bool, int, float)) or (isinstance(value, str) and value[:6] != "/Expr(")
 
 

@@ -102,8 +102,9 @@ def find(
                 raise _missing(target)
             _check_one_person(target, found)
         if test is not None:
+            test.load(found)
             found = [part for job in found for part in test.parts(job)]
-        yield target, seen.fresh(found)
+        yield target, found if len(targets) == 1 else seen.fresh(found)
 
 
 def _check_one_person(target: Target, found: Iterable[JobRange]) -> None:

@@ -59,10 +59,17 @@ class Queue(Struct):
         one.
         """
         keyed = []
+        wanted = attribute.lower()
+        spelled: dict[tuple[str, ...], str | None] = {}
+        """The last name in an ad of these names that is the wanted one."""
         for job in self.ranges:
             ad = self._ad(job, job.first_proc)
-            lowered = {name.lower(): value for name, value in {**ad, **self._shown(job, ad, job.first_proc)}.items()}
-            keyed.append((lowered.get(attribute.lower()), job))
+            ad |= self._shown(job, ad, job.first_proc)
+            names = tuple(ad)
+            if names not in spelled:
+                spelled[names] = next((name for name in reversed(names) if name.lower() == wanted), None)
+            name = spelled[names]
+            keyed.append((None if name is None else ad[name], job))
         known = [pair for pair in keyed if pair[0] is not None]
         known.sort(key=lambda pair: _sort_key(pair[0]), reverse=descending)
         self.ranges = [job for _, job in known] + [job for value, job in keyed if value is None]
@@ -179,6 +186,15 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
         overlay.load_for(found)
         notes = [] if test is None else test.unknown.notes("job")
         return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)
+
+
+def look_of(path: Path, people: Collection[str], now: int, statuses: Collection[int] | None = None) -> Queue:
+    """Return the jobs of these owners and submitters as `look`; the others are not read."""
+    with reading(path) as state:
+        found = jobs.of_people(state, people, statuses)
+        overlay = Overlay(state, found if len(found) <= _FEW else None)
+        overlay.load_for(found)
+        return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now)
 
 
 def look_first(path: Path, limit: int, now: int, statuses: Collection[int] | None = None) -> Queue:

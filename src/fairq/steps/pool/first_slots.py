@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
+from fairq.ad_table import repeated
+from fairq.garbage import without_collection
 from fairq.records import Ad
 from fairq.state import claims, dynamic_slots, slots
 from fairq.state.connection import State, reading
-from fairq.state.rows import without_collection
 from fairq.steps.pool.current_ads import PLATFORM, look, standing_ad, totals, totals_of
 
 _ABSENT = object()
+_NAMES = (*PLATFORM, "State")
 
 
 def look_first(path: Path, limit: int, now: int) -> tuple[list[Ad], list[Ad]]:
@@ -34,15 +37,32 @@ def _are_as_advertised(state: State) -> bool:
 
 def _counted(state: State) -> Counter[tuple[tuple[Any, ...], Any]]:
     """Count all slots as `totals_of` wants them, by column."""
-    stored, used = slots.load_table(state), claims.slots_of_jobs(state)
-    names = (*PLATFORM, "State")
-    columns = [map(_hashable, stored.ads.values([name], _ABSENT)) for name in names]
-    of_jobs = (stored.ids[row] in used for row in stored.ads.order())
+    used = claims.slots_of_jobs(state)
+    kinds: Counter[tuple[Any, ...]] = Counter()
+    for numbers, columns in _columns(state):
+        try:
+            kinds.update(_kinds(columns, numbers, used))
+        except TypeError:
+            kinds.update(_kinds([list(map(_hashable, column)) for column in columns], numbers, used))
     found: Counter[tuple[tuple[Any, ...], Any]] = Counter()
-    for (*platform, told, is_of_job), count in Counter(zip(*columns, of_jobs, strict=True)).items():
+    for (*platform, told, is_of_job), count in kinds.items():
         known = tuple(value for value in platform if value is not _ABSENT)
         found[known, "Claimed" if is_of_job else "" if told is _ABSENT else told] += count
     return found
+
+
+def _columns(state: State) -> Iterator[tuple[list[int], list[Sequence[Any]]]]:
+    """Yield the numbers of slots, a part of the pool at a time, with their values of `PLATFORM` and State."""
+    for stretch in slots.stretches(state):
+        for part in stretch.ads.parts:
+            found = dict(zip(part.names, part.columns, strict=True))
+            absent = repeated(_ABSENT, len(part.rows))
+            yield [stretch.ids[row] for row in part.rows], [found.get(name, absent) for name in _NAMES]
+
+
+def _kinds(columns: Sequence[Sequence[Any]], numbers: Sequence[int], used: Set[int]) -> Counter[tuple[Any, ...]]:
+    """Count slots by their values in *columns*, and by whether their number is among those *used*."""
+    return Counter(zip(*columns, map(used.__contains__, numbers), strict=True))
 
 
 def _hashable(value: Any) -> Any:

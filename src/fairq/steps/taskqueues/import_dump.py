@@ -17,10 +17,10 @@ from fairq.engine.accounting.identity import submitter_name
 from fairq.engine.shares.model import Requirements
 from fairq.errors.base import SettingValueError
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
+from fairq.garbage import without_collection
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
 from fairq.state import history, idle_ranges, jobs, kept_queues, runs, share_groups, task_queues
 from fairq.state.connection import State, reading, writing
-from fairq.state.rows import without_collection
 from fairq.steps.taskqueues.forming import fields_of, form_queues, requirements_of
 from fairq.steps.taskqueues.kept import keep_stored
 from fairq.steps.taskqueues.policy import read_groups, share_policy, share_rules

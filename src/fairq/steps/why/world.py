@@ -13,8 +13,10 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.ad_table import EditedAds
+from fairq.claim_table import ClaimTable
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad.library import expression_text
+from fairq.engine.explain import within_reach
 from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
@@ -38,13 +40,21 @@ def affordable_cycles(given: CycleInput, most: int, fewest: int = 0, in_largest:
     return max(fewest, min(most, affordable)) if affordable else in_largest
 
 
+_OF_RECORDS = frozenset({ChangeKind.FLOOR, ChangeKind.CEILING, ChangeKind.FACTOR, ChangeKind.PRIORITY})
+"""Changes of a submitter's record: they bring no slot within reach."""
+
+
+_OF_USERS = frozenset({"remoteuserprio", "remoteuserfloor", "remoteuserresourcesinuse", "preemptingrank"})
+"""Attributes, in lower case, that a cycle gives slots in place of those that they advertise, if any slot has a user."""
+
+
 class ImaginedPool(Struct, frozen=True):
     """The pool with some changes; *target* is the job in question."""
 
     slots: PoolSlots
     ads: Sequence[Ad]
     jobs: Jobs
-    claims: Mapping[int, Claim]
+    claims: ClaimTable
     accountant: Accountant
     policy: NegotiationPolicy
     now: int
@@ -68,6 +78,31 @@ class ImaginedPool(Struct, frozen=True):
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
         given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock)
         return Outcome(given, until)
+
+    def foretold(self, changes: Sequence[Change], held: Outcome) -> bool | None:
+        """Return whether a cycle after *changes* matches the job in question, if the slots within reach tell it.
+
+        None: they do not. *held* is the cycle on this pool.
+        """
+        reach = within_reach.rows_within_reach(held)
+        if reach is None:
+            return None
+        if all(change.kind in _OF_RECORDS for change in changes):
+            return None if len(reach) else False
+        if len(changes) > 1 or changes[0].kind is not ChangeKind.FREE_SLOT or pieces_of(self.slots):
+            return None
+        row = self._row(changes[0].of)
+        rows = np.union1d(reach, [row])
+        place = int(np.searchsorted(rows, row))
+        world = self._with_slots(rows, {place: without_claim(self.ads[row], self.now)})._without_job(
+            self.slots.keys[row]
+        )
+        accountant = within_reach.freed(held, list(world.slots.keys), self.slots.keys[row])
+        if accountant is None or not _OF_USERS.isdisjoint(world.slots.ads.names()):
+            return None
+        times, clock = self.round_robin_times, time.monotonic
+        given = CycleInput(world.slots, world.jobs, accountant, self.policy, self.now, times, world.ads, clock)
+        return within_reach.is_matched(held, given, (place, held.cycle.cost[row]), self.job())
 
     def about(self, job: JobRange) -> Self:
         """Return the same pool with the first job of a range as the job in question."""
@@ -186,15 +221,17 @@ class ImaginedPool(Struct, frozen=True):
     def _with_free_slot(self, name: str) -> Self:
         row = self._row(name)
         key = self.slots.keys[row]
-        claim = self.claims.get(key)
-        left = {slot: held for slot, held in self.claims.items() if slot != key}
         parent = next((place for place, rows in pieces_of(self.slots).items() if row in rows), None)
         world = self._without_piece(row, parent) if parent is not None else self._with_unclaimed(row)
-        world = replace(world, claims=left)
+        return replace(world._without_job(key), claims=self.claims.without(key))
+
+    def _without_job(self, key: int) -> Self:
+        """Return the pool after the end of the job on the slot *key*, if fairq knows it."""
+        claim = self.claims.get(key)
         if claim is None or claim.cluster is None:
-            return world
+            return self
         queues = [_with_one_less(queue, claim) for queue in self.jobs.queues]
-        return replace(world, jobs=replace(self.jobs, queues=[q for q in queues if q.running_jobs or q.idle]))
+        return replace(self, jobs=replace(self.jobs, queues=[q for q in queues if q.running_jobs or q.idle]))
 
     def _with_unclaimed(self, row: int) -> Self:
         return self._with_slot(row, without_claim(self.ads[row], self.now))
