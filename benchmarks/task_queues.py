@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import random
 import resource
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -30,6 +31,8 @@ from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
 from fairq.engine.shares.queue_priorities import Recalculation, recalculate
 from fairq.engine.shares.queue_table import QueueTable
 from fairq.engine.shares.rules import Rules
+from fairq.state import kept_queues
+from fairq.state.connection import writing
 from fairq.steps.taskqueues.policy import preset
 
 QUEUES, USERS, GROUPS = 100_000, 5_000, 50
@@ -139,16 +142,37 @@ def dump(given: list[TaskQueue]) -> dict[str, Any]:
 
 def commands(folder: Path, given: list[TaskQueue]) -> dict[str, Callable[[], object]]:
     """Import the queues into a state in *folder*, and return what runs each command."""
-    fairq = [sys.executable, "-m", "fairq", "--quiet", "--state", str(folder / "grid.db")]
-    file = folder / "dump.json"
+    file, imported, state = folder / "dump.json", folder / "imported.db", folder / "grid.db"
+    fairq = [sys.executable, "-m", "fairq", "--quiet", "--state", str(state)]
     file.write_text(json.dumps(dump(given)))
 
     def running(*arguments: str) -> Callable[[], object]:
         return lambda: subprocess.run([*fairq, "taskqueues", *arguments], check=True, stdout=subprocess.DEVNULL)
 
-    running("import", str(file))()
+    def first(*arguments: str) -> Callable[[], object]:
+        """Run a command on the state as it was imported."""
+
+        def run() -> None:
+            shutil.copy(imported, state)
+            running(*arguments)()
+
+        return run
+
+    def imports() -> None:
+        state.unlink(missing_ok=True)
+        running("import", str(file))()
+        shutil.copy(state, imported)
+
+    def formed() -> None:
+        shutil.copy(imported, state)
+        with writing(state) as opened:
+            kept_queues.drop(opened)
+        running("match", *PILOT)()
+
     return {
-        "taskqueues list --json, formed from all jobs": running("list", "--json"),
+        "taskqueues import": imports,
+        "taskqueues match, the first one": first("match", *PILOT),
+        "taskqueues match, formed from all jobs": formed,
         "taskqueues shares --json, storing": running("shares", "--json"),
         "taskqueues list --json": running("list", "--json"),
         "taskqueues match": running("match", *PILOT),

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from fairq.state import check, claims, history, jobs, pilot_slots
-from fairq.state.connection import reading
+from fairq.state import check, claims, history, jobs, kept_queues, pilot_slots
+from fairq.state.connection import reading, writing
 
 Run = Callable[..., Any]
 
@@ -93,4 +93,26 @@ def test_a_killed_pilot_takes_a_job_along_or_does_not(run: Run, state: Path, sec
     ended = run("--state", state, "taskqueues", "match", "--site", "Site.example.org", "--cputime", 90000,
                 "--count", 40, "--json")  # fmt: skip
     assert len(json.loads(ended.out)["matches"]) == waiting
+    assert run("--state", state, "state", "check").code == 0
+
+
+@pytest.mark.parametrize("seconds", [0.25, 0.4, 0.55])
+def test_a_killed_import_leaves_the_former_queues_or_its_own(run: Run, state: Path, seconds: float) -> None:
+    """Whatever moment it is killed at: the queues kept in the state are those of its jobs."""
+    dumps = [state.with_suffix(f".{part}.json") for part in (1, 2)]
+    for part, dump in enumerate(dumps, 1):
+        queue = {"OwnerGroup": "g", "CPUTime": 360 * part, "Jobs": 1}
+        dump.write_text(json.dumps([{"TQId": number, "Owner": f"u{number}", **queue} for number in range(1, 1201)]))
+    assert run("--state", state, "taskqueues", "import", dumps[0]).code == 0
+    line = [sys.executable, "-m", "fairq", "--state", str(state), "taskqueues", "import", str(dumps[1])]
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL) as process:
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+
+    listed = run("--state", state, "taskqueues", "list", "--json", "--now", NOW).out
+    assert {queue["cpu_time"] for queue in json.loads(listed)} in ({360}, {1800})
+    with writing(state) as opened:
+        assert kept_queues.exists(opened)
+        kept_queues.drop(opened)
+    assert run("--state", state, "taskqueues", "list", "--json", "--now", NOW).out == listed
     assert run("--state", state, "state", "check").code == 0

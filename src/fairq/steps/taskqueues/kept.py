@@ -1,7 +1,7 @@
 """The copy of formed task queues in the state (`fairq.state.kept_queues`): packed columns.
 
-A copy is worth while where forming all queues takes long: for many jobs. Commands that match pilots or store priorities
-make it; others read it.
+A copy is worth while where forming all queues takes long: for many jobs. Commands that import queues, match pilots or
+store priorities make it; others read it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,44 @@
+"""An import of task queues leaves them formed in the state, and numbers no others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fairq.records import Actor, JobRange
+from fairq.settings import load
+from fairq.state import jobs, task_queues
+from fairq.state.connection import reading, writing
+from fairq.steps.taskqueues import kept
+from fairq.steps.taskqueues.forming import form_queues
+from fairq.steps.taskqueues.import_dump import import_task_queues
+from fairq.steps.taskqueues.policy import share_policy
+
+ACTOR = Actor("ann", "fairq taskqueues import", 1_795_210_080)
+
+
+@pytest.mark.parametrize("own, is_kept", [(0, True), (2, True), (9, False)])
+def test_formed_queues_are_kept_unless_most_jobs_are_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: int, is_kept: bool
+) -> None:
+    """A queue of fairq's own jobs gets its number when a pilot is matched, as before."""
+    monkeypatch.setattr(kept, "WORTHWHILE", 1)
+    path = tmp_path / "state.db"
+    settings = load(None, path, {"XDG_CONFIG_HOME": str(tmp_path)})
+    with writing(path) as state:
+        ad = jobs.ad_id(state, {"AccountingGroup": "g.ann"})
+        jobs.add(state, [JobRange(number, 0, 0, ad, "g.ann@x", "ann", 1, 0, 0) for number in range(1, own + 1)])
+    dump = tmp_path / "dump.json"
+    dump.write_text(
+        json.dumps([{"TQId": number, "Owner": "bob", "OwnerGroup": "g", "CPUTime": 360, "MaxRAM": number, "Jobs": 1}
+                    for number in (3, 5, 8)])
+    )  # fmt: skip
+    import_task_queues(path, settings, str(dump), ACTOR, host="x")
+    with reading(path) as state:
+        policy = share_policy(settings, state)
+        found = kept.load(state, policy)
+        assert (found is not None) == is_kept
+        assert [one.number for one in task_queues.load_all(state)] == [3, 5, 8]
+        assert form_queues(state, policy).queues.ids.tolist() == [3, 5, 8, *([9] if own else [])]
