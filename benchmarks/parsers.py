@@ -19,7 +19,7 @@ import pools
 from fairq.dumps.jobs import read_jobs
 from fairq.dumps.slots import read_slots
 from fairq.dumps.source import opened
-from fairq.state.rows import without_collection
+from fairq.garbage import without_collection
 
 POOL = "b100000-100000-100"
 """Every slot has another Memory and Disk; the jobs are in 20,000 clusters."""

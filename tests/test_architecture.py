@@ -56,7 +56,15 @@ STATE_FROM_CLI = {"fairq.cli.completion"}
 
 IMPURE = {"os", "time", "random", "secrets", "socket", "subprocess", "sqlite3", "typer", "rich"}
 HEAVY = {"numpy", "classad2", "htcondor2", "rich"}
-HEAVY_ALLOWED = ("fairq.engine.", "fairq.steps.", "fairq.cli.output.rich_table", "fairq.idle_jobs", "fairq.state.idle_")
+HEAVY_ALLOWED = (
+    "fairq.engine.",
+    "fairq.steps.",
+    "fairq.cli.output.rich_table",
+    "fairq.idle_jobs",
+    "fairq.state.idle_",
+    "fairq.claim_table",
+    "fairq.state.claim_columns",
+)
 
 
 @cache

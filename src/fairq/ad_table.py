@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, overload
 
 from fairq.records import Ad
 
-_SIMPLE = frozenset({str, int, bool})
-"""The types of values that are the same if they are equal."""
+_SIMPLE = frozenset({str, int, bool, float})
+"""The types of values that are the same if they are written the same."""
 
 
 class Part(NamedTuple):
@@ -18,7 +18,7 @@ class Part(NamedTuple):
 
     names: tuple[str, ...]
     rows: Sequence[int]
-    columns: list[tuple[Any, ...]]
+    columns: Sequence[Sequence[Any]]
 
 
 class AdTable(Sequence[Ad]):
@@ -44,7 +44,7 @@ class AdTable(Sequence[Ad]):
             self.parts.append(Part(names, rows if whole else [rows[place] for place in places], columns))
         self._size += len(ads)
 
-    def put_columns(self, names: tuple[str, ...], rows: Sequence[int], columns: list[tuple[Any, ...]]) -> None:
+    def put_columns(self, names: tuple[str, ...], rows: Sequence[int], columns: Sequence[Sequence[Any]]) -> None:
         """Add ads as *rows* (ascending), given by column. All of them have the attributes *names* in this order."""
         if rows:
             self.parts.append(Part(names, rows, columns))
@@ -85,8 +85,8 @@ class AdTable(Sequence[Ad]):
         """Return the rows in the order of the values from `values`."""
         return [row for part in self.parts for row in part.rows]
 
-    def one_value(self, spellings: Sequence[str]) -> str | int | None:
-        """Return the value of an attribute if every ad is known to have the same text, whole number or truth value."""
+    def one_value(self, spellings: Sequence[str]) -> str | float | None:
+        """Return the value of an attribute if every ad is known to have the same text, number or truth value."""
         found: list[Any] = []
         for part, place in self._places(spellings):
             column = None if place is None else part.columns[place]
@@ -94,7 +94,8 @@ class AdTable(Sequence[Ad]):
                 return None
             found.append(column[0])
         kinds = set(map(type, found))
-        is_same = len(kinds) == 1 and kinds <= _SIMPLE and found.count(found[0]) == len(found)
+        # As written, 0.0 and -0.0 differ.
+        is_same = len(kinds) == 1 and kinds <= _SIMPLE and len(set(map(repr, found))) == 1
         return found[0] if is_same else None
 
     def _places(self, spellings: Sequence[str]) -> Iterator[tuple[Part, int | None]]:
@@ -153,11 +154,12 @@ def repeated(value: Any, size: int) -> Repeated:
     return Repeated((value,) * size)
 
 
-def picked(column: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
+def picked(column: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:
     """Return the rows of *column* at *places*."""
     if isinstance(column, Repeated):
         return repeated(column[0], len(places))
-    return tuple([column[place] for place in places])
+    values = column if isinstance(column, tuple) else tuple(column)
+    return tuple([values[place] for place in places])
 
 
 def is_one_value(column: Sequence[Any]) -> bool:

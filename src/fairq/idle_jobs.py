@@ -97,7 +97,8 @@ class IdleJobs(Sequence[JobRange]):
 
     def without(self, clusters: Iterable[int]) -> IdleJobs:
         """Return the ranges of all other clusters."""
-        return self._rows(~self._of(clusters))
+        of_these = self._of(clusters)
+        return self._rows(~of_these) if of_these.any() else self
 
     def of_clusters(self, clusters: Iterable[int]) -> IdleJobs:
         """Return the ranges of these clusters."""
@@ -112,7 +113,13 @@ class IdleJobs(Sequence[JobRange]):
         return IdleJobs(self.schedd, self.submitter, columns, [*self.texts, *other.texts])
 
     def _of(self, clusters: Iterable[int]) -> NDArray[np.bool_]:
-        return np.isin(self.columns["cluster"], np.fromiter(clusters, np.int64))
+        # For a hundred numbers, np.isin takes four times as long.
+        wanted = np.sort(np.fromiter(clusters, np.int64))
+        if not len(wanted):
+            return np.zeros(len(self), np.bool_)
+        own = self.columns["cluster"]
+        found: NDArray[np.bool_] = wanted[np.minimum(np.searchsorted(wanted, own), len(wanted) - 1)] == own
+        return found
 
     def _rows(self, rows: NDArray[np.bool_]) -> IdleJobs:
         columns = {name: column[rows] for name, column in self.columns.items()}

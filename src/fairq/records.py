@@ -224,14 +224,19 @@ class JobRange(Struct):
 
     def overrides_for(self, proc: int) -> Ad:
         """Return the values of *own* and *template* for one proc."""
-        ad = dict(self.own or {})
-        for name, value in (self.template or {}).items():
-            ad[name] = value.replace(PROC_PLACEHOLDER, str(proc)) if isinstance(value, str) else value
-        return ad
+        return overrides(self.own, self.template, proc)
 
     def ad_of(self, shared: Ad, proc: int) -> Ad:
         """Assemble the complete ad of one proc from the *shared* ad of the range."""
         return {**shared, **self.overrides_for(proc), **self.attributes(), "ProcId": proc}
+
+
+def overrides(own: Ad | None, template: Ad | None, proc: int) -> Ad:
+    """Return the values of *own* and *template* of a range of jobs for one proc."""
+    ad = dict(own or {})
+    for name, value in (template or {}).items():
+        ad[name] = value.replace(PROC_PLACEHOLDER, str(proc)) if isinstance(value, str) else value
+    return ad
 
 
 def job_count(ranges: Sequence[JobRange]) -> int:

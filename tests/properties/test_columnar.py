@@ -182,6 +182,29 @@ def test_columns_give_what_the_library_gives_for_each_row(
         assert same(in_columns.python(place), want), (place, in_columns.python(place), want)
 
 
+versions = st.from_regex(r"[0-9]{1,3}(\.[0-9]{1,3}){0,3}[a-z.]?", fullmatch=True)
+phrases = st.text(
+    st.sampled_from("ab;\"\\'- ,\t\r\x0b\xa0é") | st.characters(codec="ascii", exclude_characters="\0"), max_size=12
+)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(["versionGE", "VERSIONGT", "versionle", "versionLT", "versionEQ"]), versions, versions, phrases)
+def test_functions_of_plain_strings_give_what_the_library_gives(
+    function: str, version: str, other: str, phrase: str
+) -> None:
+    """
+    Versions are compared, and a phrase is split into words, with the library's result, whether plain or not.
+    """
+    columns = AdColumns([{"Version": version, "Phrase": phrase}])
+    calls = [f"{function}(MY.Version, TARGET.Other)", "split(MY.Phrase)", "split(MY.Phrase)[1]"]
+
+    for call in calls:
+        got = evaluate_in_columns(parse(call), columns, {"Other": other}).python(0)
+        want = by_library(call, {"Version": version, "Phrase": phrase}, {"Other": other})
+        assert same(got, want) and (not isinstance(want, list) or list(got) == list(want)), (call, got, want)
+
+
 @settings(deadline=None)
 @given(expressions, jobs, slots, st.data())
 def test_attributes_that_are_not_read_do_not_matter(

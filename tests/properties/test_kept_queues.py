@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,13 +12,17 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairq.engine.shares import columns, requirement_table
 from fairq.records import Actor, JobRange, JobStatus
 from fairq.settings import load
-from fairq.state import check, document, jobs
+from fairq.state import check, document, idle_ranges, jobs
 from fairq.state.connection import State, reading, trying, writing
 from fairq.steps.taskqueues import kept
 from fairq.steps.taskqueues.forming import form_queues
+from fairq.steps.taskqueues.idle_needs import read_idle
+from fairq.steps.taskqueues.import_dump import import_task_queues
 from fairq.steps.taskqueues.match import match
+from fairq.steps.taskqueues.needs import needs_of
 from fairq.steps.taskqueues.pilots import Pilot
 from fairq.steps.taskqueues.policy import SharePolicy, share_policy
 from fairq.steps.taskqueues.priorities import recalculate_shares
@@ -36,6 +41,35 @@ AD = st.fixed_dictionaries(
         "RealPriority": st.sampled_from([0.1, 0.7, 3.0]),
     },
 )
+ODD_AD = st.fixed_dictionaries(
+    {},
+    optional={
+        "AcctGroup": st.sampled_from(["g", 5, "/Expr(x)/"]),
+        "acctgroupuser": st.sampled_from(["u", None]),
+        "AccountingGroup": st.sampled_from(["g.u", "h.sub.v"]),
+        "Sites": st.sampled_from([["S", "T"], "S", 1, 1.0, True, None, " , "]),
+        "Site": st.sampled_from(["T", "any"]),
+        "SITES": st.sampled_from(["X", 0.0, -0.0]),
+        "Tag": st.sampled_from(["A", {"x": 1}]),
+        "RequestCpus": st.sampled_from([1, 8, True, "/Expr(4 + 4)/"]),
+        "RequestGpus": st.sampled_from([0, 1, 0.5]),
+        "WholeNode": st.sampled_from([True, 1, "yes"]),
+        "RequestMemory": st.sampled_from([512, 512.5, -1, "much"]),
+        "MinRAM": st.sampled_from([100, 1000, None, -3]),
+        "MaxRAM": st.sampled_from([500, 2**60, "x"]),
+        "CPUTime": st.sampled_from([1, 1.0, True, "7200", -1, None]),
+        "UserPriority": st.sampled_from([0, -2, 5, 5.5, "high", 99]),
+        "RealPriority": st.sampled_from([0, 0.1, True, "x", 2]),
+    },
+)
+"""Attributes as nobody should write them: every kind of value, spellings that say the same twice."""
+
+DUMPED = st.fixed_dictionaries(
+    {"Owner": st.sampled_from("abc"), "OwnerGroup": st.just("g"), "CPUTime": st.sampled_from([360, 1800])},
+    optional={"Sites": st.sampled_from([["S"], ["T", "S"]]), "Jobs": st.sampled_from([0, 1, 3, [901, 902], [903]])},
+)
+"""A queue of a dump of DIRAC."""
+
 SUBMIT = st.tuples(
     st.just("submit"),
     st.sampled_from("abc"),
@@ -56,6 +90,7 @@ STEP = st.one_of(
     st.tuples(st.just("match"), st.sampled_from("ST"), st.integers(1, 3)),
     st.just(("shares",)),
     st.just(("restore",)),
+    st.tuples(st.just("import_dump"), st.lists(DUMPED, max_size=4)),
 )
 RULES = st.sampled_from(['rules = "documented"', 'rules = "dirac"', "max_jobs_in_task_queue = 2"])
 
@@ -103,6 +138,17 @@ class Pool:
     def shares(self) -> None:
         recalculate_shares(self.path, self.settings, NOW)
 
+    def import_dump(self, queues: list[Any]) -> None:
+        listed: set[int] = set()
+        for number, queue in enumerate(queues, 1):
+            if isinstance(queue.get("Jobs"), list):
+                queue["Jobs"] = [job for job in queue["Jobs"] if job not in listed]
+                listed.update(queue["Jobs"])
+            queue["TQId"] = 3 * number
+        dump = Path(f"{self.path}.json")
+        dump.write_text(json.dumps(queues))
+        import_task_queues(self.path, self.settings, str(dump), ACTOR, host="x")
+
     def restore(self) -> None:
         with reading(self.path) as state:
             whole = document.export(state)
@@ -112,13 +158,16 @@ class Pool:
 
 @contextmanager
 def small() -> Iterator[None]:
-    """Keep copies of small pools, too."""
-    usual = kept.WORTHWHILE, kept.FEW_CHANGES
-    kept.WORTHWHILE, kept.FEW_CHANGES = 1, 3  # type: ignore[misc]
+    """Keep copies of small pools, too, and look for few things in the way that is for many."""
+    values = {(kept, "WORTHWHILE"): 1, (kept, "FEW_CHANGES"): 3, (columns, "_FEW"): 1, (requirement_table, "_FEW"): 1}
+    usual = {place: getattr(*place) for place in values}
     try:
+        for place, value in values.items():
+            setattr(*place, value)
         yield
     finally:
-        kept.WORTHWHILE, kept.FEW_CHANGES = usual  # type: ignore[misc]
+        for place, value in usual.items():
+            setattr(*place, value)
 
 
 def described(state: State, policy: SharePolicy) -> dict[str, Any]:
@@ -136,6 +185,38 @@ def described(state: State, policy: SharePolicy) -> dict[str, Any]:
         "members": [formed.members(state, policy, row) for row in range(len(formed.queues))],
         "owners": sorted(formed.queues.owners[0]),
     }
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.tuples(ODD_AD, st.none() | ODD_AD, st.none() | ODD_AD, st.integers(-3, 12)), min_size=1, max_size=6),
+    RULES,
+)
+def test_the_needs_of_many_jobs_are_those_of_each(queued: list[Any], rules: str) -> None:
+    """By column or one by one: the same requirements and priorities, and the same reasons to be in no queue."""
+    with tempfile.TemporaryDirectory() as folder:
+        pool = Pool(Path(folder, "state.db"), rules)
+        for ad, own, template, priority in queued:
+            pool.submit("ann", ad, own, template, "", 2)
+            with writing(pool.path) as state:
+                last = jobs.select(state)[-1]
+                jobs.change_many(state, [jobs.Procs("", last.cluster, 0, 1)], priority=priority)
+        with reading(pool.path) as state:
+            policy = share_policy(pool.settings, state)
+            read = read_idle(state, idle_ranges.load(state), policy)
+            each = list(needs_of(state, jobs.select(state), policy))
+    placed = zip(read.placed.tolist(), read.asked.tolist(), strict=True)
+    found = {one[:5]: (one.real_priority, asked) for one, asked in placed}
+    refused = {one[:5]: read.reasons[-1 - one.queue] for one in read.left_out.tolist()}
+    bounds = [(one.job.cluster, "", one.whole.first_proc, one.job.first_proc, one.job.last_proc) for one in each]
+    pairs = dict(zip(bounds, each, strict=True))
+    assert refused == {at: one.needs for at, one in pairs.items() if isinstance(one.needs, str)}
+    assert found == {
+        at: (one.needs.real_priority, one.needs.requirements)
+        for at, one in pairs.items()
+        if not isinstance(one.needs, str)
+    }
+    assert read.unlasting == {at[:3] for at, one in pairs.items() if not one.is_lasting}
 
 
 @settings(max_examples=25)

@@ -231,7 +231,10 @@ def test_a_caller_who_stops_sudo_does_not_stop_the_change(verb: Path):
     def apart() -> list[int]:
         """The one that waits, once there are two and the other one has a session of its own."""
         ours = processes(account)
-        waiting = [process for process in ours if os.getsid(process) != process]
+        try:
+            waiting = [process for process in ours if os.getsid(process) != process]
+        except ProcessLookupError:  # one that comes before the two is gone already
+            return []
         return waiting if len(ours) == 2 and len(waiting) == 1 else []
 
     waiting = _eventually(apart)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fairq.alike_records import column
 from fairq.cli.figures import SLOT, counted, percent, share_colour, short, two_places
 from fairq.cli.output import Column, Record, Table, View
 
@@ -39,12 +40,14 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
         records=[_with_quota_group(of) for of in submitters] if told else [],
         title=_title(document, len(matches), dry_run),
     )
+    # A stored match does not tell the slot that was carved for it.
+    carved = bool(matches) and "dynamic_slot" in matches[0] and any(column(matches, "dynamic_slot"))
     made = Table(
         columns=[
             Column("Job", "assigned"),
             Column("Submitter", "submitter"),
             Column("Slot", "slot"),
-            *([Column("Dynamic", "dynamic_slot")] if any(match.get("dynamic_slot") for match in matches) else []),
+            *([Column("Dynamic", "dynamic_slot")] if carved else []),
             Column("Reason", "reason"),
             Column("Preempted", "preempted", _victim),
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import repeat
+from itertools import chain, repeat, zip_longest
 from sys import maxsize
 from typing import Any, NamedTuple
 
@@ -20,6 +20,12 @@ _LONGEST = 1024
 
 _SOME = 100
 """So many values show whether they repeat."""
+
+_WORTHWHILE = 2000
+"""A pattern that found so many ads, with most values new, is worth an expression.
+
+That takes as long to make as to find these ads. Where few values are new, comparing what is between them is faster.
+"""
 
 _LONG_RUN = 50
 """After a run of so many ads that differ in some values only, others may vary in the next run."""
@@ -40,14 +46,17 @@ class _Kind(NamedTuple):
     def of(cls, form: str, read: Callable[[str], Any]) -> _Kind:
         return cls(re.compile(form), re.compile(rf"(?:{form}\n)*+"), read)
 
+    def read_all(self, texts: Sequence[str]) -> list[Any]:
+        """Return the values of *texts* of this kind; equal texts get the same object."""
+        if _repeat(texts):
+            known = {text: self.read(text) for text in set(texts)}
+            return list(map(known.__getitem__, texts))
+        return list(map(self.read, texts))
+
     def values(self, texts: list[str]) -> list[Any]:
         """Return the values of *texts* up to the first that is not of this kind."""
-        some = texts[:_SOME]
-        if 2 * len(set(some)) <= len(some):
-            different = set(texts)
-            if all(map(self.form.fullmatch, different)):
-                known = {text: self.read(text) for text in different}
-                return list(map(known.__getitem__, texts))
+        if _repeat(texts) and all(map(self.form.fullmatch, set(texts))):
+            return self.read_all(texts)
         # One match over all lines takes a third of the time of a match for each.
         lines = "\n".join(texts) + "\n"
         if lines.count("\n") > len(texts):
@@ -55,6 +64,11 @@ class _Kind(NamedTuple):
             return self.values(texts[: next(at for at, text in enumerate(texts) if "\n" in text)])
         end = self.lines.match(lines).end()  # type: ignore[union-attr]  # matches always
         return list(map(self.read, texts if end == len(lines) else texts[: lines.count("\n", 0, end)]))
+
+
+def _repeat(texts: Sequence[str]) -> bool:
+    some = texts[:_SOME]
+    return 2 * len(set(some)) <= len(some)
 
 
 _WHOLE = r"-?(?:0|[1-9][0-9]{0,17})"
@@ -85,6 +99,9 @@ class AdPattern:
         ends = [0, *(end for _, _, end, _ in cuts)]
         starts = [*(start for _, start, _, _ in cuts), len(text)]
         self._literals = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+        self._expression: re.Pattern[str] | None = None
+        self._found = 0
+        """How many more ads had half of these values different from the ad before than had not."""
 
     @classmethod
     def of(cls, ad: Ad, text: str, varying: Collection[str]) -> AdPattern | None:
@@ -111,8 +128,14 @@ class AdPattern:
         varying = {*self._names}
         return all(other.ad[name] == value for name, value in self.ad.items() if name not in varying)
 
+    def is_like(self, other: AdPattern) -> bool:
+        """Return whether this pattern finds what the *other* one finds."""
+        return self._literals == other._literals and self._names == other._names and self._kinds == other._kinds
+
     def repeats(self, text: str, at: int) -> Repeats | None:
         """Return what follows *at* in *text* and repeats this ad, None if nothing does."""
+        if self._found > _WORTHWHILE:
+            return self._matched(text, at)
         between = _BETWEEN.match(text, at)
         if between is None:
             return None
@@ -137,6 +160,8 @@ class AdPattern:
             varying.update(at for at, texts in enumerate(pair) if texts[0] != texts[1])
             steady = {place: texts[1] for place, texts in enumerate(pair) if place not in varying}
             more, places = _cut(text, ends[-1], _joined(literals, steady), maxsize)
+            new = sum(texts[-1] != texts[-2] for texts in more if len(texts) > 1)
+            self._found = max(0, self._found + (len(places) if 2 * new > len(columns) else -len(places)))
             varied = iter(more)
             for place, column in enumerate(columns):
                 column.extend(repeat(steady[place], len(places)) if place in steady else next(varied))
@@ -150,6 +175,24 @@ class AdPattern:
             return None
         found = {name: column[:size] for name, column in zip(self._names, values, strict=True)}
         return Repeats(found, size, ends[size - 1])
+
+    def _matched(self, text: str, at: int) -> Repeats | None:
+        """Return the same by a regular expression: faster, where much varies."""
+        if self._expression is None:
+            literals = map(re.escape, self._literals)
+            forms = (f"({kind.form.pattern})" for kind in self._kinds)
+            parts = chain.from_iterable(zip_longest(literals, forms, fillvalue=""))
+            self._expression = re.compile(_BETWEEN.pattern + "".join(parts))
+        # Each match begins where the one before ends.
+        matches = self._expression.scanner(text, at).match  # type: ignore[attr-defined]  # undocumented, but old
+        found = list(iter(matches, None))
+        if not found:
+            return None
+        columns = zip(*map(re.Match.groups, found), strict=True)
+        values = {
+            name: kind.read_all(texts) for name, kind, texts in zip(self._names, self._kinds, columns, strict=True)
+        }
+        return Repeats(values, len(found), found[-1].end())
 
 
 def _cut(text: str, at: int, literals: Sequence[str], most: int) -> tuple[list[list[str]], list[int]]:

@@ -82,6 +82,8 @@ class Repetition:
         pattern = AdPattern.of(ad, text[start:end], varying)
         if pattern is not None:
             self._credit -= _COST
+            # One that is in use has learned how many ads it finds.
+            pattern = next((other for other in self._patterns if pattern.is_like(other)), pattern)
             others = [other for other in self._patterns if not pattern.replaces(other)]
             self._patterns = [pattern, *others[: _MOST - 1]]
 

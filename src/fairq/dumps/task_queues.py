@@ -24,6 +24,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -48,6 +49,9 @@ _LISTED = {
 
 COLUMNS = tuple(sorted(_QUEUE))
 """The fields of a task queue, by DIRAC's names."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Part of a text that is not UTF-8."""
 
 _FAILED = "ERROR"
 _LARGEST = 2**53
@@ -260,7 +264,7 @@ class _Reader:
         return [self._text(name, where) for name in self._list(value, where)]
 
     def _text(self, value: Any, where: str) -> str:
-        if not isinstance(value, str) or not value.strip() or any("\ud800" <= letter <= "\udfff" for letter in value):
+        if not isinstance(value, str) or not value.strip() or _SURROGATE.search(value):
             raise self._wrong(where, f"{_shown(value)} is not a name", "give a text")
         return value.strip()
 

@@ -21,6 +21,9 @@ _THRESHOLD = 16
 _AT_ONCE = 512
 """Equal keys that are put in order at once."""
 
+_FEW = 32
+"""So many of them are put in order first: mostly no more are read."""
+
 _Path: TypeAlias = "tuple[int, int, _Path] | None"
 """The partitions, first and last of each, that a piece came from, the last one first."""
 
@@ -71,11 +74,9 @@ def equal_sorted(size: int) -> Iterator[NDArray[np.int64]]:
             cut = _cut(first, last)
             pending.append((cut, last, path))
             last = cut
-        positions = first + _equal_piece(last - first)
-        while path is not None:
-            start, end, path = path
-            positions = _before_partition(positions, start, end)
-        yield positions
+        positions = _before_partitions(last - first, first, path)
+        yield positions[:_FEW]
+        yield positions[_FEW:]
 
 
 @cache
@@ -90,6 +91,37 @@ def _equal_piece(size: int) -> NDArray[np.int64]:
 def _cut(first: int, last: int) -> int:
     """Where a partition of equal keys cuts a range."""
     return first + 1 + (last - first - 1) // 2
+
+
+def _before_partitions(size: int, first: int, path: _Path) -> NDArray[np.int64]:
+    """Where the entries of a piece of so many equal keys, from *first* on, were before the partitions of *path*.
+
+    All partitions together move the entries by one sum, with the exception of the few that were exchanged.
+    """
+    sign, shift = 1, first
+    exchanged: dict[int, int] = {}
+    while path is not None:
+        start, end, path = path
+        middle, ends = start + (end - start) // 2, start + end
+        for entry, place in exchanged.items():
+            exchanged[entry] = middle if place == start else start if ends - place == middle else ends - place
+        for place, before in ((start, middle), (ends - middle, start)):
+            entry = sign * (place - shift)
+            if 0 <= entry < size:
+                exchanged.setdefault(entry, before)
+        sign, shift = -sign, ends - shift
+    positions = sign * _equal_piece(size) + shift
+    places = _places(size)
+    for entry, place in exchanged.items():
+        positions[places[entry]] = place
+    return positions
+
+
+@cache
+def _places(size: int) -> list[int]:
+    """The place of every entry in `_equal_piece`."""
+    places: list[int] = np.argsort(_equal_piece(size)).tolist()
+    return places
 
 
 def _before_partition(positions: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:

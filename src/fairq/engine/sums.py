@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
 _EXACT = 2.0**53
 """Whole numbers up to here are exact."""
 
@@ -22,3 +25,21 @@ def added(total: float, amount: float, times: int) -> float:
     for _ in range(times):
         total += amount
     return total
+
+
+def summed(amounts: Sequence[tuple[str, float]]) -> dict[str, tuple[int, float]]:
+    """Return by name how many amounts there are, and their sum in their order; names in the order first seen."""
+    counts: dict[str, int] = defaultdict(int)
+    sums: dict[str, float] = {}
+    several: set[str] = set()
+    for (name, amount), count in Counter(amounts).items():
+        if name in sums:
+            several.add(name)
+        counts[name] += count
+        sums[name] = added(0.0, amount, count)
+    if several:  # of different amounts, the order shows in the last digit
+        sums |= dict.fromkeys(several, 0.0)
+        for name, amount in amounts:
+            if name in several:
+                sums[name] += amount
+    return {name: (count, sums[name]) for name, count in counts.items()}

@@ -5,15 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from json.encoder import encode_basestring_ascii
-from typing import Any
+from typing import Any, NamedTuple
 
-from fairq.ad_table import AdTable, is_one_text
+from fairq.ad_table import AdTable, Part, is_one_text, is_one_value
 from fairq.records import Ad
 from fairq.slot_table import STRETCH
 from fairq.state.rows import dumps
 
 _PLAIN = {int, float, bool}
 """Kinds of values whose texts have no comma."""
+
+
+class PartTexts(NamedTuple):
+    """A part of a table of ads as JSON texts, by column: one text for all rows, or one for each."""
+
+    part: Part
+    columns: list[str | list[str]]
+
+    def objects(self) -> Iterator[str]:
+        """Yield the ads as JSON objects, in order of row."""
+        size = len(self.part.rows)
+        pieces: list[Iterable[str]] = []
+        literal = "{"
+        for place, (name, column) in enumerate(zip(self.part.names, self.columns, strict=True)):
+            literal += f"{',' if place else ''}{dumps(name)}:"
+            if isinstance(column, str):
+                literal += column
+            else:
+                pieces += repeat(literal, size), column
+                literal = ""
+        return map("".join, zip(*pieces, repeat(literal + "}", size), strict=True))
+
+    def arrays(self) -> str:
+        """Return a JSON array of the columns, each as an array: its values, or the only one if all are the same."""
+        return f"[{','.join(map(self._array, self.part.columns, self.columns))}]"
+
+    def _array(self, column: Sequence[Any], found: str | list[str]) -> str:
+        if is_one_value(column):
+            return f"[{found if isinstance(found, str) else found[0]}]"
+        return f"[{','.join(repeat(found, len(column)) if isinstance(found, str) else found)}]"
 
 
 def of_ads(ads: Sequence[Ad]) -> list[str]:
@@ -23,44 +53,34 @@ def of_ads(ads: Sequence[Ad]) -> list[str]:
         some = ads[start : start + STRETCH]
         table = AdTable()
         table.put(range(len(some)), some)
-        found += texts(table)
+        found += texts(of_table(table))
     return found
 
 
-def texts(ads: AdTable) -> list[str]:
-    """Return the texts of *ads* in order of row."""
-    found = [""] * len(ads)
-    for part in ads.parts:
-        size = len(part.rows)
-        of_part = _objects(part.names, part.columns, size)
-        if len(ads.parts) == 1:
-            return list(of_part)
-        for row, text in zip(part.rows, of_part, strict=True):
+def of_table(ads: AdTable) -> list[PartTexts]:
+    """Return the texts of the values of *ads*, by column."""
+    return [PartTexts(part, list(map(_values, part.columns))) for part in ads.parts]
+
+
+def texts(parts: Sequence[PartTexts]) -> list[str]:
+    """Return the texts of the ads of a table in order of row."""
+    if len(parts) == 1:
+        return list(parts[0].objects())
+    found = [""] * sum(len(part.part.rows) for part in parts)
+    for part in parts:
+        for row, text in zip(part.part.rows, part.objects(), strict=True):
             found[row] = text
     return found
 
 
-def _objects(names: Sequence[str], columns: Sequence[Sequence[Any]], size: int) -> Iterator[str]:
-    """Yield the JSON objects that have these *names* and the *size* rows of *columns* as values."""
-    pieces: list[Iterable[str]] = []
-    literal = "{"
-    for place, (name, column) in enumerate(zip(names, columns, strict=True)):
-        literal += f"{',' if place else ''}{dumps(name)}:"
-        values = _values(column)
-        if isinstance(values, str):
-            literal += values
-        else:
-            pieces += repeat(literal, size), values
-            literal = ""
-    return map("".join, zip(*pieces, repeat(literal + "}", size), strict=True))
-
-
-def _values(column: Sequence[Any]) -> str | Iterable[str]:
+def _values(column: Sequence[Any]) -> str | list[str]:
     """Return the JSON texts of a column's values; a single text if all values are one."""
     # 1, 1.0 and true are equal, and so are 0.0 and -0.0, but their texts differ: a number must be the same object.
     if is_one_text(column) or (type(column[0]) is not str and len(set(map(id, column))) == 1):
         return dumps(column[0])
     kinds = set(map(type, column))
     if kinds == {str}:
-        return map(encode_basestring_ascii, column)
-    return dumps(column)[1:-1].split(",") if kinds <= _PLAIN else map(dumps, column)
+        return list(map(encode_basestring_ascii, column))
+    if kinds == {int}:
+        return list(map(repr, column))
+    return dumps(column)[1:-1].split(",") if kinds <= _PLAIN else list(map(dumps, column))

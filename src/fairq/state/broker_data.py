@@ -5,7 +5,7 @@ A row is a tuple of values in the order of the kind's columns; lists and objects
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fairq.brokerdata.column import NESTED, Column, Kind
@@ -23,22 +23,33 @@ def load(state: State, kind: Kind, columns: Sequence[str] | None = None) -> list
     return _decoded(chosen, found)
 
 
-def select(state: State, kind: Kind, column: str, values: Iterable[Any]) -> list[Row]:
-    """Return the records that have one of *values* in *column*, in the order of the values and then of the keys."""
+def select(
+    state: State, kind: Kind, column: str, values: Iterable[Any], columns: Sequence[str] | None = None
+) -> list[Row]:
+    """Return the records that have one of *values* in *column*, in the order of the values and then of the keys.
+
+    All columns, or those named.
+    """
+    chosen = _chosen(kind, columns)
     order = ", ".join(_quoted(one.name) for one in kind.keys)
-    statement = f"SELECT {_names(kind.columns)} FROM {kind.table} WHERE {_quoted(column)} = ? ORDER BY {order}"
+    statement = f"SELECT {_names(chosen)} FROM {kind.table} WHERE {_quoted(column)} = ? ORDER BY {order}"
     found = [row for value in values for row in state.connection.execute(statement, (value,))]
-    return _decoded(kind.columns, found)
+    return _decoded(chosen, found)
 
 
-def totals(state: State, kind: Kind, columns: Sequence[str], number: str, column: str, but: Any) -> list[Row]:
-    """Return the sums of *number* over the records that have not *but* in *column*, by the values of *columns*."""
-    by = ", ".join(map(_quoted, columns))
-    statement = (
-        f"SELECT {by}, sum({_quoted(number)}) FROM {kind.table} WHERE {_quoted(column)} <> ? "
-        f"GROUP BY {by} ORDER BY {by}"
-    )
-    return state.connection.execute(statement, (but,)).fetchall()
+def totals(
+    state: State, kind: Kind, number: str, column: str, values: Sequence[str], but: tuple[str, Any]
+) -> Iterator[tuple[Any, dict[str, int]]]:
+    """Yield for each value of the first key the sums of *number* over the records with each of *values* in *column*.
+
+    The records with a column and a value as in *but* are left out, and sums of no records.
+    """
+    key, (others, value) = _quoted(kind.keys[0].name), but
+    # A sum for each value goes through the index in its order; to group by both columns, SQLite would sort.
+    sums = ", ".join(f"sum({_quoted(number)}) FILTER (WHERE {_quoted(column)} = ?)" for _ in values)
+    statement = f"SELECT {key}, {sums} FROM {kind.table} WHERE {_quoted(others)} <> ? GROUP BY {key} ORDER BY {key}"
+    for first, *found in state.connection.execute(statement, (*values, value)):
+        yield first, {name: total for name, total in zip(values, found, strict=True) if total is not None}
 
 
 def keys(state: State, kind: Kind) -> set[Row]:

@@ -16,11 +16,11 @@ from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.job_ranges import Procs
 
-_TERMS = (
+TERMS = (
     "submitter, start_time, slot_weight, current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, "
     "charged, matched"
 )
-_SELECT = f"SELECT slot_id, schedd, cluster, proc, {_TERMS} FROM whole_claim"
+_SELECT = f"SELECT slot_id, schedd, cluster, proc, {TERMS} FROM whole_claim"
 
 
 _Terms = tuple[Any, ...]
@@ -39,7 +39,7 @@ def load_all(state: State) -> list[Claim]:
     """Return every claim, in pool order of the slots."""
     execute = state.connection.execute
     # Their terms are read once, not with every claim.
-    terms = {number: _split(columns) for number, *columns in execute(f"SELECT id, {_TERMS} FROM claim_terms")}
+    terms = {number: split_terms(columns) for number, *columns in execute(f"SELECT id, {TERMS} FROM claim_terms")}
     found = execute("SELECT terms, slot_id, schedd, cluster, proc FROM claim ORDER BY slot_id")
     claims: list[Claim] = []
     for number, slot_id, schedd, cluster, proc in found:
@@ -112,7 +112,7 @@ def store_alike(state: State, alike: Iterable[AlikeClaims]) -> None:
         procs = repeat(None) if claim.proc is None else count(claim.proc)
         new += zip(slots, repeat(number), repeat(claim.schedd), repeat(claim.cluster), procs)
     state.connection.executemany(
-        f"INSERT INTO claim_terms (id, {_TERMS}) VALUES ({', '.join('?' * 11)})",
+        f"INSERT INTO claim_terms (id, {TERMS}) VALUES ({', '.join('?' * 11)})",
         ((number, *terms) for terms, number in numbers.items()),
     )
     # In the order of the table's key: in any other, SQLite takes twice as long.
@@ -152,11 +152,11 @@ def _delete(state: State, slot_ids: Iterable[int]) -> None:
 
 def _claim(row: tuple[Any, ...]) -> Claim:
     slot_id, schedd, cluster, proc, *columns = row
-    charge, told = _split(columns)
+    charge, told = split_terms(columns)
     return Claim(*(slot_id, *charge, schedd, cluster, proc, *told))
 
 
-def _split(columns: Sequence[Any]) -> tuple[_Charge, _Told]:
+def split_terms(columns: Sequence[Any]) -> tuple[_Charge, _Told]:
     """Return the values of a claim that its terms give: the fields before its job, and those after it."""
     submitter, start_time, slot_weight, rank, limits, group, regrouped, advertised, charged, matched = columns
     return (submitter, start_time, slot_weight), (

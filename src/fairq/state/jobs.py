@@ -69,10 +69,10 @@ def next_cluster(state: State) -> int:
 
 def add(state: State, ranges: Iterable[JobRange]) -> None:
     """Queue ranges of jobs: one row each, however many jobs that is."""
-    state.connection.executemany(
+    rows.insert(
+        state,
         "INSERT INTO job (cluster, first_proc, last_proc, ad_id, submitter, owner, status, queue_date, "
-        "status_date, priority, schedd, own, template, reason, hold_code, hold_subcode) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "status_date, priority, schedd, own, template, reason, hold_code, hold_subcode)",
         (
             (
                 job.cluster,

@@ -75,11 +75,16 @@ def keep(state: State, policy: str, highest: int, content: bytes, again: Iterabl
     execute = state.connection.execute
     for trigger in _TRIGGERS:
         execute(trigger)
-    execute("DELETE FROM kept_queues")
-    execute("DELETE FROM kept_queues_change")
+    drop(state)
     execute("INSERT INTO kept_queues VALUES (1, ?, ?, ?)", (policy, highest, content))
     execute("INSERT INTO kept_queues_change VALUES (0, -1, '', 0)")
     state.connection.executemany("INSERT INTO kept_queues_change (cluster, schedd, first_proc) VALUES (?, ?, ?)", again)
+
+
+def drop(state: State) -> None:
+    """Delete the copy: what changes so much that it is of no use need not be noted."""
+    state.connection.execute("DELETE FROM kept_queues")
+    state.connection.execute("DELETE FROM kept_queues_change")
 
 
 def _notes_changes(state: State) -> bool:

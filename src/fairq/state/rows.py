@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from typing import Any
 
+from fairq.garbage import without_collection
 from fairq.state.connection import State
 
 _AT_ONCE = 60
@@ -36,22 +35,6 @@ def insert(state: State, into: str, found: Iterable[Sequence[Any]]) -> None:
     while some := list(islice(left, _AT_ONCE)):
         one = f"({', '.join('?' * len(some[0]))})"
         state.connection.execute(f"{into} VALUES {', '.join([one] * len(some))}", list(chain.from_iterable(some)))
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Look for no garbage meanwhile.
-
-    Nothing that is read from the state is garbage, nor what a cycle makes of it; looking for some at every growth
-    doubles the time that reading a pool takes, and adds a sixth to that of a cycle.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def names_starting(state: State, table: str, prefix: str, limit: int) -> list[str]:

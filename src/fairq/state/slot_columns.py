@@ -12,16 +12,26 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
-from fairq.ad_table import AdTable, Part, is_one_value, picked, repeated
+from fairq.ad_table import AdTable, Part, picked, repeated
+from fairq.garbage import without_collection
+from fairq.raw_column import RawColumn
 from fairq.records import Ad
-from fairq.slot_table import STRETCH, SlotTable
-from fairq.state import rows
+from fairq.slot_table import STRETCH
+from fairq.state import ad_texts, rows
+from fairq.state.ad_texts import PartTexts
 from fairq.state.connection import State
 
 WORTHWHILE = 2000
 """Number of slots below which no copy is made."""
+
+_LONG = 4000
+"""A column of more bytes is parsed only if it is read; shorter ones mostly hold one value for all rows."""
+
+_DECODER = msgspec.json.Decoder(
+    tuple[list[int], list[str], list[tuple[list[str], list[int] | None, list[msgspec.Raw]]]]
+)
 
 
 class Stretch(Struct, frozen=True):
@@ -32,26 +42,27 @@ class Stretch(Struct, frozen=True):
     ads: AdTable
 
 
-def keep(state: State, known: SlotTable | None = None) -> None:
-    """Create the copy of the current slots, unless it exists or there are too few slots.
-
-    *known* are all these slots if they are in memory.
-    """
+def keep(state: State) -> None:
+    """Create the copy of the current slots, unless it exists or there are too few slots."""
     find = state.connection.execute
     if find("SELECT EXISTS (SELECT 1 FROM slot_columns)").fetchone()[0]:
         return
     if find("SELECT count(*) FROM slot").fetchone()[0] < WORTHWHILE:
         return
-    with rows.without_collection():
-        for stretch in of_slots(state) if known is None else _stretches(known):
-            parts = [
-                (part.names, None if isinstance(part.rows, range) else part.rows, list(map(_packed, part.columns)))
-                for part in stretch.ads.parts
-            ]
-            state.connection.execute(
-                "INSERT INTO slot_columns VALUES (?, ?)",
-                (stretch.ids[0], rows.dumps((stretch.ids, stretch.names, parts))),
-            )
+    with without_collection():
+        for stretch in of_slots(state):
+            put(state, stretch.ids, stretch.names, ad_texts.of_table(stretch.ads))
+
+
+def put(state: State, ids: Sequence[int], names: Sequence[str], ads: Sequence[PartTexts]) -> None:
+    """Add a stretch to the copy: consecutive slots in pool order, their numbers, names and ads."""
+    parts = ",".join(
+        f"[{rows.dumps(attributes)},{'null' if isinstance(places, range) else rows.dumps(places)},{found.arrays()}]"
+        for found in ads
+        for attributes, places, _ in [found.part]
+    )
+    content = f"[{rows.dumps(list(ids))},{rows.dumps(names)},[{parts}]]"
+    state.connection.execute("INSERT INTO slot_columns VALUES (?, ?)", (ids[0], content))
 
 
 @contextmanager
@@ -71,32 +82,16 @@ def dropped(state: State) -> Iterator[None]:
 def load(state: State) -> Iterator[Stretch]:
     """Yield the copy's stretches in pool order; nothing if there is no copy."""
     for (content,) in state.connection.execute("SELECT content FROM slot_columns ORDER BY first"):
-        ids, names, parts = json.loads(content)
+        try:
+            ids, names, parts = _DECODER.decode(content)
+        except msgspec.DecodeError:  # of what Python's parser alone reads: NaN, lone surrogates
+            ids, names, parts = json.loads(content)
         ads = AdTable()
         for of_ads, places, columns in parts:
             size = len(ids) if places is None else len(places)
             unpacked = [_unpacked(column, size) for column in columns]
             ads.put_columns(tuple(of_ads), range(size) if places is None else places, unpacked)
         yield Stretch(ids, names, ads)
-
-
-_Content = tuple[list[int], Raw, list[tuple[list[str], list[int] | None, list[Raw]]]]
-"""A stretch as stored, of which little is wanted: the rest is skipped, which is much faster than to decode it."""
-
-
-def attributes(state: State, names: Sequence[str], absent: Any) -> Iterator[tuple[list[int], list[Sequence[Any]]]]:
-    """Yield slots of the copy: their numbers, and for each of *names* a column of their values, else *absent*.
-
-    Nothing if there is no copy. Raises msgspec.DecodeError where an ad has a number that JSON does not know.
-    """
-    decoder = msgspec.json.Decoder(_Content)
-    for (content,) in state.connection.execute("SELECT content FROM slot_columns ORDER BY first"):
-        ids, _, parts = decoder.decode(content)
-        for of_ads, places, packed in parts:
-            numbers = ids if places is None else [ids[place] for place in places]
-            columns = dict(zip(of_ads, packed, strict=True))
-            found = ([absent] if (raw := columns.get(name)) is None else json.loads(bytes(raw)) for name in names)
-            yield numbers, [_unpacked(column, len(numbers)) for column in found]
 
 
 def of_slots(state: State) -> Iterator[Stretch]:
@@ -110,22 +105,13 @@ def of_slots(state: State) -> Iterator[Stretch]:
         yield Stretch(list(ids), list(names), ads)
 
 
-def _stretches(slots: SlotTable) -> Iterator[Stretch]:
-    """Yield slots that are in memory by stretches."""
-    first = 0
-    for ads in slots.ads:
-        end = first + len(ads)
-        yield Stretch(list(range(first + 1, end + 1)), list(slots.names[first:end]), ads)
-        first = end
-
-
 def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequence[Part], dict[int, Ad]]:
     """Return the stretch's parts without the slots numbered *apart*, and the ads of these; rows count from *first*."""
     taken = {row for row, number in enumerate(stretch.ids) if number in apart} if apart else set()
     ads = {first + row: stretch.ads[row] for row in sorted(taken)}
     parts = []
     for part in stretch.ads.parts:
-        if taken.isdisjoint(part.rows):
+        if not taken or taken.isdisjoint(part.rows):
             whole = isinstance(part.rows, range)
             placed = range(first, first + len(part.rows)) if whole else [first + row for row in part.rows]
             parts.append(Part(part.names, placed, part.columns))
@@ -137,10 +123,19 @@ def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequenc
     return parts, ads
 
 
-def _packed(column: Sequence[Any]) -> Sequence[Any]:
-    """Return *column*, or only its first value if all rows have the same."""
-    return [column[0]] if is_one_value(column) else column
-
-
-def _unpacked(column: list[Any], size: int) -> tuple[Any, ...]:
+def _unpacked(column: msgspec.Raw | list[Any], size: int) -> Sequence[Any]:
+    if isinstance(column, msgspec.Raw):
+        text = bytes(column)
+        one = _one_number(text, size)
+        if one is None and len(text) > _LONG:
+            return RawColumn(text, size)
+        column = json.loads(text if one is None else b"[%b]" % one)
     return repeated(column[0], size) if len(column) == 1 else tuple(column)
+
+
+def _one_number(text: bytes, size: int) -> bytes | None:
+    """Return the number that stands in all places of a column's text; None if it is not the same everywhere."""
+    first = text[1 : text.find(b",")]
+    if len(text) != size * (len(first) + 1) + 1 or not first[-1:].isdigit():
+        return None
+    return first if text == b"[%b]" % b",".join([first] * size) else None

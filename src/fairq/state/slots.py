@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fairq.ad_table import AdTable
+from fairq.garbage import without_collection
 from fairq.records import Ad, Claim, SlotRecord
 from fairq.slot_table import SlotTable
 from fairq.state import ad_texts, claims, dynamic_slots, pilot_slots, rows, slot_columns
@@ -74,15 +74,22 @@ def load_table(state: State, apart: Collection[int] = ()) -> StoredSlots:
     The ads of the slots numbered *apart* are left out of it and returned by row: who has changed them puts them in.
     """
     found = StoredSlots([], [], [], AdTable(), {})
-    with rows.without_collection():
-        for stretch in slot_columns.load(state):
+    with without_collection():
+        for stretch in stretches(state):
             _take_in(found, stretch, apart)
-        if not found.ids:
-            for stretch in slot_columns.of_slots(state):
-                _take_in(found, stretch, apart)
     drained = {number for (number,) in state.connection.execute("SELECT id FROM slot WHERE draining")}
-    found.draining.extend(number in drained for number in found.ids)
+    found.draining.extend([number in drained for number in found.ids] if drained else [False] * len(found.ids))
     return found
+
+
+def stretches(state: State) -> Iterator[slot_columns.Stretch]:
+    """Yield all slots in pool order, with their ads as tables: those of the copy by column, or of the ads."""
+    copied = False
+    for stretch in slot_columns.load(state):
+        copied = True
+        yield stretch
+    if not copied:
+        yield from slot_columns.of_slots(state)
 
 
 def load_ids(state: State) -> list[int]:
@@ -136,11 +143,11 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     dynamic_slots.forget_all(state)
     pilot_slots.forget_all(state)
     state.connection.execute("DELETE FROM slot")
-    new = _columns(slots)
-    ids = range(1, len(new.names) + 1)
+    slots = SlotTable.of(slots)
     with slot_columns.dropped(state):
-        _put(state, ids, new)
-    numbers = dict(zip(zip(new.names, new.addresses, strict=True), ids, strict=True)) if former else {}
+        _put_table(state, slots)
+    ids = range(1, len(slots) + 1)
+    numbers = dict(zip(zip(slots.names, slots.addresses, strict=True), ids, strict=True)) if former else {}
     lost = [claim for claim in former if places[claim.slot_id] not in numbers]
     going_on = [claim for claim in former if places[claim.slot_id] in numbers]
     for claim in going_on:
@@ -201,15 +208,11 @@ class _Columns(NamedTuple):
 
     names: Sequence[str]
     addresses: Sequence[str]
-    ads: Iterable[str]
+    ads: Sequence[str]
     draining: Sequence[bool]
 
 
 def _columns(slots: Iterable[SlotRecord]) -> _Columns:
-    if isinstance(slots, SlotTable):
-        # Made as they are stored: together they may be as large as the state.
-        ads = chain.from_iterable(map(ad_texts.texts, slots.ads))
-        return _Columns(slots.names, slots.addresses, ads, slots.draining)
     slots = list(slots)
     return _Columns(
         [slot.name for slot in slots],
@@ -224,6 +227,23 @@ def _put(state: State, ids: Sequence[int], new: _Columns) -> None:
         "INSERT INTO slot (id, name, address, ad, draining) VALUES (?, ?, ?, ?, ?)",
         zip(ids, new.names, new.addresses, new.ads, new.draining, strict=True),
     )
+
+
+def _put_table(state: State, slots: SlotTable) -> None:
+    """Store slots that are all different in an empty pool, and, of a large pool, the copy of them by column."""
+    copied = len(slots) >= slot_columns.WORTHWHILE
+    first = 0
+    # By stretches: all texts together may be as large as the state.
+    for ads in slots.ads:
+        end = first + len(ads)
+        here = slice(first, end)
+        parts = ad_texts.of_table(ads)
+        ids, names = range(first + 1, end + 1), slots.names[here]
+        new = zip(ids, names, slots.addresses[here], ad_texts.texts(parts), slots.draining[here], strict=True)
+        rows.insert(state, "INSERT INTO slot (id, name, address, ad, draining)", new)
+        if copied:
+            slot_columns.put(state, ids, names, parts)
+        first = end
 
 
 def _insert(state: State, new: _Columns, first: int) -> list[int]:
@@ -263,5 +283,6 @@ def _records(found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
 
 def has_launcher(state: State) -> bool:
     """Tell whether the ad of any slot names a launcher; answered by an index of its own."""
-    found = state.connection.execute("SELECT EXISTS (SELECT 1 FROM slot WHERE instr(ad, '\"Launch\":'))")
+    condition = "ad GLOB '*Launch\":*' AND instr(ad, '\"Launch\":')"
+    found = state.connection.execute(f"SELECT EXISTS (SELECT 1 FROM slot WHERE {condition})")
     return bool(found.fetchone()[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from fairq.records import QueueNumber
 from fairq.state import rows
@@ -21,10 +21,28 @@ def load_all(state: State, above: int | None = None) -> list[QueueNumber]:
     ]
 
 
+def add(state: State, numbers: Sequence[int], parts: Sequence[int], fields: Mapping[str, Sequence[Hashable]]) -> None:
+    """Store new queues, given by column: *fields* are those of their identities, without empty values."""
+    texts = []
+    for name, column in fields.items():
+        # Many queues share a value: each is written once.
+        written = {
+            value: f",{rows.dumps(name)}:{rows.dumps(value)}" if value else "" for value in dict.fromkeys(column)
+        }
+        texts.append(map(written.__getitem__, column))
+    identities = (f"{{{''.join(row)[1:]}}}" for row in zip(*texts, strict=True))
+    rows.insert(
+        state,
+        "INSERT OR REPLACE INTO task_queue (number, identity, part)",
+        zip(numbers, identities, parts, strict=True),
+    )
+
+
 def put(state: State, queues: Iterable[QueueNumber]) -> None:
     """Store queues under their numbers, replacing stored queues of these numbers."""
-    state.connection.executemany(
-        "INSERT OR REPLACE INTO task_queue (number, identity, part, priority, updated) VALUES (?, ?, ?, ?, ?)",
+    rows.insert(
+        state,
+        "INSERT OR REPLACE INTO task_queue (number, identity, part, priority, updated)",
         ((one.number, rows.dumps(one.identity), one.part, one.priority, one.updated) for one in queues),
     )
 

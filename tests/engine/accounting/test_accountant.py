@@ -1,6 +1,8 @@
 """Usage is charged and priorities follow it, as HTCondor's accountant did up to 25.9."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests import policies
 
 from fairq.engine.accounting import Accountant, SlotUse
@@ -196,3 +198,31 @@ def test_reading_a_priority_stores_the_factor_so_that_later_settings_do_not_chan
     assert later.effective_priority("ann@d") == 500.0
     later.forget("ann@d")
     assert later.effective_priority("ann@d") == 0.5
+
+
+USERS = st.lists(st.sampled_from(["ann@d", "g.bob@d", "g.cy@d"]) | st.none(), max_size=8)
+
+
+@given(USERS, USERS, st.lists(st.sampled_from([1.0, 0.1, 0.3]), min_size=16, max_size=16), st.booleans())
+def test_slots_by_column_are_charged_as_one_by_one(
+    before: list[str | None], now: list[str | None], weights: list[float], counts_preempted: bool
+) -> None:
+    """Slots of the charges may be gone, and others new."""
+
+    def counted(by_column: bool) -> Accountant:
+        pool = accountant(group_names=("g",), count_preempted=counts_preempted)
+        for slot, user in enumerate(before):
+            if user is not None:
+                pool.add_match(user, slot, weights[slot], START)
+        pool.update(START + 60)
+        keys, of_now = range(2, 2 + len(now)), weights[8 : 8 + len(now)]
+        if by_column:
+            pool.check_slots(keys, now, of_now, START + 90)
+        else:
+            pool.check_matches(map(SlotUse, keys, now, of_now), START + 90)
+        return pool
+
+    one_by_one, by_column = counted(False), counted(True)
+    assert by_column.records == one_by_one.records
+    assert list(by_column.charges.items()) == list(one_by_one.charges.items())
+    assert by_column.booked == one_by_one.booked

@@ -25,6 +25,22 @@ def test_the_smallest_job_is_the_largest_of_the_smallest_that_are_possible() -> 
     assert smallest_job(Task(rules={"NF": "2"}), chunk(300, 200, 400)) == Atom(500 * MIB, 500, 20)
 
 
+@pytest.mark.parametrize(
+    ("rules", "largest"),
+    [
+        ({"NE": "20"}, Atom(900 * MIB, 900, 30)),
+        ({"NE": "20", "MF": "2"}, Atom(500 * MIB, 500, 20)),
+        ({"NE": "-1"}, Atom(400 * MIB, 400, 10)),
+        ({"NF": "-1"}, Atom(400 * MIB, 400, 10)),
+    ],
+)
+def test_files_without_ranges_are_counted_and_not_their_events(rules: dict[str, str], largest: Atom) -> None:
+    assert smallest_job(Task(rules=rules), chunk(300, 200, 400)) == largest
+    twice = (File("f", 300 * MIB, 10), File("f", 200 * MIB, 10), File("g", 400 * MIB, 10))
+    named_twice = smallest_job(Task(rules=rules), Chunk((Dataset("in", twice),)))
+    assert (named_twice.effective_mib, named_twice.events) == (largest.effective_mib, largest.events)
+
+
 def test_secondary_files_go_with_the_master_files_in_order() -> None:
     """One for each: the job of the second file reads 10 and 7 MiB; a single one goes with every job."""
     one_each = smallest_job(Task(rules={"NF": "1"}), chunk(1, 10, 2, secondary=(1, 7, 9)))

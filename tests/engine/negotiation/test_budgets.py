@@ -75,8 +75,8 @@ def test_each_spin_has_its_time_anew() -> None:
 def test_one_slow_submitter_does_not_take_the_time_of_others() -> None:
     """The budget of a submitter is its own; that of a schedd is for all its submitters."""
     wants = {"a@x": [jobs(50)], "b@x": [jobs(5)]}
-    own = cycle(slots(99), wants, {"a@x": 1, "b@x": 2}, clock=ticking(), budgets=budgets(submitter=20))
-    shared = cycle(slots(99), wants, {"a@x": 1, "b@x": 2}, clock=ticking(), budgets=budgets(schedd=20))
+    own = cycle(slots(99), wants, {"a@x": 1, "b@x": 2}, clock=ticking(), budgets=budgets(submitter=8))
+    shared = cycle(slots(99), wants, {"a@x": 1, "b@x": 2}, clock=ticking(), budgets=budgets(schedd=8))
 
     assert matched(own)["b@x"] == 5
     assert matched(shared)["b@x"] == 0

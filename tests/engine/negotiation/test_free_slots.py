@@ -9,6 +9,7 @@ import pytest
 
 from fairq.engine.negotiation.marks import first_unmarked
 from fairq.engine.negotiation.matchlist import FreeSlots
+from fairq.engine.negotiation.rest import FreeOfBucket
 
 SIZES = [0, 1, 7, 8, 9, 264, 265, 1288, 1289, 3000]
 
@@ -40,3 +41,22 @@ def test_slots_taken_together_are_those_taken_one_by_one(most: int) -> None:
         assert all(free.is_taken(slot) for slot in slots)
     assert found == expected
     assert not free.mask().any()
+
+
+@pytest.mark.parametrize("most", [1, 7, 90])
+def test_the_rest_of_a_bucket_is_what_is_free_at_that_moment(most: int) -> None:
+    """Slots are found by their place among the free ones, also when others are taken later."""
+    drawn = random.Random(most)
+    marked, candidates = (np.array([drawn.random() < part for _ in range(900)]) for part in (0.7, 0.9))
+    free = FreeSlots(candidates)
+    bucket = FreeOfBucket(marked, free)
+    left = np.flatnonzero(candidates).tolist()
+    while left:
+        expected = np.flatnonzero(marked & free.mask())
+        rest = bucket.now()
+        taken = drawn.sample(left, min(most, len(left)))
+        free.take_all(taken[1:])
+        free.take(taken[0])
+        left = [slot for slot in left if not free.is_taken(slot)]
+        assert len(rest) == len(expected)
+        assert rest.at(np.arange(len(rest))).tolist() == expected.tolist()

@@ -1,12 +1,17 @@
 """Claims laid over many ads at once are the claims laid over each."""
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from fairq.ad_table import AdTable
+from fairq.claim_table import ClaimTable
+from fairq.engine.classad import AdColumns
 from fairq.records import Ad, Claim
 from fairq.steps.pool.claimed_ads import with_claim, with_claims
+from fairq.steps.pool.claimed_columns import ClaimedAds
 
 NOW = 1_795_000_000
 
@@ -46,3 +51,44 @@ def test_claims_laid_over_columns_are_those_laid_over_each_ad(ads: list[Ad], cla
 
     each = [with_claim(ad, claims[row], NOW) if row in claims else ad for row, ad in enumerate(ads)]
     assert [list(ad.items()) for ad in laid] == [list(ad.items()) for ad in each]
+
+
+@given(ADS, st.dictionaries(st.integers(0, 11), CLAIMS))
+def test_claims_on_top_read_by_column_are_those_laid_over_each_ad(ads: list[Ad], claims: dict[int, Claim]) -> None:
+    held = [replace(claim, slot_id=row + 1) for row, claim in sorted(claims.items()) if row < len(ads)]
+    base = AdTable()
+    base.put(range(len(ads)), ads)
+    claimed = ClaimedAds(base, _table(held), np.array([one.slot_id - 1 for one in held], np.intp), _places(held), NOW)
+
+    each = list(ads)
+    for claim in held:
+        each[claim.slot_id - 1] = with_claim(ads[claim.slot_id - 1], claim, NOW)
+    assert list(map(_items, claimed)) == list(map(_items, each))
+    assert [_items(claimed[row]) for row in range(len(ads))] == list(map(_items, each))
+    plain, columns = AdColumns(each), AdColumns(claimed)
+    assert columns.names() == plain.names()
+    assert columns.expression_names() == plain.expression_names()
+    for row in range(len(ads)):
+        assert columns.json_ad(row, columns.names()) == plain.json_ad(row, plain.names())
+
+
+def _table(held: list[Claim]) -> ClaimTable:
+    """The claims by column, each with terms of its own, and with terms that no claim has."""
+    alike = [replace(one, slot_id=0, schedd=None, cluster=None, proc=None) for one in held]
+    unused = Claim(0, "/Expr(nobody)/", 0, 1.0, negotiating_group="nobody's")
+    return ClaimTable(
+        [one.slot_id for one in held],
+        _places(held),
+        [*alike, unused],
+        [one.schedd for one in held],
+        [one.cluster for one in held],
+        [one.proc for one in held],
+    )
+
+
+def _places(held: list[Claim]) -> NDArray[np.intp]:
+    return np.arange(len(held), dtype=np.intp)
+
+
+def _items(ad: Ad) -> list[tuple[str, object]]:
+    return list(ad.items())

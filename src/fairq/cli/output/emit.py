@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, TextIO
 
 from fairq import committed
+from fairq.alike_records import AlikeRecords
 from fairq.cli.output import activity
 from fairq.cli.output.messages import tell
 from fairq.cli.output.selection import Output
@@ -76,12 +77,17 @@ def _selected(table: Table, output: Output) -> Iterable[Record]:
     return matching(table.records, output.constraint)
 
 
+def _kept(table: Table, output: Output) -> Sequence[Record]:
+    found = _selected(table, output)
+    return found if isinstance(found, AlikeRecords) else list(found)
+
+
 def _document(view: View, output: Output) -> Any:
     if view.document is None:
         return _selected(view.tables[view.main], output)
     return {
         **view.document,
-        **{table.key: list(_selected(table, output)) for table in view.tables if table.key is not None},
+        **{table.key: _kept(table, output) for table in view.tables if table.key is not None},
     }
 
 
@@ -147,7 +153,7 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
 def _read(table: Table, output: Output) -> tuple[Sequence[Record], Iterator[Record] | None]:
     """Return the records of *table*; of a long one that is printed in pages, the first ones and the others."""
     if table.widest is None:
-        return list(_selected(table, output)), None
+        return _kept(table, output), None
     left = iter(_selected(table, output))
     first = list(islice(left, DRAWN_AT_MOST + 1))
     return first, left if len(first) > DRAWN_AT_MOST else None

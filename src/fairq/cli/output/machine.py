@@ -20,6 +20,7 @@ from typing import Any, TextIO
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from fairq.alike_records import AlikeRecords
 from fairq.cli.output.text import escape
 from fairq.cli.output.view import Record
 
@@ -81,33 +82,57 @@ class Encoder:
 
     def array(self, values: Iterable[Any]) -> Iterator[str]:
         """Yield the pieces of an array, each item on its own line."""
+        if isinstance(values, AlikeRecords):
+            yield from self._alike(values)
+            return
         before, left = "[\n", iter(values)
         while some := list(islice(left, _AT_ONCE)):
             yield before + (self._lines(some) or ",\n".join(map(self.text, some)))
             before = ",\n"
         yield "[]" if before == "[\n" else "\n]"
 
+    def _alike(self, records: AlikeRecords) -> Iterator[str]:
+        """Yield the same for alike records: what they share is encoded once a run."""
+        before = "[\n"
+        for run in records.runs:
+            members = [
+                f"{self.text(name)}: {self.text(value)}".replace("%", "%%")
+                if name not in run.own
+                else f"{self.text(name)}: ".replace("%", "%%") + "%s"
+                for name, value in run.shared.items()
+            ]
+            form = f"{{{', '.join(members)}}}"
+            own = [self._strings(run.own[name]) for name in run.shared if name in run.own]
+            yield before + ",\n".join(map(form.__mod__, zip(*own, strict=True)))
+            before = ",\n"
+        yield "[]" if before == "[\n" else "\n]"
+
+    def _strings(self, values: Sequence[str]) -> list[str]:
+        joined = "".join(values)
+        if joined.isascii() and joined.isprintable() and '"' not in joined and "\\" not in joined:
+            return [f'"{value}"' for value in values]
+        return list(map(self.text, values))
+
     def _lines(self, values: list[Any]) -> str | None:
         """Return items of an array, each on its own line, in a third of the time; None: they must go one by one."""
-        if not all(isinstance(value, Mapping) for value in values):
+        if not all(issubclass(kind, Mapping) for kind in set(map(type, values))):
             return None
         try:
-            # No string in JSON holds a newline as it is: all are separators here.
-            text = self._encode_apart(values)
+            # No string in JSON holds a newline or NUL as it is: all newlines are separators here.
+            text = self._encode_apart(values)[1:-1].replace("},\n{", "}\0{")
         except ValueError:
             return None
-        items = text[1:-1].split("},\n{")
-        if len(items) != len(values):  # some item holds an array of objects
+        if text.count("\0") != len(values) - 1:  # some item holds an array of objects
             return None
-        joined = "\n".join([item.replace(",\n", ", ") for item in items])
-        return joined.replace("\n", "},\n{") if joined.replace("\n", "").isprintable() else None
+        text = text.replace(",\n", ", ")
+        return text.replace("\0", ",\n") if text.replace("\0", "").isprintable() else None
 
     def document(self, members: Mapping[str, Any]) -> Iterator[str]:
         """Yield the pieces of an object, each member on its own line, a long array's items likewise."""
         before = "{\n"
         for name, value in members.items():
             yield f"{before}{self.text(name)}: "
-            if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
+            if isinstance(value, (list, tuple, AlikeRecords)) and value and isinstance(value[0], Mapping):
                 yield from self.array(value)
             else:
                 yield self.text(value)

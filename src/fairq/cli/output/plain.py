@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from fairq.alike_records import column as column_of
 from fairq.cli.output.text import escape, shown, width
 from fairq.cli.output.view import Column, Record, Table
 
@@ -14,7 +15,7 @@ def values_of(column: Column, records: Sequence[Record]) -> list[Any]:
     """Return the value that each record has for *column*."""
     lowered = column.attribute.lower()
     with suppress(KeyError):
-        return [record[column.attribute] for record in records]
+        return column_of(records, column.attribute)
     values: list[Any] = []
     for record in records:
         value = record.get(column.attribute)

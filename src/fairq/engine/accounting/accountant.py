@@ -6,8 +6,8 @@ The algorithm is HTCondor's up to 25.9 (``UpdatePriorities``, ``AddMatch``, ``Re
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ from fairq.engine.accounting.priority import (
     decay,
     effective_priority,
 )
-from fairq.engine.sums import added
+from fairq.engine.sums import added, summed
 from fairq.past import Charge
 from fairq.records import AccountingRecord, Claim
 
@@ -50,6 +50,9 @@ def charges_of(claims: Iterable[Claim]) -> dict[SlotKey, SlotCharge]:
         for claim in claims
         if claim.charged
     }
+
+
+_USE = attrgetter("submitter", "slot_weight")
 
 
 class SlotUse(NamedTuple):
@@ -100,7 +103,7 @@ class Accountant:
         self.booked: list[Charge] = []
         self.keeps_books = True
         self._chains: dict[str, _Chain] = {}
-        if any(held.submitter not in self.records for held in self.charges.values()):
+        if not {held.submitter for held in self.charges.values()} <= self.records.keys():
             self.recount()
 
     def record(self, name: str) -> AccountingRecord:
@@ -181,26 +184,45 @@ class Accountant:
         for record in self.records.values():
             record.resources_used = 0
             record.weighted_resources_used = record.hier_weighted_resources_used = 0.0
-        self._count_all([(held.submitter, held.slot_weight) for held in self.charges.values()])
+        self._count_all(list(map(_USE, self.charges.values())))
 
     def check_matches(self, slots: Iterable[SlotUse], now: int) -> None:
         """Bring the charges in line with the pool as found, once per cycle, after `update`.
 
-        A charged slot that is gone, or neither matched nor claimed by the submitter charged for it, is
-        released; every claimed slot is charged to its user.
+        A charged slot that is gone, or neither matched nor claimed by its submitter, is released; every claimed slot is
+        charged to its user.
         """
         found = {use.slot: use for use in slots}
-        # A large pool has a hundred thousand slots, and most are as they were: these cost one look each.
-        charges = self.charges
         gone = [
             slot
-            for slot, held in charges.items()
+            for slot, held in self.charges.items()
             if (use := found.get(slot)) is None or not (use.submitter == held.submitter or use.matched)
         ]
+        self._bring_in_line(gone, found.values(), now)
+
+    def check_slots(
+        self, keys: Sequence[SlotKey], users: Sequence[str | None], weights: Sequence[float], now: int
+    ) -> None:
+        """Do the same with all slots found by column: who has each claimed, None if nobody, and weights.
+
+        Of a hundred thousand slots, most are as they were: these cost one comparison each.
+        """
+        charges = self.charges
+        charged = [None if charge is None else charge.submitter for charge in map(charges.get, keys)]
+        uses = zip(keys, users, weights, charged, strict=True)
+        changed = [SlotUse(slot, user, weight) for slot, user, weight, former in uses if user != former]
+        gone = {use.slot for use in changed if use.slot in charges}
+        if len(charges) > len(charged) - charged.count(None):
+            gone |= charges.keys() - set(keys)
+        self._bring_in_line([slot for slot in charges if slot in gone] if gone else (), changed, now)
+
+    def _bring_in_line(self, gone: Iterable[SlotKey], found: Iterable[SlotUse], now: int) -> None:
+        """Release the slots *gone*, and charge those *found* to their users unless they are."""
+        charges = self.charges
         for slot in gone:
             self.remove_match(slot, now)
         new: list[tuple[str, float]] = []
-        for slot, submitter, weight, _ in found.values():
+        for slot, submitter, weight, _ in found:
             if submitter is None:
                 continue
             charged = charges.get(slot)
@@ -341,12 +363,7 @@ class Accountant:
 
     def _count_all(self, uses: Sequence[tuple[str, float]], early: int = 0) -> None:
         """Count slots by who uses them, with their weights."""
-        weights: dict[str, float] = defaultdict(float)
-        for submitter, weight in uses:
-            weights[submitter] += weight
-        slots_of = Counter(submitter for submitter, _ in uses)
-        for submitter, weight in weights.items():
-            slots = slots_of[submitter]
+        for submitter, (slots, weight) in summed(uses).items():
             chain = self._chains.get(submitter) or self._chain(submitter)
             self._count(chain, slots, weight)
             self._take_off(chain, early, slots, weight)

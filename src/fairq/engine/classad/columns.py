@@ -17,7 +17,7 @@ from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.references import closure
 from fairq.engine.classad.scalar import evaluate_scalar
 from fairq.engine.classad.scopes import Side
-from fairq.engine.classad.source import EditedSource, Source
+from fairq.engine.classad.source import EditedSource, Source, source_of
 from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.classad.vectors import Array
 
@@ -38,7 +38,7 @@ class AdColumns:
         now: int | None = None,
         budget: EvaluationBudget | None = None,
     ) -> None:
-        self._source = ads if isinstance(ads, Source) else Source(ads)
+        self._source = ads if isinstance(ads, Source) else source_of(ads)
         self.now = now
         self.budget = budget
         self.costs: dict[Any, float] = {}
@@ -81,11 +81,14 @@ class AdColumns:
             column = build_array(values, self.pool)
         else:
             column = build([ABSENT if value is None else value for value in values], self.pool)
-        self._given[name.lower()] = column if len(self) else self._missing
-        self._expression_names = None
-        if column.expressions or column.raw:
-            self.costs.clear()
-        return self
+        return self._give(name, column)
+
+    def with_shared(self, name: str, values: Sequence[Any], places: NDArray[np.int64]) -> Self:
+        """Give all ads the attribute *name* as `with_column` does; *places* tells which of the *values* a row has."""
+        if len(places) != len(self):
+            raise ValueError(f"{len(places)} values of {name} for {len(self)} ads")
+        column = build([ABSENT if value is None else value for value in values], self.pool)
+        return self._give(name, Column(column.vector.take(places), column.expressions, column.raw))
 
     def with_numbers(self, name: str, values: NDArray[np.float64], present: NDArray[np.bool_]) -> Self:
         """Give the ads where *present* the numeric attribute *name*, with whole numbers as integers; return itself."""
@@ -139,6 +142,13 @@ class AdColumns:
         names = self.expression_names() if attributes is None else {name.lower() for name in attributes}
         start = [(Side.COLUMNS, node) for name in sorted(names) for node in self.nodes(name)]
         return closure(start, UnknownAd((), self)).single_names()
+
+    def _give(self, name: str, column: Column) -> Self:
+        self._given[name.lower()] = column if len(self) else self._missing
+        self._expression_names = None
+        if column.expressions or column.raw:
+            self.costs.clear()
+        return self
 
     def expression_names(self) -> frozenset[str]:
         """Return the lower-case names of the attributes that are an expression in some ad."""

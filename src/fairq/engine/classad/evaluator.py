@@ -12,7 +12,7 @@ from fairq.engine.classad.arithmetic import ARITHMETIC, BITWISE, arithmetic, bit
 from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.comparison import COMPARISON, IDENTITY, compare, identical
 from fairq.engine.classad.convert import constant
-from fairq.engine.classad.distinct import Arguments, by_arguments
+from fairq.engine.classad.distinct import Arguments, by_arguments, by_elements
 from fairq.engine.classad.expression import Expression
 from fairq.engine.classad.fallback import part_by_library, whole_by_library
 from fairq.engine.classad.function_names import RANDOM, TIMES, UNSCOPED
@@ -116,7 +116,7 @@ class Evaluator:
             return UNDEFINED_VECTOR
         if left.kind != LIST or right.kind != INTEGER:
             return ERROR_VECTOR
-        raise NotColumnar
+        return by_elements(left, right, self._pool)
 
     # logic, with the right side evaluated only where the left one leaves the result open
 
@@ -270,7 +270,7 @@ class Evaluator:
         if side is Side.AD:
             found = self._parties.attribute(name)
             if isinstance(found, Vector):
-                return found
+                return found if rows is None else found.take(rows)
             if found is None:
                 raise NotColumnar
             return self._within_attribute(found, name, side, rows, n)

@@ -45,14 +45,14 @@ def evaluate(expression: Expression, side: Side, parties: Parties, rows: Rows | 
     budget = parties.columns.budget
     if budget is None:
         return evaluate_freely(expression, side, parties, rows, n)
-    nodes = _nodes(expression, side, parties)
+    nodes = bound(expression, side, parties)
     metered = _Metered(expression, side, parties, budget)
     if nodes <= UNGUARDED:
         return metered.in_batches(rows, n, nodes)
     return metered.by_risk(rows, n)
 
 
-def _nodes(expression: Expression, side: Side, parties: Parties) -> float:
+def bound(expression: Expression, side: Side, parties: Parties) -> float:
     """Return the bound for one evaluation for any row, computed once for all single ads of one shape."""
     known = parties.columns.costs
     key = (expression.text, side, parties.shape())

@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.ad_overlay import OverlaidAds
 from fairq.ad_table import AdTable, Repeated
 from fairq.engine.classad.column import ABSENT, Column, build
 from fairq.engine.classad.kinds import EXPRESSION, RAW
 from fairq.engine.classad.library import EXPR_OPEN
 from fairq.engine.classad.pools import ValuePool
-from fairq.engine.classad.vectors import MIXED, Vector, merge
+from fairq.engine.classad.vectors import MIXED, Rows, Vector, merge
+from fairq.raw_column import RawColumn
+
+
+def source_of(ads: Sequence[Mapping[str, Any]]) -> Source:
+    """Return the source of the columns of *ads*."""
+    return OverlaidSource(ads) if isinstance(ads, OverlaidAds) else Source(ads)
 
 
 class Source:
@@ -88,7 +95,10 @@ class Source:
     def _places(self) -> NDArray[np.intp] | None:
         """The position of each row's values in the table; None if they are in order."""
         assert isinstance(self._ads, AdTable)
-        order = np.array(self._ads.order(), np.intp)
+        rows = (part.rows for part in self._ads.parts)
+        # A range as an array is made at once, and most parts are one.
+        pieces = [np.arange(of.start, of.stop) if isinstance(of, range) else np.array(of, np.intp) for of in rows]
+        order = np.concatenate(pieces) if pieces else np.empty(0, np.intp)
         return None if (order[1:] > order[:-1]).all() else np.argsort(order)
 
     def _values(self, spellings: list[str]) -> list[Any]:
@@ -100,6 +110,35 @@ class Source:
             next((value for name, value in reversed(list(ad.items())) if name in spellings), ABSENT)
             for ad in self._ads
         ]
+
+
+class OverlaidSource(Source):
+    """Columns of ads with attributes on top: what is on top is one value for all rows that have the same."""
+
+    def __init__(self, ads: OverlaidAds) -> None:
+        super().__init__(ads.base)
+        self._over = {name.lower(): name for name in ads.overlaid}
+        self._overlaid = ads
+
+    def names(self) -> frozenset[str]:
+        """Return the lower-case names of all attributes that any ad has, its own or on top."""
+        return super().names() | self._over.keys()
+
+    def expression_candidates(self) -> frozenset[str]:
+        """Return the lower-case names of the attributes that may be an expression, or hold one, in any ad."""
+        ads = self._overlaid
+        open_ones = ((lower, name) for lower, name in self._over.items() if name not in ads.plain)
+        return super().expression_candidates() | {
+            lower for lower, name in open_ones if _may_be_expression(ads.over(name).values)
+        }
+
+    def _build(self, name: str) -> Column | None:
+        below, on_top = super()._build(name), self._over.get(name)
+        if on_top is None:
+            return below
+        rows, values, places = self._overlaid.over(on_top)
+        column = build(list(values), self.pool)
+        return _laid(below or build([ABSENT], self.pool), column, column.vector.take(places), rows, len(self))
 
 
 class EditedSource(Source):
@@ -130,13 +169,8 @@ class EditedSource(Source):
             return None
         if not len(self._edited) or _same(old, new, self.pool):
             return Column(old.vector.take(self._rows), old.expressions, old.raw)
-        kept = np.ones(len(self._rows), np.bool_)
-        kept[self._edited] = False
-        places = np.flatnonzero(kept)
-        parts = [(self._edited, _shifted(new.vector, len(old.expressions), len(old.raw)))]
-        if len(places):
-            parts.append((places, old.vector.take(self._rows[places])))
-        return Column(merge(len(self._rows), parts), [*old.expressions, *new.expressions], [*old.raw, *new.raw])
+        below = Column(old.vector.take(self._rows), old.expressions, old.raw)
+        return _laid(below, new, new.vector, self._edited, len(self._rows))
 
 
 def _same(old: Column, new: Column, pool: ValuePool) -> bool:
@@ -144,6 +178,17 @@ def _same(old: Column, new: Column, pool: ValuePool) -> bool:
     if not (old.is_constant and new.is_constant and old.kinds == new.kinds):
         return False
     return repr(old.json_value(0, pool)) == repr(new.json_value(0, pool))
+
+
+def _laid(below: Column, new: Column, vector: Vector, rows: NDArray[np.intp], size: int) -> Column:
+    """Return the column *below* of *size* rows with the values *vector*, of the column *new*, in *rows*."""
+    kept = np.ones(size, np.bool_)
+    kept[rows] = False
+    places = np.flatnonzero(kept)
+    parts: list[tuple[Rows | None, Vector]] = [(rows, _shifted(vector, len(below.expressions), len(below.raw)))]
+    if len(places):
+        parts.append((places, below.vector.take(places)))
+    return Column(merge(size, parts), [*below.expressions, *new.expressions], [*below.raw, *new.raw])
 
 
 def _shifted(vector: Vector, expressions: int, raw: int) -> Vector:
@@ -158,8 +203,10 @@ def _shifted(vector: Vector, expressions: int, raw: int) -> Vector:
     return Vector(MIXED, kinds=vector.kinds, codes=vector.codes + more, reals=vector.reals)
 
 
-def _may_be_expression(values: tuple[Any, ...]) -> bool:
+def _may_be_expression(values: Sequence[Any]) -> bool:
     """Return whether any of *values* is an expression, or a list or ad, which may contain one."""
+    if isinstance(values, RawColumn):
+        return values.may_hold(EXPR_OPEN.encode(), b"[", b"{")
     if isinstance(values, Repeated):
         values = values[:1]
     try:

@@ -86,6 +86,17 @@ class Values:
                 found[row] = texts[code]
         return found
 
+    def text_codes(self) -> NDArray[np.int64]:
+        """Return for each row the code of the string in the columns' pool, or -1 for a result that is not a string."""
+        vector = self._vector
+        if vector.kind == STRING:
+            assert vector.data is not None
+            return np.broadcast_to(vector.data, self._n)
+        if vector.kind == MIXED:
+            assert vector.kinds is not None and vector.codes is not None
+            return np.where(vector.kinds == STRING, vector.codes, -1)
+        return np.broadcast_to(np.int64(-1), self._n)
+
     def python(self, i: int) -> Any:
         """Return the *i*-th result as a Python value, UNDEFINED or ERROR."""
         if not -self._n <= i < self._n:

@@ -6,7 +6,7 @@ allows are shared by all submitters whose jobs agree in the attributes that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
@@ -36,8 +36,10 @@ from fairq.engine.negotiation.preemption import (
 )
 from fairq.engine.negotiation.pslot_preemption import PslotPreemption, SlotsForJob
 from fairq.engine.negotiation.ranked import RankedCandidates
-from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, agreeing, slots_stay
+from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
+from fairq.engine.negotiation.rest import FreeOfBucket
 from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.suiting import agreeing
 from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
 
 _RANK = parse("Rank")
@@ -110,6 +112,7 @@ class Candidates:
         self._partitions = partitions
         self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
+        self._rests: dict[int, tuple[FreeOfBucket, SlotBucket]] = {}
         self._partitioned = (
             None
             if partitions is None
@@ -310,6 +313,11 @@ class Candidates:
         self, ranked: RankedCandidates, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits
     ) -> SortedList:
         """The candidates in the order of the negotiator's sort, which depends on the whole list."""
+        best_first: Iterator[int]
+        kinds = [(bucket.state, bucket.cost) for bucket in buckets]
+        if self._static is None and ranked.equal and len(buckets) == 1 and buckets[0].state == NONE:
+            best_first, refused = self._alike(buckets[0], limits)
+            return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
         entries, refused = self._listed(buckets, allowed, limits)
         pieces: Iterable[NDArray[np.int64]]
         if self._policy.tie_break != "std_sort":
@@ -319,8 +327,18 @@ class Candidates:
         else:
             pieces = std_sorted_pieces(ranked.ordering.dense[entries])
         best_first = chain.from_iterable(entries[piece].tolist() for piece in pieces)
-        kinds = ((bucket.state, bucket.cost) for bucket in buckets)
         return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
+
+    def _alike(self, bucket: SlotBucket, limits: Limits) -> tuple[Iterator[int], bool]:
+        """The same of slots that are all alike, and whether the limits exclude them."""
+        known = self._rests.get(id(bucket))
+        if known is None:
+            # The bucket is kept with it, so that its id stays its own.
+            known = self._rests[id(bucket)] = FreeOfBucket(bucket.marked(len(self._cost)), self._free), bucket
+        rest = known[0].now()
+        if not limits.permit_on_list(bucket.cost, bucket.state):
+            return iter(()), len(rest) > 0
+        return chain.from_iterable(rest.at(places).tolist() for places in equal_sorted(len(rest))), False
 
     def _listed(
         self, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from fairq.engine.accounting.accountant import Accountant, SlotUse
+from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.removal import removable
 from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
@@ -42,6 +42,7 @@ from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
 from fairq.engine.negotiation.request_columns import ColumnQueue
+from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.slots import (
     candidate_slots,
     holders_of,
@@ -83,9 +84,8 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
     if now != accountant.last_update:
         accountant.forget_shares()
     accountant.update(now)
-    users = {row: user for row, user in enumerate(users_of(pool.ads, policy)) if user is not None}
-    cost: list[float] = slot_weights(pool.ads, policy).tolist() if users else []
-    accountant.check_matches((SlotUse(pool.keys[row], user, cost[row]) for row, user in users.items()), now)
+    users = users_of(pool.ads, policy)
+    accountant.check_slots(pool.keys, users, slot_weights(pool.ads, policy).tolist(), now)
     for name in removable(accountant.records.values(), accountant.policy):
         accountant.forget(name)
 
@@ -158,6 +158,8 @@ class NegotiationCycle:
             if whole is None
             else whole.autoclusters
         )
+        if self.candidates.reach is not None:
+            self.candidates.reach.tested.kinds = self._autoclusters.kinds
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
         admits = None
@@ -281,15 +283,14 @@ class NegotiationCycle:
         return 0.0 if smallest == np.inf else smallest
 
     def _find_holders(self, jobs: Jobs) -> Holders:
-        size = len(self.cost)
-        names: list[str | None] = [None] * size
+        names = SlotNames.nobody(len(self.cost))
         if self._policy.consider_preemption:
             names = holders_of(self._pool.ads)
-        held = np.array([name is not None for name in names], np.bool_)
+        held = names.codes >= 0
         if not held.any():
-            return Holders(held, names, names, np.full(size, np.nan))
+            return Holders(held, names, names, np.full(len(held), np.nan))
         siblings = self._policy.cross_slot_prios and siblings_are_named(self._policy, self._pool.ads, jobs)
         remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy, siblings)
-        known: dict[str | None, float] = {name: self._accountant.effective_priority(name) for name in remote.known}
-        priorities = np.array([known.get(name, np.nan) for name in names])
+        known = {name: self._accountant.effective_priority(name) for name in remote.known}
+        priorities = np.array([*(known[name] for name in names.distinct), np.nan])[names.codes]
         return Holders(held, names, running_on(self._pool.ads, names), priorities, remote)

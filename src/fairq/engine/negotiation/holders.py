@@ -9,6 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.expression_cache import LiveAttributes
+from fairq.engine.negotiation.slot_names import SlotNames
 
 
 class Holders(Struct, frozen=True):
@@ -23,7 +24,7 @@ class Holders(Struct, frozen=True):
     """
 
     held: NDArray[np.bool_]
-    names: Sequence[str | None]
+    names: SlotNames
     running: Sequence[str | None]
     priorities: NDArray[np.float64]
     changing: LiveAttributes | None = None

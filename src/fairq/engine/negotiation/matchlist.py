@@ -32,11 +32,14 @@ class FreeSlots:
         self._taken = bytearray(np.logical_not(candidates).tobytes())
         self._view = np.frombuffer(self._taken, dtype=np.uint8)
         self.left = int(np.count_nonzero(candidates))
+        self._noted: list[int] | None = None
 
     def take(self, slot: int) -> None:
         """Take a slot out for the rest of the cycle."""
         self._taken[slot] = 1
         self.left -= 1
+        if self._noted is not None:
+            self._noted.append(slot)
 
     def take_all(self, slots: Sequence[int]) -> None:
         """Take these slots, all of them different, out for the rest of the cycle."""
@@ -46,6 +49,14 @@ class FreeSlots:
         else:
             self._view[slots] = 1
         self.left -= len(slots)
+        if self._noted is not None:
+            self._noted += slots
+
+    def taken(self) -> Sequence[int]:
+        """The slots taken since the first time that somebody asked, in the order in which they were taken."""
+        if self._noted is None:
+            self._noted = []
+        return self._noted
 
     def is_taken(self, slot: int) -> bool:
         """Whether the slot is no candidate any more."""

@@ -104,9 +104,9 @@ class PreemptionPolicy:
         self._policy = policy
         self._holders = holders
         self.any_held = bool(holders.held.any())
-        self._codes = {name: code for code, name in enumerate(dict.fromkeys(holders.names))}
-        self.holder_codes = np.array([self._codes[name] for name in holders.names], np.int64)
-        """The holder of every slot, as a number."""
+        self._codes = {name: code for code, name in enumerate(holders.names.distinct)}
+        self.holder_codes = holders.names.codes
+        """The holder of every slot, as a number; -1 for nobody."""
         requirements = policy.preemption_requirements
         self._requirements = ExpressionCache(
             self._evaluate_requirements, slots, [], [requirements] if requirements else [], holders.changing

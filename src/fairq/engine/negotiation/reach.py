@@ -18,9 +18,7 @@ from fairq.engine.classad import (
     AdColumns,
     attributes_read,
     columns_read,
-    evaluate_in_ad,
     evaluate_in_columns,
-    expression_of,
     parse,
 )
 from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext, Result
@@ -28,7 +26,7 @@ from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.preemption import EXPRESSIONS, PreemptionPolicy
 from fairq.engine.negotiation.snapshot import PoolSlots
-from fairq.records import Ad
+from fairq.engine.negotiation.suiting import Suiting, agreeing
 
 REQUIREMENTS = parse("Requirements")
 
@@ -37,16 +35,6 @@ _FIRST = 256
 
 _NOBODY, _SEVERAL = -1, -2
 """In the place of a submitter's number: nobody's slots suit a job, or those of more than one."""
-
-
-def agreeing(job: Ad, slots: AdColumns, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
-    """The slots (of *rows*) where the Requirements of both sides are true; missing Requirements are not."""
-    if "requirements" not in job:
-        return np.empty(0, np.intp)
-    wanted = evaluate_in_ad(expression_of(job["requirements"]), job, slots, rows).is_true()
-    found = np.flatnonzero(wanted) if rows is None else rows[wanted]
-    agreed: NDArray[np.intp] = found[evaluate_in_columns("Requirements", slots, job, found).is_true()]
-    return agreed
 
 
 def slots_stay(slots: AdColumns, preemption: PreemptionPolicy, holders: Holders) -> bool:
@@ -63,7 +51,7 @@ def slots_stay(slots: AdColumns, preemption: PreemptionPolicy, holders: Holders)
     return not bool((holders.held & (rank > current)).any())
 
 
-class _Suiting(Struct, frozen=True):
+class _Found(Struct, frozen=True):
     """The slots that suit a job: those *within* reach, one truth value per slot, and some *in_use*, by number."""
 
     within: NDArray[np.bool_]
@@ -90,7 +78,7 @@ class Reach:
         self.rows = np.flatnonzero(looked_at)
         """The slots within reach, none of them matched yet."""
         looked_at[self._in_use[:_FIRST]] = True
-        self._looked_at = np.flatnonzero(looked_at)
+        self.tested = Suiting(pool.ads, np.flatnonzero(looked_at), holders.changing)
         others = ~candidates
         others[list(pool.draining)] = False
         self._others = np.flatnonzero(others)
@@ -150,11 +138,11 @@ class Reach:
             or self._elsewhere.get(context)
         )
 
-    def _find_suitable(self, context: RequestContext) -> _Suiting:
-        found = agreeing(context.ad(), self._slots, self._looked_at)
+    def _find_suitable(self, context: RequestContext) -> _Found:
+        found = self.tested.find(context)
         within, in_use = np.zeros(len(self._slots), np.bool_), self._held[found]
         within[found[~in_use]] = True
-        return _Suiting(within, found[in_use])
+        return _Found(within, found[in_use])
 
     def _find_users(self, context: RequestContext) -> int:
         """The number of the submitter whose slots suit the job, `_NOBODY` or `_SEVERAL`."""

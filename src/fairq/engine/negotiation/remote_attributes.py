@@ -16,6 +16,7 @@ from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.slots import HOLDER_NAMES, show_waiting_ranks, text_of
 from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.quotas.tree import QuotaGroup
@@ -40,7 +41,7 @@ class RemoteAttributes:
     def __init__(
         self,
         slots: AdColumns,
-        names: Sequence[str | None],
+        names: SlotNames,
         accountant: Accountant,
         groups: Groups | None,
         policy: NegotiationPolicy,
@@ -53,8 +54,9 @@ class RemoteAttributes:
         self._known_groups = policy.known_groups
         self._families = {"": names}
         if siblings:
-            self._families |= holders_by_number(slots, names)
-        self.known = sorted({name for family in self._families.values() for name in family if name is not None})
+            of_number = holders_by_number(slots, names)
+            self._families |= {prefix: SlotNames.of(family) for prefix, family in of_number.items()}
+        self.known = sorted({name for family in self._families.values() for name in family.distinct})
         self.live = frozenset(
             f"{prefix}{name}".lower() for prefix in self._families for name in (_USER_IN_USE, _GROUP_IN_USE)
         )
@@ -101,8 +103,8 @@ class RemoteAttributes:
 
     def _give(self, attribute: str, values: Mapping[str, float | str]) -> None:
         for prefix, names in self._families.items():
-            column = [None if name is None else values.get(name) for name in names]
-            self._slots.with_column(prefix + attribute, column)
+            # Nobody's value is the last one.
+            self._slots.with_shared(prefix + attribute, [*map(values.get, names.distinct), None], names.codes)
 
 
 _OF_SIBLINGS = re.compile(r"slot\d+_remote", re.IGNORECASE)

@@ -58,7 +58,7 @@ class ColumnQueue:
         self._last, self._priority = columns["last_proc"][rows], columns["priority"][rows]
         numbers = numbers[rows]
         # A request is a run of ranges of one autocluster.
-        self._starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        self._starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
         self._ends = np.append(self._starts[1:], len(numbers))
         self._autoclusters = numbers[self._starts]
         self._left = np.ones(len(self._starts), np.bool_)
@@ -195,7 +195,7 @@ def column_queue(
         return None
     if policy.skip_by == "cluster" and _has_mixed(idle.columns["cluster"], numbers):
         return None
-    if any("concurrencylimits" in autoclusters.kinds[number] for number in np.unique(numbers).tolist()):
+    if any("concurrencylimits" in autoclusters.kinds[number] for number in set(numbers.tolist())):
         return None
     return ColumnQueue(idle, numbers, policy.job_order == "submission_time", admits)
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
-from fairq.engine.classad.kinds import INTEGER, REAL, STRING, UNDEFINED_KIND
+from fairq.engine.classad.kinds import INTEGER, REAL, UNDEFINED_KIND
 from fairq.engine.negotiation.participants import slots_seen, slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.snapshot import PoolSlots
 
 _IN_USE = parse('State == "Claimed" || State == "Preempting"')
@@ -66,7 +67,7 @@ def weights_in_pie(slots: AdColumns, weights: NDArray[np.float64], policy: Negot
     return weights
 
 
-def users_of(slots: AdColumns, policy: NegotiationPolicy) -> list[str | None]:
+def users_of(slots: AdColumns, policy: NegotiationPolicy) -> SlotNames:
     """The submitter charged for each slot: the user of a slot that is claimed or being preempted, otherwise None.
 
     There is no charge for suspended jobs if the policy does not count them (Accountant.cpp, IsClaimed), or for slots
@@ -78,13 +79,13 @@ def users_of(slots: AdColumns, policy: NegotiationPolicy) -> list[str | None]:
     return _names(slots, in_use, _USER_NAMES)
 
 
-def holders_of(slots: AdColumns) -> list[str | None]:
+def holders_of(slots: AdColumns) -> SlotNames:
     """The submitter that a match on each slot must outrank: the one waiting to preempt it, otherwise its user."""
     anybody = np.ones(len(slots), np.bool_)
     return _names(slots, anybody, HOLDER_NAMES)
 
 
-def running_on(slots: AdColumns, holders: list[str | None]) -> list[str | None]:
+def running_on(slots: AdColumns, holders: SlotNames) -> Sequence[str | None]:
     """The submitter of each slot's running job: its user, otherwise its holder."""
     if not {"preemptinguser", "preemptingaccountinggroup"} & slots.names():
         return holders
@@ -107,21 +108,23 @@ def show_waiting_ranks(slots: AdColumns) -> None:
 
 def text_of(slots: AdColumns, attribute: str) -> list[str | None]:
     """The attribute of every slot, None if it is not a text."""
-    return _names(slots, np.ones(len(slots), np.bool_), [attribute])
+    return list(_names(slots, np.ones(len(slots), np.bool_), [attribute]))
 
 
-def _names(slots: AdColumns, rows: NDArray[np.bool_], attributes: Sequence[str]) -> list[str | None]:
-    names: list[str | None] = [None] * len(slots)
+def _names(slots: AdColumns, rows: NDArray[np.bool_], attributes: Sequence[str]) -> SlotNames:
+    codes = np.full(len(slots), -1)
     left = rows
     for attribute in attributes:
-        values = evaluate_in_columns(attribute, slots, {})
-        defined = left & (values.kind == STRING)
-        if defined.any():
-            texts = values.texts()
-            for row in np.flatnonzero(defined).tolist():
-                names[row] = texts[row]
+        found = evaluate_in_columns(attribute, slots, {}).text_codes()
+        defined = left & (found >= 0)
+        codes[defined] = found[defined]
         left = left & ~defined
-    return names
+    texts = slots.pool.strings.texts
+    used = np.zeros(len(texts) + 1, np.bool_)
+    used[codes] = True
+    used[-1] = False  # nobody's
+    numbers = np.where(used, np.cumsum(used) - 1, -1)
+    return SlotNames([texts[code] for code in np.flatnonzero(used).tolist()], numbers[codes])
 
 
 def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bool_]:

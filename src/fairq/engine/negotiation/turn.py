@@ -25,6 +25,9 @@ from fairq.engine.negotiation.request_columns import ColumnSession
 from fairq.engine.negotiation.requests import JobQueue, JobRequest
 from fairq.engine.negotiation.turn_steps import Found, FoundMany, JobId, Refused, RefusedMany, Skips, TurnStep
 
+_LOOK = 8
+"""Matches of a run between two looks at the clock, which take longer than the matches."""
+
 
 class TurnEnd(Struct, frozen=True):
     """How a turn ended. *satisfied*: the submitter takes no part in later spins."""
@@ -259,7 +262,7 @@ class Turn:
         """How many of so many matches are made before the time is over, which was not when the first one began."""
         if self.time is None:
             return matches
-        return next((number for number in range(1, matches) if self.time.runs_out()), matches)
+        return next((number for number in range(1, matches, _LOOK) if self.time.runs_out()), matches)
 
     def _match_list(self, autocluster: int, only_rank: bool, job_limits: JobLimits | None) -> MatchList:
         """The list in use if it is for such a request, else a new one (there is only one list)."""

@@ -31,30 +31,34 @@ def requirements(
 
     Raises JobRequirementError for invalid RAM, and under the rules dirac for a list of only blanks.
     """
-    _check_ram(min_ram, max_ram)
-
-    def values(what: str, given: Iterable[str]) -> tuple[str, ...]:
-        listed = list(given)
-        if not listed:
-            return ()
-        kept = tuple(sorted({value.strip() for value in listed} - {""}))
-        if not kept and rules.blank_lists == "error":
-            raise JobRequirementError(JobRequirement.BLANK, what=what, value=listed)
-        return kept
-
+    check_ram(min_ram, max_ram)
     return Requirements(
         owner=owner,
         group=group,
         cpu_time=bucket(cpu_time, segments),
-        grid_ces=values("GridCEs", grid_ces),
-        platforms=values("Platforms", platforms),
-        job_types=values("JobTypes", job_types),
-        tags=values("Tags", tags),
-        sites=values("Sites", sites),
-        banned_sites=values("BannedSites", banned_sites),
+        grid_ces=normal_names("GridCEs", grid_ces, rules),
+        platforms=normal_names("Platforms", platforms, rules),
+        job_types=normal_names("JobTypes", job_types, rules),
+        tags=normal_names("Tags", tags, rules),
+        sites=normal_names("Sites", sites, rules),
+        banned_sites=normal_names("BannedSites", banned_sites, rules),
         min_ram=min_ram,
         max_ram=max_ram,
     )
+
+
+def normal_names(what: str, given: Iterable[str], rules: Rules) -> tuple[str, ...]:
+    """Return the names that a job gives for *what* in normal form.
+
+    Raises JobRequirementError, only under the rules dirac, for a list of only blanks.
+    """
+    listed = list(given)
+    if not listed:
+        return ()
+    kept = tuple(sorted({value.strip() for value in listed} - {""}))
+    if not kept and rules.blank_lists == "error":
+        raise JobRequirementError(JobRequirement.BLANK, what=what, value=listed)
+    return kept
 
 
 def whole_number(what: str, given: Any, default: int) -> int:
@@ -75,7 +79,8 @@ def whole_number(what: str, given: Any, default: int) -> int:
     return number
 
 
-def _check_ram(min_ram: int, max_ram: int) -> None:
+def check_ram(min_ram: int, max_ram: int) -> None:
+    """Raise JobRequirementError for a negative number of MB, and for a minimum above the maximum."""
     for what, value in (("MinRAM", min_ram), ("MaxRAM", max_ram)):
         if value < 0:
             raise JobRequirementError(JobRequirement.NEGATIVE_RAM, what=what, value=value)

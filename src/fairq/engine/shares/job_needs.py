@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
-from fairq.engine.shares.identity import derived_tags, requirements, whole_number
+from fairq.engine.shares.cpu_time import bucket
+from fairq.engine.shares.identity import check_ram, derived_tags, normal_names, requirements, whole_number
 from fairq.engine.shares.model import Requirements
 from fairq.engine.shares.rules import Rules
 from fairq.engine.shares.user_priority import in_sum, inserted_priority, read_priority
@@ -30,15 +32,26 @@ _LABELS = {
     "grid_ces": "GridCEs", "tags": "Tags",
 }  # fmt: skip
 
+_TAGGED = ("requestcpus", "requestgpus", "wholenode")
+"""The attributes that add tags."""
+
+LIST_ATTRIBUTES = {name: (*words, *(_TAGGED if name == "tags" else ())) for name, words in _LISTS.items()}
+"""The lower-case attributes that `read_list` reads, by list: the names are fields of `Requirements`."""
+
+RAM_ATTRIBUTES = ("minram", "maxram", "requestmemory")
+"""The attributes that `read_ram` reads."""
+
+PRIORITY_ATTRIBUTES = ("userpriority", "realpriority")
+"""The attributes that `read_priorities` reads."""
+
+CPU_TIME_ATTRIBUTE = "cputime"
+"""The attribute that `read_cpu_time` reads."""
+
 _ANYWHERE = ("sites", "platforms", "grid_ces")
 """Lists in which ANY is no requirement."""
 
 ATTRIBUTES = frozenset(
-    (
-        *(name for spellings in _LISTS.values() for name in spellings),
-        *("cputime", "minram", "maxram", "userpriority", "realpriority", "wholenode"),
-        *("requestcpus", "requestmemory", "requestgpus"),
-    )
+    (*chain.from_iterable(LIST_ATTRIBUTES.values()), CPU_TIME_ATTRIBUTE, *RAM_ATTRIBUTES, *PRIORITY_ATTRIBUTES)
 )
 """Lower-case names of all attributes that are read."""
 
@@ -85,22 +98,47 @@ def read_needs(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults)
     Raises JobRequirementError for an invalid value.
     """
     lists = {name: _list(job, name) for name in _LISTS}
-    lists["tags"] = [*lists["tags"], *_derived_tags(job)]
     needed = requirements(
         "",
         "",
-        whole_number("CPUTime", job.get("cputime"), defaults.cpu_time),
+        _cpu_time(job, defaults),
         defaults.rules,
         segments=defaults.segments,
         min_ram=_min_ram(job),
         max_ram=_max_ram(job),
         **lists,
     )
+    return JobNeeds(needed, *read_priorities(job, job_priority, defaults))
+
+
+def read_list(job: Mapping[str, Any], name: str, defaults: JobDefaults) -> tuple[str, ...]:
+    """Return the list *name* of a job's requirements, as `read_needs` does; raises JobRequirementError."""
+    return normal_names(_LABELS[name], _list(job, name), defaults.rules)
+
+
+def read_cpu_time(job: Mapping[str, Any], defaults: JobDefaults) -> int:
+    """Return the CPU time of a job's requirements, as `read_needs` does; raises JobRequirementError."""
+    return bucket(_cpu_time(job, defaults), defaults.segments)
+
+
+def read_ram(job: Mapping[str, Any]) -> tuple[int, int]:
+    """Return MinRAM and MaxRAM of a job's requirements, as `read_needs` does; raises JobRequirementError."""
+    least, most = _min_ram(job), _max_ram(job)
+    check_ram(least, most)
+    return least, most
+
+
+def read_priorities(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults) -> tuple[float, float, bool]:
+    """Return the last three fields of `JobNeeds`; raises JobRequirementError."""
     priority = _user_priority(job, job_priority, defaults)
     real = job.get("realpriority")
     if isinstance(real, int | float) and not isinstance(real, bool) and real > 0:
-        return JobNeeds(needed, priority, float(real), True)
-    return JobNeeds(needed, priority, in_sum(priority, defaults.rules))
+        return priority, float(real), True
+    return priority, in_sum(priority, defaults.rules), False
+
+
+def _cpu_time(job: Mapping[str, Any], defaults: JobDefaults) -> int:
+    return whole_number("CPUTime", job.get("cputime"), defaults.cpu_time)
 
 
 def _user_priority(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults) -> float:
@@ -135,6 +173,11 @@ def _min_ram(job: Mapping[str, Any]) -> int:
 
 
 def _list(job: Mapping[str, Any], name: str) -> list[str]:
+    items = _given_list(job, name)
+    return [*items, *_derived_tags(job)] if name == "tags" else items
+
+
+def _given_list(job: Mapping[str, Any], name: str) -> list[str]:
     given = next((job[word] for word in _LISTS[name] if job.get(word) is not None), None)
     if given is None or given == "":
         return []

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from msgspec import Struct
 
-from fairq.engine.shares.columns import Integers, ListColumn, NumberColumn, TextColumn
+from fairq.engine.shares.columns import Integers, ListColumn, NumberColumn, TextColumn, distinct_rows
 from fairq.engine.shares.model import Requirements
+
+_FEW = 30
+"""Up to so many requirements are looked for one by one; for more, all known ones are numbered."""
 
 
 class RequirementTable(Struct, frozen=True):
@@ -58,15 +61,34 @@ class RequirementTable(Struct, frozen=True):
         """Return the table of the rows at *places*."""
         return RequirementTable(*(column.take(places) for column in self.columns))  # type: ignore[arg-type]
 
-    def extended(self, requirements: Sequence[Requirements]) -> RequirementTable:
-        """Return the table with *requirements* after its own rows."""
-        if not requirements:
+    def joined(self, other: RequirementTable) -> RequirementTable:
+        """Return the table with the rows of *other* after its own."""
+        if not len(other):
             return self
-        columns = (
-            column.extended([row[place] for row in requirements])  # type: ignore[misc]
-            for place, column in enumerate(self.columns)
-        )
-        return RequirementTable(*columns)  # type: ignore[arg-type]
+        if not len(self):
+            return other
+        pairs = zip(self.columns, other.columns, strict=True)
+        return RequirementTable(*(one.joined(more) for one, more in pairs))  # type: ignore[arg-type]
+
+    def distinct(self) -> tuple[Integers, Integers]:
+        """Return the first row with each of the different requirements, and over the rows the place among these."""
+        return distinct_rows(column.keys() for column in self.columns)
+
+    def places_of(self, wanted: RequirementTable) -> tuple[RequirementTable, Integers]:
+        """Return the places of the rows of *wanted*, and the table in which they are: this one, and what it lacks."""
+        first, kinds = wanted.distinct()
+        if len(first) <= _FEW:
+            found = [self.find(wanted[row]) for row in first.tolist()]
+            places = np.array([-1 if place is None else place for place in found], np.int64)
+        else:
+            rows, among = self.joined(wanted.take(first)).distinct()
+            places = rows[among[len(self) :]]
+            places[places >= len(self)] = -1
+        lacking = np.flatnonzero(places < 0)
+        # In the order of their first rows: the same tables always make the same one.
+        lacking = lacking[np.argsort(first[lacking])]
+        places[lacking] = len(self) + np.arange(len(lacking))
+        return self.joined(wanted.take(first[lacking])), places[kinds]
 
     def find(self, requirements: Requirements) -> int | None:
         """Return the place of the first row with these *requirements*; None if there is none."""

@@ -24,6 +24,7 @@ from fairq.state.schema import (
     m0016_alike,
     m0017_idle_columns,
     m0018_kept_queues,
+    m0019_slot_launcher,
 )
 
 
@@ -53,5 +54,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("0016_alike", m0016_alike.STATEMENTS),
     Migration("0017_idle_columns", m0017_idle_columns.STATEMENTS),
     Migration("0018_kept_queues", m0018_kept_queues.STATEMENTS),
+    Migration("0019_slot_launcher", m0019_slot_launcher.STATEMENTS),
 )
 """In order: the schema after the first n of them has the number n. Never edit one that was released."""

@@ -8,8 +8,8 @@ run with an error that names the plugin.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +28,38 @@ from fairq.engine.brokerage.flow.plugin import (
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import Activity
 from fairq.errors.broker import BrokerPluginError
+from fairq.registered import may_register_others
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 FILTERS = "fairq.broker.filters"
 WEIGHTS = "fairq.broker.weights"
 
+
+class BuiltIn(NamedTuple):
+    """An entry point of fairq itself."""
+
+    name: str
+    value: str
+    group: str
+
+    def load(self) -> Any:
+        """Return the object."""
+        module, _, name = self.value.partition(":")
+        return getattr(import_module(module), name)
+
+
 BUILT_IN = (
-    EntryPoint("production", "fairq.engine.brokerage.production.flow:FILTERS", FILTERS),
-    EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:FILTERS", FILTERS),
-    EntryPoint("production", "fairq.engine.brokerage.production.flow:WEIGHTS", WEIGHTS),
-    EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:WEIGHTS", WEIGHTS),
+    BuiltIn("production", "fairq.engine.brokerage.production.flow:FILTERS", FILTERS),
+    BuiltIn("analysis", "fairq.engine.brokerage.analysis.flow:FILTERS", FILTERS),
+    BuiltIn("production", "fairq.engine.brokerage.production.flow:WEIGHTS", WEIGHTS),
+    BuiltIn("analysis", "fairq.engine.brokerage.analysis.flow:WEIGHTS", WEIGHTS),
 )
 """fairq's own entry points, as its installation registers them; used directly where fairq is not installed."""
+
+
+_Point: TypeAlias = "BuiltIn | EntryPoint"
 
 
 class Plugins(NamedTuple):
@@ -58,9 +79,9 @@ def load_plugins(activity: Activity | None = None) -> Plugins:
     weights: list[Weight] = []
     foreign = []
     for point in _points():
-        if activity is not None and point in BUILT_IN and point.name != activity:
+        own = isinstance(point, BuiltIn)
+        if activity is not None and own and point.name != activity:
             continue
-        own = point in BUILT_IN
         for one in _objects(point):
             if point.group == FILTERS:
                 filters.append(_filter(point, one) if own else _Watched(point, _filter(point, one)))
@@ -78,15 +99,19 @@ def origin(one: Filter | Weight) -> str:
     return one.point.name if isinstance(one, (_Watched, _WatchedWeight)) else "fairq"
 
 
-def _points() -> list[EntryPoint]:
-    installed = [*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)]
+def _points() -> list[_Point]:
     own = {(point.group, point.value) for point in BUILT_IN}
+    if not may_register_others(own, (FILTERS, WEIGHTS)):
+        return list(BUILT_IN)
+    from importlib.metadata import entry_points
+
+    installed = [*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)]
     foreign = {(point.group, point.name, point.value): point for point in installed
                if (point.group, point.value) not in own}  # fmt: skip
     return [*BUILT_IN, *(foreign[key] for key in sorted(foreign))]
 
 
-def _objects(point: EntryPoint) -> Sequence[Any]:
+def _objects(point: _Point) -> Sequence[Any]:
     try:
         found = point.load()
     except Exception as error:  # the import of a plugin may raise anything
@@ -94,7 +119,7 @@ def _objects(point: EntryPoint) -> Sequence[Any]:
     return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
-def _filter(point: EntryPoint, one: Any) -> Filter:
+def _filter(point: _Point, one: Any) -> Filter:
     if isinstance(one, type) or not isinstance(one, Filter):
         raise _unusable(point, f"{one!r} is no filter: see fairq.engine.brokerage.flow.plugin")
     if not all(isinstance(reason, Reason) and reason.tag for reason in one.reasons):
@@ -104,7 +129,7 @@ def _filter(point: EntryPoint, one: Any) -> Filter:
     return one
 
 
-def _weight(point: EntryPoint, one: Any) -> Weight:
+def _weight(point: _Point, one: Any) -> Weight:
     if isinstance(one, type) or not isinstance(one, Weight):
         raise _unusable(point, f"{one!r} is no weight: see fairq.engine.brokerage.flow.plugin")
     return one
@@ -121,7 +146,7 @@ def _once(found: Iterable[Filter | Weight]) -> None:
             seen.add((one.name, activity))
 
 
-def _unusable(point: EntryPoint, reason: str) -> BrokerPluginError:
+def _unusable(point: _Point, reason: str) -> BrokerPluginError:
     return BrokerPluginError(name=point.name, value=point.value, reason=reason)
 
 
@@ -132,7 +157,7 @@ def _words(error: BaseException) -> str:
 class _Watched(PlainFilter):
     """A filter of a plugin."""
 
-    def __init__(self, point: EntryPoint, one: Filter) -> None:
+    def __init__(self, point: _Point, one: Filter) -> None:
         self.point, self._one = point, one
         self.name, self.stage, self.place = one.name, one.stage, one.place
         self.phase, self.activities, self.reasons = one.phase, one.activities, one.reasons
@@ -167,7 +192,7 @@ class _Watched(PlainFilter):
 class _WatchedWeight(PlainWeight):
     """A weight of a plugin."""
 
-    def __init__(self, point: EntryPoint, one: Weight) -> None:
+    def __init__(self, point: _Point, one: Weight) -> None:
         self.point, self._one = point, one
         self.name, self.place, self.activities = one.name, one.place, one.activities
 

@@ -22,8 +22,9 @@ from fairq.engine.brokerage.jobs.tasks import Case
 from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.errors.broker import UnknownTaskError
+from fairq.garbage import without_collection
 from fairq.records import Actor, Change
-from fairq.state import broker_cycles, broker_data, history, rows
+from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
@@ -215,7 +216,7 @@ def _decide(
     if not chosen:
         return done
     # Nothing here is garbage before the end.
-    with rows.without_collection():
+    with without_collection():
         tasks = load_brokered(state, load_types(state), chosen)
         datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
         world = load_world(state, now, datasets)

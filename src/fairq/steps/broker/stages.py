@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,9 +28,10 @@ def reason_of(outcome: Outcome) -> str:
     """Return why a task has no queue: the stage that removed the last queue, and the most frequent reasons."""
     if outcome.stopped_by:
         return outcome.stopped_by
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     for entry, count in outcome.reason_counts():
-        counts[entry.reason.tag] += count
+        tag = entry.reason.tag
+        counts[tag] = counts.get(tag, 0) + count
     return nothing_left(counts, outcome.stages)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from fairq.brokerdata.work import INPUTS, TASKS
@@ -62,6 +63,9 @@ _FIELDS = {
 }
 """The column of each field of a task."""
 
+_NEEDS = ("core_count", "ram_count", "base_ram_count", "ram_unit")
+"""The fields that say of which resource type a task is, unless it says so itself."""
+
 _CHUNK = ("isMerging", "scout", "chunkRamCount", "readyEvents")
 
 
@@ -75,39 +79,50 @@ class Brokered(NamedTuple):
 
 def load_brokered(state: State, types: Sequence[ResourceType], numbers: Iterable[int] | None = None) -> list[Brokered]:
     """Return the tasks with these *numbers* (None: all), each once, in order of number."""
-    at = [TASKS.positions[column] for column in _FIELDS.values()]
-    chunk_at = [TASKS.positions[column] for column in _CHUNK]
-    status_at = TASKS.positions["status"]
+    columns = [*_FIELDS.values(), *_CHUNK, "status"]
     wanted = None if numbers is None else set(numbers)
     if wanted is None or len(wanted) > _FEW:
-        rows = [row for row in broker_data.load(state, TASKS) if wanted is None or row[0] in wanted]
+        rows = [row for row in broker_data.load(state, TASKS, columns) if wanted is None or row[0] in wanted]
     else:
-        rows = broker_data.select(state, TASKS, "jediTaskID", sorted(wanted))
-    datasets = _datasets(state, [row[0] for row in rows])
-    return [
-        Brokered(
-            _task([row[one] for one in at], types),
-            Chunk(tuple(datasets.get(row[0], ())), *(row[one] for one in chunk_at)),
-            row[status_at],
-        )
-        for row in rows
-    ]
+        rows = broker_data.select(state, TASKS, "jediTaskID", sorted(wanted), columns)
+    if not rows:
+        return []
+    by_column = dict(zip(columns, zip(*rows, strict=True), strict=True))
+    tasks = _tasks({field: by_column[column] for field, column in _FIELDS.items()}, types)
+    datasets = _datasets(state, by_column["jediTaskID"])
+    inputs = [tuple(datasets.get(number, ())) for number in by_column["jediTaskID"]]
+    chunks = [Chunk(*values) for values in zip(inputs, *(by_column[column] for column in _CHUNK), strict=True)]
+    return list(map(Brokered, tasks, chunks, by_column["status"]))
 
 
-def _task(values: list[Any], types: Sequence[ResourceType]) -> Task:
-    fields = dict(zip(_FIELDS, values, strict=True))
-    fields["rules"] = parse_rules(fields["rules"])
-    if fields["current_priority"] is None:
-        fields["current_priority"] = fields["task_priority"]
-    if fields["resource_type"] is None:
-        found = matching_resource_types(
-            fields["core_count"], fields["ram_count"], fields["base_ram_count"], fields["ram_unit"], types
-        )
-        fields["resource_type"] = found[0] if found else None
-    return Task(**fields)
+def _tasks(fields: dict[str, Sequence[Any]], types: Sequence[ResourceType]) -> list[Task]:
+    """Return the tasks with these values of each field; what tasks leave open is derived from the rest."""
+    # Many tasks have the same text or the same needs.
+    rules, own_type = cache(parse_rules), cache(partial(_own_type, types=types))
+    needs = zip(*(fields[name] for name in _NEEDS), strict=True)
+    derived: dict[str, Iterable[Any]] = {
+        "rules": map(rules, fields["rules"]),
+        "current_priority": map(_stated, fields["current_priority"], fields["task_priority"]),
+        "resource_type": [
+            stated if stated is not None else own_type(*need)
+            for stated, need in zip(fields["resource_type"], needs, strict=True)
+        ],
+    }
+    in_order = [derived.get(name, fields[name]) for name in Task.__struct_fields__]
+    return [Task(*values) for values in zip(*in_order, strict=True)]
 
 
-def _datasets(state: State, tasks: list[int]) -> dict[int, list[Dataset]]:
+def _stated(value: int | None, otherwise: int) -> int:
+    return otherwise if value is None else value
+
+
+def _own_type(
+    cores: int | None, ram: float | None, base: float | None, unit: str | None, *, types: Sequence[ResourceType]
+) -> str | None:
+    return next(iter(matching_resource_types(cores, ram, base, unit, types)), None)
+
+
+def _datasets(state: State, tasks: Sequence[int]) -> dict[int, list[Dataset]]:
     if len(tasks) <= _FEW:
         rows = broker_data.select(state, INPUTS, "task", tasks)
     else:

@@ -15,6 +15,7 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,7 +85,8 @@ class Packer:
         self._rows = {name: row for row, name in enumerate(names)}
         self._orders = {activity: list(order) for activity, order in stages.items()}
         self._activities = {activity: number for number, activity in enumerate(stages)}
-        self._stages = {activity: {name: n for n, name in enumerate(order)} for activity, order in stages.items()}
+        # Tasks of a run have few different orders of stages.
+        self._places: dict[tuple[str, tuple[str, ...]], list[int]] = {}
         self._small = _SMALL[2 if len(names) < 2**16 else 4]
         self._start = bytes((_FORM, self._small.itemsize))
         self._set = (len(names) + 7) // 8
@@ -103,16 +105,16 @@ class Packer:
     def pack(self, outcome: Outcome) -> bytes:
         """Return *outcome* as bytes."""
         activity, weighing = outcome.request.activity, outcome.request.weighing
-        places, rows = self._stages[activity], self._rows
+        rows = self._rows
         own = [one for one in outcome.refusals if not one.shared]
-        shared = [self._number(one) if one.shared else 0 for one in outcome.refusals]
+        known = self._shared
+        shared = [known.get(id(one)) or self._number(one) if one.shared else 0 for one in outcome.refusals]
         weighed = 0 if weighing is None else len(weighing.rows)
         numbers = [
             self._activities[activity], len(outcome.stages), len(shared), len(own), len(outcome.best), weighed,
+            *self._lines(activity, outcome.stages),
+            *[rows[name] for name, _ in outcome.best],
         ]  # fmt: skip
-        for stage, rows_before, rows_after, units_before, units_after, marked in outcome.stages:
-            numbers += (places[stage], rows_before, rows_after, units_before, units_after, marked)
-        numbers += [rows[name] for name, _ in outcome.best]
         return b"".join((
             self._start,
             self._pack_small(numbers),
@@ -124,15 +126,25 @@ class Packer:
             outcome.stopped_by.encode(),
         ))  # fmt: skip
 
+    def _lines(self, activity: str, stages: Sequence[StageCount]) -> list[int]:
+        """Return the lines of a stage table one after the other, with the place of each stage for its name."""
+        numbers: list[Any] = list(chain.from_iterable(stages))
+        step = len(StageCount._fields)
+        names = tuple(numbers[::step])
+        places = self._places.get((activity, names))
+        if places is None:
+            order = self._orders[activity]
+            places = self._places[activity, names] = [order.index(name) for name in names]
+        numbers[::step] = places
+        return numbers
+
     def _pack_small(self, numbers: Sequence[int]) -> bytes:
         return struct.pack(f"<{len(numbers)}{_CODES[self._small.itemsize]}", *numbers)
 
     def _number(self, one: Refusal) -> int:
         # The same object stands for all tasks, and is held here, so its identity is its own.
-        number = self._shared.get(id(one))
-        if number is None:
-            self._refusals.append(one)
-            number = self._shared[id(one)] = len(self._refusals)
+        self._refusals.append(one)
+        number = self._shared[id(one)] = len(self._refusals)
         return number
 
     def _set_of(self, one: Refusal) -> bytes:

@@ -23,6 +23,7 @@ from fairq.brokerdata.machines import CPULEVELS, GPUS, SOFTWARE
 from fairq.brokerdata.places import LINKS, QUEUES, RELATIONS, SITES, STORAGES, TYPES
 from fairq.brokerdata.work import REPLICAS, TASKS
 from fairq.engine.brokerage.jobs.tasks import Task
+from fairq.engine.brokerage.pool.job_counts import SUMMED
 from fairq.engine.brokerage.pool.model import (
     ATLAS_RESOURCE_TYPES,
     LinkMetric,
@@ -59,6 +60,9 @@ def load_world(
     users = _by_name(state, USERS)
     outcomes = broker_data.load(state, OUTCOMES)
     statistics, links = _statistics(state, only_for), _links(state, only_for)
+    counts = _counts(statistics)
+    if only_for is not None:
+        _add_others(counts, state, only_for)
     return World(
         now=now,
         queues=load_queues(state),
@@ -66,7 +70,7 @@ def load_world(
         storages=load_storages(state),
         relations=load_relations(state),
         links=tuple(LinkMetric(*row) for row in links),
-        job_stats=_counts(statistics),
+        job_stats=counts,
         job_stats_by_type=_counts_by_type(statistics),
         transferring_by_nucleus=_nested(broker_data.load(state, TRANSFERRING)),
         core_stats={
@@ -186,12 +190,14 @@ def _links(state: State, only_for: Task | None) -> list[broker_data.Row]:
 def _statistics(state: State, only_for: Task | None) -> list[broker_data.Row]:
     if only_for is None:
         return broker_data.load(state, STATISTICS)
-    share = only_for.gshare or ""
-    others = broker_data.totals(state, STATISTICS, ["queue", "state"], "n", "gshare", share)
-    return [
-        *broker_data.select(state, STATISTICS, "gshare", [share]),
-        *((queue, _OTHER_SHARES, "", of_state, number) for queue, of_state, number in others),
-    ]
+    return broker_data.select(state, STATISTICS, "gshare", [only_for.gshare or ""])
+
+
+def _add_others(counts: Nested, state: State, only_for: Task) -> None:
+    """Add to *counts* the sums over the shares that are not the task's own."""
+    but = ("gshare", only_for.gshare or "")
+    for queue, sums in broker_data.totals(state, STATISTICS, "n", "state", SUMMED, but):
+        counts.setdefault(queue, {})[_OTHER_SHARES] = sums
 
 
 def _user_stats(rows: Iterable[broker_data.Row]) -> Nested:

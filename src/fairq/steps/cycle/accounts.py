@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from fairq.engine.accounting.accountant import Accountant, charges_of
+from fairq.engine.accounting.accountant import Accountant, SlotCharge, SlotKey, charges_of
 from fairq.engine.accounting.factors import AccountingPolicy
-from fairq.records import Claim
 from fairq.state import claims, meta, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -44,12 +42,15 @@ def settings_of_pool(settings: Settings, state: State) -> Settings:
     return settings.at_version(pool_version(settings, state))
 
 
-def load_accountant(state: State, policy: AccountingPolicy, held: Collection[Claim] | None = None) -> Accountant:
-    """Return the accountant of *state*; *held* are its claims, if they are loaded already.
+def load_accountant(
+    state: State, policy: AccountingPolicy, charges: dict[SlotKey, SlotCharge] | None = None
+) -> Accountant:
+    """Return the accountant of *state*; *charges* are those that its claims stand for, if they are loaded already.
 
     What imported records say is in use is charged up to the import. From then on the claims count.
     """
-    charges = charges_of(claims.load_all(state) if held is None else held)
+    if charges is None:
+        charges = charges_of(claims.load_all(state))
     accountant = Accountant(submitters.load_all(state), policy, last_update(state), charges)
     until = recorded_until(state)
     if until:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from fairq.ad_table import AdTable
+from fairq.alike_records import AlikeRecords, AlikeRun
 from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.classad.budget import Overrun
@@ -147,35 +148,38 @@ def overrun_document(of: Overrun) -> dict[str, Any]:
     }
 
 
-def match_documents(cycle: Cycle) -> list[dict[str, Any]]:
+def match_documents(cycle: Cycle) -> Sequence[Mapping[str, Any]]:
     """All matches in the order made, as `match_document`."""
-    found: list[dict[str, Any]] = []
-    for step in cycle.decision.matches.steps:
+    steps = cycle.decision.matches.steps
+    runs = [_alike_documents(cycle, step) for step in steps if isinstance(step, AlikeMatches)]
+    if runs and len(runs) == len(steps):
+        return AlikeRecords(runs)
+    found: list[Mapping[str, Any]] = []
+    left = iter(runs)
+    for step in steps:
         if isinstance(step, AlikeMatches):
-            found += _alike_documents(cycle, step)
+            found += AlikeRecords([next(left)])
         else:
             found.append(match_document(cycle, step))
     return found
 
 
-def _alike_documents(cycle: Cycle, run: AlikeMatches) -> list[dict[str, Any]]:
+def _alike_documents(cycle: Cycle, run: AlikeMatches) -> AlikeRun:
     jobs = [f"{cluster}.{proc}" for cluster, first, last in run.jobs for proc in range(first, last + 1)]
     by_request = cycle.policy.report_job == "request" and run.request is not None
-    asked = [_job(*run.request)] * len(jobs) if by_request and run.request is not None else jobs
-    names, reason = cycle.slot_names, MatchReason.NO_PREEMPTION.value
-    return [
-        {
-            "job": job,
-            "assigned": assigned,
-            "submitter": run.submitter,
-            "slot": names[slot],
-            "group": run.group,
-            "reason": reason,
-            "preempted": None,
-            "dynamic_slot": None,
-        }
-        for job, assigned, slot in zip(asked, jobs, run.slots, strict=True)
-    ]
+    shared = {
+        "job": _job(*run.request) if by_request and run.request is not None else "",
+        "assigned": "",
+        "submitter": run.submitter,
+        "slot": "",
+        "group": run.group,
+        "reason": MatchReason.NO_PREEMPTION.value,
+        "preempted": None,
+        "dynamic_slot": None,
+    }
+    names = cycle.slot_names
+    own = {"assigned": jobs, "slot": [names[slot] for slot in run.slots]}
+    return AlikeRun(shared, own if by_request else {"job": jobs, **own}, len(jobs))
 
 
 def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:

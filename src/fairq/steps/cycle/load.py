@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable
+from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.ad_table import AdTable
-from fairq.engine.accounting.accountant import Accountant
+from fairq.claim_table import ClaimTable
+from fairq.engine.accounting.accountant import Accountant, SlotCharge, SlotKey
+from fairq.engine.accounting.charges import charges_in
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
-from fairq.records import AccountingRecord, Claim
-from fairq.state import claims, idle_columns, jobs, meta
+from fairq.records import AccountingRecord
+from fairq.state import claim_columns, idle_columns, jobs, meta
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
 from fairq.steps.cycle.shared_ads import SharedAds
 from fairq.steps.evaluation.budget import evaluation_budget
+from fairq.steps.pool.claimed_columns import ClaimedAds
 from fairq.steps.pool.imported_parts import imported_parts
 from fairq.steps.pool.standing import load_standing
 
@@ -93,13 +94,17 @@ def _standing(state: State, accountant: Accountant) -> Standing:
 
 
 class LoadedPool(Struct, frozen=True):
-    """What a cycle loads from the state; *imported_parts* are dynamic slots that fairq has no record of, by place."""
+    """What a cycle loads from the state.
+
+    *charged* are the charges before the cycle, *imported_parts* dynamic slots that fairq has no record of, by place.
+    """
 
     slots: PoolSlots
     ids: list[int]
-    ads: AdTable
+    ads: ClaimedAds
     jobs: Jobs
-    claims: dict[int, Claim]
+    claims: ClaimTable
+    charged: dict[SlotKey, SlotCharge]
     accountant: Accountant
     expired: list[ExpiredLease]
     imported_parts: dict[int, Carved]
@@ -108,11 +113,13 @@ class LoadedPool(Struct, frozen=True):
 
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     """Load all that a cycle at *now* looks at; leases that are over have ended."""
-    held = {claim.slot_id: claim for claim in claims.load_all(state)}
+    held = claim_columns.load(state)
     stored = load_standing(state, held, now)
     keys, ads, carved = stored.ids, stored.ads, stored.carved
-    draining = frozenset(row for row, drained in enumerate(stored.draining) if drained)
-    accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), held.values())
+    draining = frozenset(compress(range(len(keys)), stored.draining))
+    charges = charges_in(held)
+    charged = dict(charges)
+    accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges)
     standing = _standing(state, accountant)
     expired = expire_leases(accountant.records.values(), now)
     if load_group_names(state) != accountant.policy.group_names:
@@ -122,18 +129,15 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
         parts = imported_parts(stored.names, ads, carved)
     columns = AdColumns(ads, now, evaluation_budget(settings))
     pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts})
-    jobs_waiting = _load_jobs(state, held.values())
-    return LoadedPool(pool, keys, ads, jobs_waiting, held, accountant, expired, parts, standing)
+    jobs_waiting = _load_jobs(state, held)
+    return LoadedPool(pool, keys, ads, jobs_waiting, held, charged, accountant, expired, parts, standing)
 
 
-def _load_jobs(state: State, held: Iterable[Claim]) -> Jobs:
+def _load_jobs(state: State, held: ClaimTable) -> Jobs:
     found, kinds = idle_columns.load(state)
     idle = {(of.submitter, of.schedd): of for of in found}
     running = jobs.running_counts(state)
-    weight: dict[tuple[str, str], float] = defaultdict(float)
-    for claim in held:
-        if claim.cluster is not None:
-            weight[claim.submitter, claim.schedd or ""] += claim.slot_weight
+    weight = held.weights_in_use()
     queues = [
         SubmitterQueue(
             name,

@@ -31,7 +31,7 @@ def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
         and before.slots.draining == now.slots.draining
         and before.slots.carved == now.slots.carved
         and before.claims == now.claims
-        and before.ads.parts == now.ads.parts
+        and before.ads.base.parts == now.ads.base.parts
     )
 
 

@@ -14,12 +14,12 @@ from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.explain.record import CycleRecorder
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.garbage import without_collection
 from fairq.idle_jobs import IdleJobs
 from fairq.records import Actor
 from fairq.state import cycles, idle_columns, meta, tally
 from fairq.state.connection import State, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
-from fairq.state.rows import without_collection
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_pool, with_known_groups
 from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
@@ -204,4 +204,4 @@ def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
     if recorder is not None:
         document["explanation"] = explanation_document(recorder.explained)
     cycle = Cycle(snapshot.number, decision, document, policy, pool.slots.names, victims, pool.expired, carved)
-    return replace(cycle, notes=[*snapshot.notes, *shared_slots(cycle, pool.ads)])
+    return replace(cycle, notes=[*snapshot.notes, *shared_slots(cycle, pool.ads.base)])

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from fairq.engine.distinct import distinct
 from fairq.idle_jobs import IdleJobs
 from fairq.records import Ad
 from fairq.state import job_ads
@@ -24,7 +25,7 @@ class SharedAds(Mapping[int, Ad]):
         self._path = state.path
         self._idle = idle
         unknown = [of.columns["ad_id"][of.columns["kind"] == 0] for of in idle]
-        self._found = job_ads.ads(state, np.unique(np.concatenate(unknown)).tolist() if unknown else ())
+        self._found = job_ads.ads(state, distinct(np.concatenate(unknown)).tolist() if unknown else ())
         self._asked = 0
 
     def __getitem__(self, number: int) -> Ad:
@@ -44,7 +45,7 @@ class SharedAds(Mapping[int, Ad]):
     @cached_property
     def _numbers(self) -> list[int]:
         found = [of.columns["ad_id"] for of in self._idle]
-        return np.unique(np.concatenate(found)).tolist() if found else []
+        return distinct(np.concatenate(found)).tolist() if found else []
 
     def _stretch(self, number: int) -> Sequence[int]:
         place = bisect_left(self._numbers, number)

@@ -90,7 +90,7 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     charges = pool.accountant.charges
     addresses = dict(zip(pool.ids, slots.load_addresses(state), strict=True)) if cycle.carved else {}
     ended = {claim.slot_id for claim in cycle.victims.values()}
-    uncharged = [claim for key, claim in pool.claims.items() if key not in charges]
+    uncharged = [pool.claims[slot] for slot in pool.claims.slots if slot not in charges]
     # Of a job of the queue that runs on, it is a suspended one in a pool that discounts those.
     suspended = [claim for claim in uncharged if claim.cluster is not None and claim.slot_id not in ended]
     # Pieces that made room for another end; one that was preempted itself is the winner's now.
@@ -104,7 +104,9 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches.single}
     alike = {key for run in cycle.decision.matches.alike for key in run.keys}
     fresh = [replace(claim, charged=False) for claim in suspended if claim.charged]
-    for charged, charge in charges.items():
+    # Most of a large pool is as it was.
+    before = pool.charged.get
+    for charged, charge in [one for one in charges.items() if before(one[0]) is not one[1] or one[0] in made]:
         if charged in alike:
             continue
         key = numbers.get(charged, charged)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from fairq.garbage import without_collection
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import job_ads, jobs, launches
 from fairq.state.connection import State, reading
-from fairq.state.rows import without_collection
 from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.jobs.view import Queue

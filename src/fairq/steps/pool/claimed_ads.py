@@ -21,7 +21,7 @@ def _starts(claims: Sequence[Claim], now: int) -> Sequence[Any]:
     return [claim.start_time for claim in claims]
 
 
-_ALWAYS: Mapping[str, _Told] = {
+ALWAYS: Mapping[str, _Told] = {
     "State": lambda claims, now: ("Claimed",) * len(claims),
     "Activity": lambda claims, now: ("Busy",) * len(claims),
     "RemoteUser": _users,
@@ -34,7 +34,7 @@ _ALWAYS: Mapping[str, _Told] = {
     "EnteredCurrentState": _starts,
     "EnteredCurrentActivity": _starts,
 }
-_IF_KNOWN: Mapping[str, _Told] = {
+IF_KNOWN: Mapping[str, _Told] = {
     "ConcurrencyLimits": lambda claims, now: [claim.concurrency_limits for claim in claims],
     "RemoteNegotiatingGroup": lambda claims, now: [claim.negotiating_group for claim in claims],
     "RemoteAutoregroup": lambda claims, now: [claim.autoregroup for claim in claims],
@@ -51,8 +51,8 @@ def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
     """
     if claim.cluster is None:
         return ad
-    over: Ad = {name: of([claim], now)[0] for name, of in _ALWAYS.items()}
-    over |= {name: value for name, of in _IF_KNOWN.items() if (value := of([claim], now)[0]) is not None}
+    over: Ad = {name: of([claim], now)[0] for name, of in ALWAYS.items()}
+    over |= {name: value for name, of in IF_KNOWN.items() if (value := of([claim], now)[0]) is not None}
     over |= claim.advertised or {}
     names = {name.lower() for name in over}
     return {name: value for name, value in ad.items() if name.lower() not in names} | over
@@ -71,11 +71,11 @@ def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
         if free:
             groups[None] = free
         held = [(place, claim) for place, claim in enumerate(laid) if claim is not None]
-        known = [[value is not None for value in of([claim for _, claim in held], now)] for of in _IF_KNOWN.values()]
+        known = [[value is not None for value in of([claim for _, claim in held], now)] for of in IF_KNOWN.values()]
         for (place, _), of_claim in zip(held, zip(*known, strict=True), strict=True):
             groups.setdefault(of_claim, []).append(place)
         for of_group, places in groups.items():
-            told = () if of_group is None else (*_ALWAYS, *compress(_IF_KNOWN, of_group))
+            told = () if of_group is None else (*ALWAYS, *compress(IF_KNOWN, of_group))
             rows = part.rows if len(places) == len(part.rows) else [part.rows[place] for place in places]
             of_rows = [claims[row] for row in rows] if told else []
             # Several attributes tell the same, and share one column.
@@ -88,10 +88,10 @@ def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
     return result
 
 
-_OF = {**_ALWAYS, **_IF_KNOWN}
+_OF = {**ALWAYS, **IF_KNOWN}
 
 
-def _of_places(part: Part, at: int, places: Sequence[int]) -> tuple[Any, ...]:
+def _of_places(part: Part, at: int, places: Sequence[int]) -> Sequence[Any]:
     """The values of a column of *part* at *places*."""
     column = part.columns[at]
     return column if len(places) == len(column) else picked(column, places)

@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from fairq.garbage import without_collection
 from fairq.records import Ad, Claim, SlotRecord
 from fairq.state import claims, dynamic_slots
 from fairq.state.connection import State, reading
-from fairq.state.rows import without_collection
 from fairq.steps.pool.claimed_ads import with_claim
 
 
@@ -31,9 +31,10 @@ def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
 
 def standing_ads(state: State, now: int, skip: int = 0) -> Iterator[Ad]:
     """Return the current ads at *now* of all slots in pool order, without the first ones; all is read from *state*."""
-    from fairq.steps.pool.standing import load_standing  # the first page of a listing does without
+    from fairq.state import claim_columns  # the first page of a listing does without
+    from fairq.steps.pool.standing import load_standing
 
-    held = {claim.slot_id: claim for claim in claims.load_all(state)}
+    held = claim_columns.load(state)
     every = load_standing(state, held, now)
 
     def ads() -> Iterator[Ad]:

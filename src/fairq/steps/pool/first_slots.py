@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from msgspec import DecodeError
-
+from fairq.ad_table import repeated
+from fairq.garbage import without_collection
 from fairq.records import Ad
-from fairq.state import claims, dynamic_slots, slot_columns, slots
+from fairq.state import claims, dynamic_slots, slots
 from fairq.state.connection import State, reading
-from fairq.state.rows import without_collection
 from fairq.steps.pool.current_ads import PLATFORM, look, standing_ad, totals, totals_of
 
 _ABSENT = object()
+_NAMES = (*PLATFORM, "State")
 
 
 def look_first(path: Path, limit: int, now: int) -> tuple[list[Ad], list[Ad]]:
@@ -51,17 +51,13 @@ def _counted(state: State) -> Counter[tuple[tuple[Any, ...], Any]]:
     return found
 
 
-def _columns(state: State) -> list[tuple[list[int], list[Sequence[Any]]]]:
-    """The numbers of slots, a part of the pool at a time, with their values of `PLATFORM` and State."""
-    names = (*PLATFORM, "State")
-    try:
-        found = list(slot_columns.attributes(state, names, _ABSENT))
-    except DecodeError:
-        found = []
-    if found:
-        return found
-    stored = slots.load_table(state)
-    return [([stored.ids[row] for row in stored.ads.order()], [stored.ads.values([name], _ABSENT) for name in names])]
+def _columns(state: State) -> Iterator[tuple[list[int], list[Sequence[Any]]]]:
+    """Yield the numbers of slots, a part of the pool at a time, with their values of `PLATFORM` and State."""
+    for stretch in slots.stretches(state):
+        for part in stretch.ads.parts:
+            found = dict(zip(part.names, part.columns, strict=True))
+            absent = repeated(_ABSENT, len(part.rows))
+            yield [stretch.ids[row] for row in part.rows], [found.get(name, absent) for name in _NAMES]
 
 
 def _kinds(columns: Sequence[Sequence[Any]], numbers: Sequence[int], used: Set[int]) -> Counter[tuple[Any, ...]]:

@@ -13,11 +13,11 @@ from fairq.dumps.accounting import AccountingDump, read_accounting
 from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import Advance, Held, opened
+from fairq.garbage import without_collection
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
 from fairq.slot_table import SlotTable
 from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots
 from fairq.state.connection import State, reading, writing
-from fairq.state.rows import without_collection
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import CONDOR_VERSION
 from fairq.steps.jobs.end import end_runs
@@ -156,7 +156,6 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
         changes.append(Change("slots", slots.count(state), len(pool.slots.slots)))
         pool_now = SlotTable.of(plan.pool or [])
         slots.replace_all(state, pool_now)
-        slot_columns.keep(state, pool_now)
         meta.set(state, CONDOR_VERSION, "" if pool.slots.version is None else words(pool.slots.version))
         dynamic_slots.add(state, plan.dynamic)
         pilot_slots.add(state, plan.pilots)

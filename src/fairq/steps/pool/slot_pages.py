@@ -8,10 +8,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from fairq.garbage import without_collection
 from fairq.records import Ad
 from fairq.state import claims, slots
 from fairq.state.connection import State, reading
-from fairq.state.rows import without_collection
 from fairq.steps.pool.current_ads import kind_of, part_ads, standing_ads, totals_of
 
 _PAGES = (1024, 4096)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fairq.engine.accounting.accountant import Accountant, SlotUse
+from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad.budget import NOBODY, EvaluationBudget, Payer, evaluate_for
 from fairq.engine.negotiation.groups import pool_size, quota_tree
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -103,14 +103,7 @@ class Forecaster:
         ads = self._pool.slots.ads
         policy = negotiation_policy(settings)
         weights = slot_weights(ads, policy).tolist()
-        accountant.check_matches(
-            (
-                SlotUse(self._pool.slots.keys[row], user, weights[row])
-                for row, user in enumerate(users_of(ads, policy))
-                if user is not None
-            ),
-            self._now,
-        )
+        accountant.check_slots(self._pool.slots.keys, users_of(ads, policy), weights, self._now)
         accountant.recount()
         return accountant
 

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.engine.accounting.accountant import Accountant, SlotCharge
+from fairq.engine.accounting.accountant import Accountant, SlotCharge, charges_of
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -124,7 +124,7 @@ def load_world(state: State, settings: Settings, now: int) -> World:
     stored.ads.put(list(stored.apart), list(stored.apart.values()))
     columns = AdColumns(stored.ads, now, evaluation_budget(settings)).edited(np.array(kept, np.intp), freed)
     policy = with_known_groups(negotiation_policy(settings), state, settings)
-    accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), held.values())
+    accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges_of(held.values()))
     idle = jobs.idle(state)
     running = {
         JobKey(one.schedd, one.cluster, proc): replace(one, first_proc=proc, last_proc=proc, status=JobStatus.IDLE)

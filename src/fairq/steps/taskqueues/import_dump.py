@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +14,16 @@ from msgspec.structs import replace
 from fairq.dumps.task_queue_files import read_dump
 from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump
 from fairq.engine.accounting.identity import submitter_name
+from fairq.engine.shares.model import Requirements
+from fairq.errors.base import SettingValueError
+from fairq.errors.shares import DiracStopsError, ShareCorrectionError
+from fairq.garbage import without_collection
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
-from fairq.state import history, jobs, runs, share_groups, task_queues
+from fairq.state import history, idle_ranges, jobs, kept_queues, runs, share_groups, task_queues
 from fairq.state.connection import State, reading, writing
-from fairq.steps.taskqueues.forming import fields_of, requirements_of
-from fairq.steps.taskqueues.policy import read_groups, share_rules
+from fairq.steps.taskqueues.forming import fields_of, form_queues, requirements_of
+from fairq.steps.taskqueues.kept import keep_stored
+from fairq.steps.taskqueues.policy import read_groups, share_policy, share_rules
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -54,7 +61,13 @@ def import_task_queues(
         InvalidNameError: a name cannot be that of a submitter.
         ShareCorrectionError: a group's share cannot be meant.
     """
-    dump = read_dump(name)
+    with without_collection():
+        return _imported(path, settings, read_dump(name), actor, host, dry_run)
+
+
+def _imported(
+    path: Path, settings: Settings, dump: TaskQueueDump, actor: Actor, host: str, dry_run: bool
+) -> ImportedQueues:
     read_groups(settings, dump.groups or {}, share_rules(settings))
     domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
     with reading(path) if dry_run else writing(path) as state:
@@ -70,6 +83,9 @@ def import_task_queues(
             _store(state, dump, ads, ranges, actor.time)
             change = {"TaskQueues": imported.task_queues, "Jobs": imported.jobs}
             history.record(state, actor, [Change("task queues", None, change)])
+            # To form the queues of many other jobs, too, would make the import much dearer.
+            if idle_ranges.count(state) <= 2 * len(ranges):
+                _keep_formed(state, settings)
     return imported
 
 
@@ -100,11 +116,16 @@ def _jobs(
     ads: list[Ad] = []
     ranges: list[JobRange] = []
     since = now if dump.time is None else min(dump.time, now)
+
+    @cache
+    def submitter_of(accounting_group: str) -> str:
+        return submitter_name({"AccountingGroup": accounting_group}, domain)
+
     for queue in dump.queues:
         if not queue.count:
             continue
         ad = _ad(queue)
-        submitter = submitter_name(ad, domain)
+        submitter = submitter_of(ad["AccountingGroup"])
         owner = queue.fields["Owner"]
         fresh = JobRange(0, 0, 0, len(ads), submitter, owner, int(JobStatus.IDLE), since, since)
         ads.append(ad)
@@ -146,7 +167,15 @@ def _ad(queue: DumpedQueue) -> Ad:
     return ad | asked
 
 
+def _keep_formed(state: State, settings: Settings) -> None:
+    """Leave a copy of the formed queues in the state, so that the first match need not form them."""
+    with suppress(SettingValueError, ShareCorrectionError, DiracStopsError):  # a match tells what is wrong with them
+        policy = share_policy(settings, state)
+        keep_stored(state, policy, form_queues(state, policy))
+
+
 def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRange], now: int) -> None:
+    kept_queues.drop(state)
     for schedd in (SCHEDD, UNNUMBERED):
         former = jobs.select(state, schedd=schedd, statuses=[JobStatus.IDLE, JobStatus.HELD])
         jobs.remove_many(state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in former))
@@ -164,20 +193,21 @@ def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRan
 
 def _number(state: State, dump: TaskQueueDump, now: int) -> None:
     """Give the queues DIRAC's numbers, and store DIRAC's priorities."""
-    parts: dict[Any, int] = {}
-    fresh: list[QueueNumber] = []
+    parts: dict[Requirements, int] = {}
+    fresh: dict[tuple[Requirements, int], QueueNumber] = {}
     for queue in dump.queues:
         if queue.count:
             fields = {name: sorted(value) if isinstance(value, list) else value for name, value in queue.fields.items()}
             identity = requirements_of(fields)
             part = parts[identity] = parts.get(identity, -1) + 1
             updated = None if queue.priority is None else (dump.time or now)
-            fresh.append(QueueNumber(queue.number, fields_of(identity), part, queue.priority, updated))
-    taken = {queue.number for queue in fresh}
-    known = {(requirements_of(one.identity), one.part): one.number for one in task_queues.load_all(state)}
-    same = {known.get((requirements_of(queue.identity), queue.part)) for queue in fresh}
-    task_queues.forget(state, {number for number in (*taken, *same) if number is not None})
-    task_queues.put(state, fresh)
+            number = QueueNumber(queue.number, fields_of(identity), part, queue.priority, updated)
+            fresh[identity, part] = number
+    stored = task_queues.load_all(state)
+    known = {(requirements_of(one.identity), one.part): one.number for one in stored}
+    taken = {queue.number for queue in fresh.values()}.intersection(one.number for one in stored)
+    task_queues.forget(state, taken.union(number for key, number in known.items() if key in fresh))
+    task_queues.put(state, fresh.values())
 
 
 def _reports(found: dict[tuple[str, int], dict[str, float] | None], time: int) -> Iterator[UsageReport]:

@@ -42,9 +42,11 @@ class JobPieces(Struct, frozen=True):
 
     @classmethod
     def of(cls, pieces: Sequence[JobPiece]) -> JobPieces:
-        """Return the table of *pieces*, which are in order."""
-        none = np.empty(0, np.int64)
-        return cls(none, TextColumn.of(()), none, none, none, np.empty(0), none).with_pieces(pieces)
+        """Return the table of *pieces*, in their order."""
+        cluster, schedd, *numbers, real_priority, queue = zip(*pieces, strict=True) if pieces else ((),) * 7
+        whole, first, last = (np.array(column, np.int64) for column in numbers)
+        places = np.array(cluster, np.int64), TextColumn.of(schedd), whole, first, last
+        return cls(*places, np.array(real_priority, float), np.array(queue, np.int64))
 
     def __len__(self) -> int:
         return len(self.cluster)
@@ -61,24 +63,32 @@ class JobPieces(Struct, frozen=True):
             self.cluster[places], schedd, whole, first, last, self.real_priority[places], self.queue[places]
         )
 
-    def with_pieces(self, pieces: Sequence[JobPiece]) -> JobPieces:
-        """Return the table with more *pieces*, in order."""
-        if not pieces:
+    def joined(self, *others: JobPieces) -> JobPieces:
+        """Return the pieces of this table and *others*, in order."""
+        tables = [self, *(other for other in others if len(other))]
+        if len(tables) == 1:
             return self
-        cluster, schedd, whole, first, last, real_priority, queue = zip(*pieces, strict=True)
+        schedd = self.schedd
+        for table in tables[1:]:
+            schedd = schedd.joined(table.schedd)
         joined = JobPieces(
-            np.concatenate((self.cluster, np.array(cluster, np.int64))),
-            self.schedd.extended(schedd),
-            np.concatenate((self.whole, np.array(whole, np.int64))),
-            np.concatenate((self.first, np.array(first, np.int64))),
-            np.concatenate((self.last, np.array(last, np.int64))),
-            np.concatenate((self.real_priority, np.array(real_priority, float))),
-            np.concatenate((self.queue, np.array(queue, np.int64))),
+            np.concatenate([table.cluster for table in tables]),
+            schedd,
+            np.concatenate([table.whole for table in tables]),
+            np.concatenate([table.first for table in tables]),
+            np.concatenate([table.last for table in tables]),
+            np.concatenate([table.real_priority for table in tables]),
+            np.concatenate([table.queue for table in tables]),
         )
-        names = joined.schedd.names
+        return joined.take(joined.order())
+
+    def order(self) -> Integers:
+        """Return the places of the pieces in the order of cluster, schedd and proc."""
+        names = self.schedd.names
         rank = np.empty(len(names), np.int64)
         rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-        return joined.take(np.lexsort((joined.first, rank[joined.schedd.codes], joined.cluster)))
+        order: Integers = np.lexsort((self.first, rank[self.schedd.codes], self.cluster))
+        return order
 
     def of_ranges(self, keys: Collection[JobKey]) -> Mask:
         """Return which pieces belong to the ranges *keys*."""

@@ -20,11 +20,11 @@ ATTRIBUTES = NEEDS | {*IDENTITY}
 
 def relevant(ad: Ad) -> dict[str, Any]:
     """Return the used attributes of *ad*, by lower-case name."""
-    return {lower: value for name, value in ad.items() if (lower := _read_as(name))}
+    return {lower: value for name, value in ad.items() if (lower := read_as(name))}
 
 
 @cache
-def _read_as(name: str) -> str:
+def read_as(name: str) -> str:
     """Return the lower-case name of an attribute that is used, otherwise nothing."""
     lower = name.lower()
     return lower if lower in ATTRIBUTES else ""
@@ -44,9 +44,14 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) and not value.startswith("/Expr(") else ""
 
 
+def is_expression(value: Any) -> bool:
+    """Return whether a value is an expression."""
+    return isinstance(value, str) and value.startswith("/Expr(")
+
+
 def plain_value(value: Any) -> Any:
     """Return a plain value: an expression is evaluated on its own; None if it has no value."""
-    if not isinstance(value, str) or not value.startswith("/Expr("):
+    if not is_expression(value):
         return value
     from fairq.engine.classad import ERROR, UNDEFINED, evaluate_alone, parse
 

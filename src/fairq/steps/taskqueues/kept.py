@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq import __version__
-from fairq.engine.shares.columns import ListColumn, NumberColumn, TextColumn
+from fairq.engine.shares.columns import Integers, ListColumn, NumberColumn, TextColumn
 from fairq.engine.shares.requirement_table import RequirementTable
 from fairq.state import kept_queues
 from fairq.state.connection import State
@@ -67,11 +67,24 @@ def keep(state: State, policy: SharePolicy, formed: FormedQueues, *, without_gon
         return
     numbers, pieces = formed.numbers, formed.pieces
     if without_gone:
-        numbers, pieces = _existing(numbers, pieces)
-    content = _packed(Known(numbers, pieces, formed.reasons))
+        numbers, pieces = _only(numbers, pieces, np.flatnonzero(numbers.jobs))
+    _keep(state, policy, formed, Known(numbers, pieces, formed.reasons), formed.unlasting)
+
+
+def keep_stored(state: State, policy: SharePolicy, formed: FormedQueues) -> None:
+    """Make the copy if it is worth while, without queues whose numbers are not stored: their jobs count as changed."""
+    new = formed.pieces.take(formed.pieces.queue >= formed.stored).tolist()
+    again = formed.unlasting.union((one.cluster, one.schedd, one.whole) for one in new)
+    if len(formed.pieces) >= WORTHWHILE and len(again) <= FEW_CHANGES:
+        numbers, pieces = _only(formed.numbers, formed.pieces, np.arange(formed.stored))
+        _keep(state, policy, formed, Known(numbers, pieces, formed.reasons), again)
+
+
+def _keep(state: State, policy: SharePolicy, formed: FormedQueues, known: Known, again: set[JobKey]) -> None:
+    content = _packed(known)
     if content is not None:
-        highest = int(formed.numbers.number.max(initial=0))
-        kept_queues.keep(state, _policy(policy), highest, content, sorted(formed.unlasting))
+        highest = int(known.numbers.number.max(initial=0))
+        kept_queues.keep(state, _policy(policy), highest, content, sorted(again))
 
 
 def _policy(policy: SharePolicy) -> str:
@@ -79,15 +92,15 @@ def _policy(policy: SharePolicy) -> str:
     return repr((_FORM, __version__, policy.capacity, policy.job_defaults))
 
 
-def _existing(of: Numbers, pieces: JobPieces) -> tuple[Numbers, JobPieces]:
-    """Return the numbers of queues that exist, and the pieces with the new places of their queues."""
-    left = np.flatnonzero(of.jobs)
+def _only(of: Numbers, pieces: JobPieces, left: Integers) -> tuple[Numbers, JobPieces]:
+    """Return the numbers at the places *left*, and the pieces that are not in other queues, with the new places."""
     places = np.full(len(of.number), -1, np.int64)
     places[left] = np.arange(len(left))
+    is_placed = pieces.queue >= 0
     queue = pieces.queue.copy()
-    queue[queue >= 0] = places[queue[queue >= 0]]
+    queue[is_placed] = places[queue[is_placed]]
     numbers = Numbers(of.sets, of.number[left], of.of_set[left], of.part[left], of.jobs[left], of.real_priorities[left])
-    return numbers, replace(pieces, queue=queue)
+    return numbers, replace(pieces, queue=queue).take(~is_placed | (queue >= 0))
 
 
 def _packed(known: Known) -> bytes | None:

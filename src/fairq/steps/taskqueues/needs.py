@@ -12,7 +12,14 @@ from fairq.errors.shares import JobRequirementError
 from fairq.records import Ad, JobRange
 from fairq.state import jobs
 from fairq.state.connection import State
-from fairq.steps.taskqueues.job_requirements import ATTRIBUTES, IDENTITY, identity_of, plain_value, relevant
+from fairq.steps.taskqueues.job_requirements import (
+    ATTRIBUTES,
+    IDENTITY,
+    identity_of,
+    is_expression,
+    plain_value,
+    relevant,
+)
 from fairq.steps.taskqueues.policy import SharePolicy
 
 
@@ -44,12 +51,8 @@ def needs_of(state: State, idle: Sequence[JobRange], policy: SharePolicy) -> Ite
                 if not isinstance(asked, str):
                     owner, group = identity_of(ad, job.owner)
                     asked = asked._replace(requirements=asked.requirements._replace(owner=owner, group=group))
-                found = known[key] = asked, not any(map(_is_expression, ad.values()))
+                found = known[key] = asked, not any(map(is_expression, ad.values()))
             yield NeedyJobs(whole, job, *found)
-
-
-def _is_expression(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith("/Expr(")
 
 
 def _asked(ad: Ad, priority: int, policy: SharePolicy, alike: dict[Any, JobNeeds | str]) -> JobNeeds | str:

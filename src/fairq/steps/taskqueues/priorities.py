@@ -12,11 +12,11 @@ from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
 from fairq.engine.shares.model import TaskQueue
 from fairq.engine.shares.notes import Note
+from fairq.garbage import without_collection
 from fairq.records import Ad
 from fairq.state import task_queues
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists
-from fairq.state.rows import without_collection
 from fairq.steps.taskqueues.forming import members_of, remember
 from fairq.steps.taskqueues.kept import keep
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world

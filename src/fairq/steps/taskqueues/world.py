@@ -14,10 +14,10 @@ from fairq.engine.shares.notes import Note
 from fairq.engine.shares.options import names, number
 from fairq.engine.shares.queue_priorities import Recalculation, recalculate
 from fairq.errors.shares import UnknownShareGroupError
+from fairq.garbage import without_collection
 from fairq.records import JobStatus
 from fairq.state import jobs, share_groups
 from fairq.state.connection import State
-from fairq.state.rows import without_collection
 from fairq.steps.taskqueues.correctors import start_corrections
 from fairq.steps.taskqueues.formed import FormedQueues
 from fairq.steps.taskqueues.forming import form_queues

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.ad_table import EditedAds
+from fairq.claim_table import ClaimTable
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad.library import expression_text
 from fairq.engine.explain import within_reach
@@ -62,7 +63,7 @@ class ImaginedPool(Struct, frozen=True):
     slots: PoolSlots
     ads: Sequence[Ad]
     jobs: Jobs
-    claims: Mapping[int, Claim]
+    claims: ClaimTable
     accountant: Accountant
     policy: NegotiationPolicy
     now: int
@@ -229,10 +230,9 @@ class ImaginedPool(Struct, frozen=True):
     def _with_free_slot(self, name: str) -> Self:
         row = self._row(name)
         key = self.slots.keys[row]
-        left = {slot: held for slot, held in self.claims.items() if slot != key}
         parent = next((place for place, rows in pieces_of(self.slots).items() if row in rows), None)
         world = self._without_piece(row, parent) if parent is not None else self._with_unclaimed(row)
-        return replace(world._without_job(key), claims=left)
+        return replace(world._without_job(key), claims=self.claims.without(key))
 
     def _without_job(self, key: int) -> Self:
         """Return the pool after the end of the job on the slot *key*, if fairq knows it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -31,6 +32,9 @@ class StageCount(NamedTuple):
     units_before: int
     units_after: int
     marked: int = 0
+
+
+_stage_count = partial(tuple.__new__, StageCount)
 
 
 class Refusal(NamedTuple):
@@ -107,7 +111,8 @@ class FilterPipeline:
             self._counted = self.members
             self._counts = self.flow.counts(self.members)
         rows, units = self._counts
-        self.stages.append(StageCount(stage, rows_before, rows, units_before, units, self.marked))
+        # Many tasks have many stages: a call of the class would take twice as long.
+        self.stages.append(_stage_count((stage, rows_before, rows, units_before, units, self.marked)))
         self.has_looked, self.marked = False, 0
 
     def settle_temporary(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from operator import attrgetter
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.activity import Activity
-from fairq.engine.brokerage.pool.bits import rows_in
+from fairq.engine.brokerage.pool.bits import flags_in, rows_in
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import World
@@ -26,29 +27,27 @@ Answers = dict[Callable[["BrokerageRequest"], Any], Any]
 
 def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
     """Make *compute* a function that is evaluated once per task."""
-
-    @wraps(compute)
-    def answer(request: BrokerageRequest) -> T:
-        return _kept(request.of_task, compute, request)
-
-    return answer
+    return _once(compute, attrgetter("of_task"))
 
 
 def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
     """Make *compute* a function that is evaluated once per pass of a task."""
+    return _once(compute, attrgetter("of_pass"))
 
+
+def _once(
+    compute: Callable[[BrokerageRequest], T], answers_of: Callable[[BrokerageRequest], Answers]
+) -> Callable[[BrokerageRequest], T]:
     @wraps(compute)
     def answer(request: BrokerageRequest) -> T:
-        return _kept(request.of_pass, compute, request)
+        answers = answers_of(request)
+        found: T
+        if compute in answers:
+            found = answers[compute]
+        else:
+            found = answers[compute] = compute(request)
+        return found
 
-    return answer
-
-
-def _kept(answers: Answers, compute: Callable[[BrokerageRequest], T], request: BrokerageRequest) -> T:
-    if compute in answers:
-        answer: T = answers[compute]
-    else:
-        answer = answers[compute] = compute(request)
     return answer
 
 
@@ -59,6 +58,7 @@ class Weighing:
         rows: the queues weighed, ascending; *members* is the same as a set.
         weights: the product of all terms of each of them.
         terms: the factors of the queues weighed by the names of the weights, in their order.
+        ranked: some of the queues weighed, as a set and in the order in which they are assigned, if that is known.
     """
 
     def __init__(self, size: int, members: int) -> None:
@@ -67,6 +67,7 @@ class Weighing:
         self.members = members
         self.weights: NDArray[np.float64] = np.ones(len(self.rows))
         self.terms: dict[str, NDArray[np.float64]] = {}
+        self.ranked: tuple[int, NDArray[np.intp]] | None = None
 
     @property
     def weight(self) -> NDArray[np.float64]:
@@ -78,6 +79,11 @@ class Weighing:
     def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the weights of *rows*, which are weighed."""
         return self.weights[self.rows.searchsorted(rows)]
+
+    def among(self, members: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the rows of a set of queues that are weighed, ascending, and their weights."""
+        at = flags_in(members, self._size)[self.rows].nonzero()[0]
+        return self.rows[at], self.weights[at]
 
     def has(self, row: int) -> bool:
         """Return whether *row* is weighed."""

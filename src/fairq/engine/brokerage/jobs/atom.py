@@ -52,12 +52,17 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     files_rule, events_rule, most_rule = _MERGE_RULES if chunk.is_merging else _JOB_RULES
     files_per_job = task.rule(files_rule) or None
     events_per_job = None if files_per_job else task.rule(events_rule) or None
-    if master.files and not secondaries and events_per_job is None and (files_per_job or 1) == 1:
-        return _largest_file(master.files)
+    most_files = task.rule(most_rule) or DEFAULT_MAX_FILES
+    if master.files and not secondaries:
+        if events_per_job is None and (files_per_job or 1) == 1:
+            return _largest_file(master.files)
+        if master.has_whole_files and len(master.lfns) == len(master.files):
+            # Events are counted where files are given as ranges only.
+            return _largest_run(master.files, files_per_job or (most_files if (events_per_job or 0) >= 0 else 1))
     total = len(master.files)
     done = 0
     largest = Atom()
-    for files in _jobs(master.files, files_per_job, events_per_job, task.rule(most_rule) or DEFAULT_MAX_FILES):
+    for files in _jobs(master.files, files_per_job, events_per_job, most_files):
         sizes = {file.lfn: file.fsize or 0 for file in files}
         for secondary in secondaries:
             for file in secondary.files[share_of(len(secondary.files), done, done + len(files), total)]:
@@ -75,6 +80,19 @@ def _largest_file(files: Sequence[File]) -> Atom:
     # The same for jobs of a single file, which most are.
     largest = max(file.fsize or 0 for file in files)
     return Atom(largest, max(map(effective_mib, files)), max(map(effective_events, files)))
+
+
+def _largest_run(files: Sequence[File], count: int) -> Atom:
+    # The same for jobs of *count* different files that are read as a whole.
+    starts, count = range(0, len(files), max(1, count)), max(1, count)
+    sizes = [file.fsize or 0 for file in files]
+    mibs = [size / MIB if size else 1.0 for size in sizes]
+    events = [file.events or 1 for file in files]
+    return Atom(
+        max(0, *[sum(sizes[start : start + count]) for start in starts]),
+        max(0, *[sum(mibs[start : start + count]) for start in starts]),
+        max(0, *[sum(events[start : start + count]) for start in starts]),
+    )
 
 
 def share_of(secondary: int, first: int, end: int, total: int) -> slice:

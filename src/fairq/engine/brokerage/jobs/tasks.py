@@ -47,7 +47,12 @@ class Dataset(Struct, frozen=True, dict=True):
     @cached_property
     def lfns(self) -> frozenset[str]:
         """Names of all files."""
-        return frozenset(file.lfn for file in self.files)
+        return frozenset([file.lfn for file in self.files])
+
+    @property
+    def has_whole_files(self) -> bool:
+        """Whether no file is given as a range of events."""
+        return all(file.start_event is None and file.end_event is None for file in self.files)
 
 
 class Chunk(Struct, frozen=True, dict=True):
@@ -157,9 +162,12 @@ class Task(Struct, frozen=True):
 
     def rule(self, code: str, default: int | None = None) -> int | None:
         """Return the number of rule *code*, or *default* if it is not set or not a number."""
+        text = self.rules.get(code)
+        if text is None:
+            return default
         try:
-            return int(self.rules[code])
-        except (KeyError, ValueError):
+            return int(text)
+        except ValueError:
             return default
 
     @property

@@ -17,6 +17,10 @@ Parts = Sequence[tuple[int, int]]
 """Codes of a filter's reasons (1 is the first), each with a set of queues."""
 
 
+_FEW = 8
+"""Members up to which it is quicker to look for one after the other."""
+
+
 def bits_of(flags: NDArray[np.bool_]) -> int:
     """Return the set of the rows that are true in *flags*."""
     return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
@@ -30,7 +34,14 @@ def flags_in(bits: int, size: int) -> NDArray[np.bool_]:
 
 def rows_in(bits: int, size: int) -> NDArray[np.intp]:
     """Return the members of a set among *size* rows, in ascending order."""
-    return flags_in(bits, size).nonzero()[0]
+    if bits.bit_count() > _FEW:
+        return flags_in(bits, size).nonzero()[0]
+    found = []
+    while bits:
+        row = bits.bit_length() - 1
+        found.append(row)
+        bits ^= 1 << row
+    return np.array(found[::-1], dtype=np.intp)
 
 
 def bits_at(rows: NDArray[np.intp], size: int) -> int:

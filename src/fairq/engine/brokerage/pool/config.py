@@ -83,6 +83,7 @@ class Config:
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self._values = dict(values or {})
+        self._amounts: dict[tuple[str | None, ...], float] = {}
 
     @property
     def given(self) -> Mapping[str, Any]:
@@ -105,8 +106,11 @@ class Config:
         return None if key.default is None else float(key.default)
 
     def amount(self, name: str, *endings: str | None) -> float:
-        """Return `number`, with 0 for what is unset."""
-        return self.number(name, *endings) or 0.0
+        """Return `number`, with 0 for what is unset; every task asks for the same few."""
+        found = self._amounts.get((name, *endings))
+        if found is None:
+            found = self._amounts[name, *endings] = self.number(name, *endings) or 0.0
+        return found
 
     def flag(self, name: str) -> bool:
         """Return whether *name* is set to something true."""

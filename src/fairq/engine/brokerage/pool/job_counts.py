@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 QUEUED = ("defined", "assigned", "activated", "starting")
 """States of jobs that wait at a queue."""
 
+SUMMED = (*QUEUED, "running", "transferring")
+"""States whose jobs are summed over all shares."""
+
 JobStats = Mapping[str, Mapping[str, Mapping[str, int]]]
 """Jobs by queue, share and state."""
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.least_weight import LeastWeightCheck
 from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows, SetFilter
-from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, weighing_of
 from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.bits import Parts, bits_of, joined, rows_in
+from fairq.engine.brokerage.pool.bits import Parts, bits_of, joined
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.input_data import input_data
@@ -24,6 +24,7 @@ from fairq.engine.brokerage.production.running_and_queued import (
     queued,
     queued_if,
     running,
+    running_key,
     type_cap,
     type_numbers,
 )
@@ -40,9 +41,9 @@ class FinalFilter(SetFilter):
     def parts(self, request: BrokerageRequest, left: int) -> Parts | None:
         """Refuse the rows of `refused`, except jumbo queues."""
         refused = self.refused(request)
-        if request.task.has_rule("NJ"):
+        if refused and request.task.has_rule("NJ"):
             refused &= ~bits_of(takes_jumbo_jobs(request.columns))
-        return ((1, refused),)
+        return ((1, refused),) if refused else ()
 
     def refused(self, request: BrokerageRequest) -> int:
         """Return the refused queues, as a set."""
@@ -95,9 +96,8 @@ class QueuedCap(FinalFilter):
 
     def refused(self, request: BrokerageRequest) -> int:
         """Refuse above the cap."""
-        # Tasks of the same share differ only by where their input is. The running jobs are kept, so their identity
-        # stands for what they depend on.
-        key = ("over cap", request.task.gshare, request.rules.queue_caps, id(running(request)))
+        # Tasks of the same share differ only by where their input is.
+        key = ("over cap", request.task.gshare, request.rules.queue_caps, *running_key(request))
         over = request.columns.kept(key, lambda: [self._over(request, local) for local in (False, True)])
         return of_input(request, *over)
 
@@ -158,7 +158,7 @@ class TypeCap(FinalFilter):
         if own_types(request):
             over = [self._over(request, local) for local in (False, True)]
         else:
-            key = ("over type cap", request.task.gshare, request.task.resource_type, id(running(request)))
+            key = ("over type cap", request.task.resource_type, *running_key(request))
             over = request.columns.kept(key, lambda: [self._over(request, local) for local in (False, True)])
         return of_input(request, *over)
 
@@ -176,6 +176,7 @@ class TypeCap(FinalFilter):
         }
 
 
+@once_per_task
 def bootstrapped(request: BrokerageRequest) -> Booleans | None:
     """Return for every row whether it is to be tried out under the rules panda: no job of the share runs or waits.
 
@@ -248,14 +249,15 @@ class TenBest(SetFilter):
 
     def parts(self, request: BrokerageRequest, left: int) -> Parts | None:
         """Refuse all but the ten best; those for jumbo jobs do not count."""
-        size = len(request.columns)
         if request.task.has_rule("NJ"):
             left &= ~bits_of(takes_jumbo_jobs(request.columns))
         if left.bit_count() <= MOST_CANDIDATES:
             return ()
-        rows = rows_in(left, size)
-        rest = left & ~joined(1 << row for row in rows[ranking(request, rows)[:MOST_CANDIDATES]].tolist())
-        tried = bootstrapped(request)
+        best = ranked(request, left)[:MOST_CANDIDATES]
+        chosen = joined(1 << row for row in best.tolist())
+        # The order of the best is asked for once more when they are assigned.
+        weighing_of(request).ranked = chosen, best
+        rest, tried = left ^ chosen, bootstrapped(request)
         if tried is None:
             return ((1, rest),)
         others = bits_of(tried)
@@ -266,10 +268,14 @@ class TenBest(SetFilter):
         return {"weight": weighing_of(request).weight_of(row)}
 
 
-def ranking(request: BrokerageRequest, rows: Rows) -> Rows:
-    """Return the order of *rows*, as positions: those to be tried out, then by weight; ties by name."""
-    tried, weight = bootstrapped(request), weighing_of(request).weights_of(rows)
+def ranked(request: BrokerageRequest, members: int) -> Rows:
+    """Return the rows of a set in order: those to be tried out, then by weight; ties by name."""
+    weighing = weighing_of(request)
+    if weighing.ranked is not None and weighing.ranked[0] == members:
+        return weighing.ranked[1]
+    tried, (rows, weight) = bootstrapped(request), weighing.among(members)
+    weight = -weight
     if tried is not None:
-        weight[tried[rows]] = np.inf
+        weight[tried[rows]] = -np.inf
     # Rows are in order of name already.
-    return np.argsort(-weight, kind="stable")
+    return rows[weight.argsort(kind="stable")]

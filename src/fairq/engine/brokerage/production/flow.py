@@ -32,7 +32,7 @@ from fairq.engine.brokerage.production.final import (
     TenBest,
     TypeCap,
     bootstrapped,
-    ranking,
+    ranked,
 )
 from fairq.engine.brokerage.production.input_check import stop_for_input
 from fairq.engine.brokerage.production.input_data import file_counts
@@ -131,19 +131,19 @@ def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, r
     passed = [one for one in run_all(list(pipelines), "before") if one.settle_temporary()]
     weigh_all([(one.request, one.members) for one in passed], plan)
     for pipeline in run_all(passed, "after"):
-        _choose(pipelines[pipeline], pipeline.left)
+        _choose(pipelines[pipeline], pipeline.members)
     for outcome in outcomes:
         if outcome.status != "assigned":
             outcome.retry_after = retry_after(outcome.request.task, PRODUCTION, rules)
     return outcomes
 
 
-def _choose(outcome: Outcome, rows: Rows) -> None:
+def _choose(outcome: Outcome, members: int) -> None:
     request = outcome.request
-    ranked = rows[ranking(request, rows)]
+    rows = ranked(request, members)
     outcome.status = "assigned"
-    outcome.best = _best(request, ranked)
-    outcome.describe = partial(_candidates, request, ranked)
+    outcome.best = _best(request, rows)
+    outcome.describe = partial(_candidates, request, rows)
 
 
 def _best(request: BrokerageRequest, rows: Rows) -> list[tuple[str, float]]:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset
 from fairq.engine.brokerage.jobs.units import MIB
@@ -74,17 +73,6 @@ class InputData:
     def is_local(self) -> np.ndarray:
         """The same as one value per row."""
         return flags_in(self.local, len(self._columns))
-
-    def on_disk_of(self, rows: Rows, members: int) -> tuple[Floats, Floats]:
-        """Return the bytes and files on the disks of *rows* alone, which are given as a set as well."""
-        size, files = np.zeros((2, len(rows)))
-        for part in self.on_disk:
-            hit = part.rows & members
-            # Few tasks have input at a queue that is left.
-            if hit:
-                places = rows.searchsorted(rows_in(hit, len(self._columns)))
-                size[places], files[places] = part.size, part.files
-        return size, files
 
     def _spread(self, numbers: Iterable[tuple[int, float]]) -> Floats:
         found = np.zeros(len(self._columns))

@@ -63,10 +63,11 @@ class InputNearby(SetFilter):
 
 def _has_enough(request: BrokerageRequest, parts: list[Part]) -> int:
     """Return the queues that lack at most as much input as may be moved, given the *parts* of it that queues have."""
+    enough = joined([part.rows for part in parts if not _is_too_much(request, part.size, part.files)])
+    if _is_too_much(request, 0, 0):
+        return enough
     every = (1 << len(request.columns)) - 1
-    some = joined(part.rows for part in parts)
-    enough = joined(part.rows for part in parts if not _is_too_much(request, part.size, part.files))
-    return enough if _is_too_much(request, 0, 0) else enough | every & ~some
+    return enough | every & ~joined([part.rows for part in parts])
 
 
 def _is_too_much(request: BrokerageRequest, size: float, files: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -32,24 +32,31 @@ def running(request: BrokerageRequest) -> Floats:
     Under the rules panda, if few jobs run at a queue that pulls jobs, batch workers count instead. For low priorities
     only, ``numSlots`` counts as running, or the starting jobs if it is 0.
     """
-    task, columns = request.task, request.columns
+    return request.columns.kept(("nRun", *running_key(request)), lambda: _running(request))
+
+
+@once_per_task
+def running_key(request: BrokerageRequest) -> tuple[Hashable, ...]:
+    """Return everything that `running` reads of a task and of the rules."""
+    task = request.task
     if request.rules.running_jobs == "largest":
-        share = task.gshare or ""
-        count = columns.job_counts(share, "running")
-        kept = ("largest", share, task.resource_type)
-        return columns.kept(kept, lambda: largest_running(columns, count, share, task.resource_type))
-    low = task.current_priority <= request.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP")
-    if not low:
-        return columns.job_counts(task.gshare or "", "running")
-    piloted = request.preassigned is None
-    key = ("bootstrapped", task.gshare, task.resource_type, piloted)
-    return columns.kept(key, lambda: _bootstrapped(request, piloted))
+        return "largest", task.gshare, task.resource_type
+    if task.current_priority > request.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP"):
+        return "running", task.gshare
+    return "bootstrapped", task.gshare, task.resource_type, request.preassigned is None
 
 
-def _bootstrapped(request: BrokerageRequest, piloted: bool) -> Floats:
-    columns, task = request.columns, request.task
+def _running(request: BrokerageRequest) -> Floats:
+    task, columns, how = request.task, request.columns, running_key(request)[0]
     count = columns.job_counts(task.gshare or "", "running")
-    if piloted:
+    if how == "largest":
+        return largest_running(columns, count, task.gshare or "", task.resource_type)
+    return _bootstrapped(request, count) if how == "bootstrapped" else count
+
+
+def _bootstrapped(request: BrokerageRequest, count: Floats) -> Floats:
+    columns, task = request.columns, request.task
+    if request.preassigned is None:
         pulling = columns.unit_flags("pulls", lambda unit: unit.capability == "ucore" and unit.workflow == "pull_ups")
         count = with_workers(columns, count, pulling)
     return with_slots(columns, count, task.gshare or "", task.resource_type)
@@ -93,20 +100,21 @@ def type_numbers(request: BrokerageRequest, local: Booleans | bool) -> TypeNumbe
 
 def _unit_table(request: BrokerageRequest, own: Mapping[str, frozenset[str]]) -> Floats:
     # One column per unit: whether there are numbers, running, defined with activated and starting, assigned.
-    task, columns = request.task, request.columns
-    table = np.zeros((4, len(columns.unit_names)))
-    for number, name in enumerate(columns.unit_names):
-        stats = request.world.job_stats_by_type.get(name, {}).get(task.gshare or "", {})
-        if not stats:
-            continue
-        found: list[Counts] = [stats[kind] for kind in own.get(name, (task.resource_type or "",)) if kind in stats]
-        if found:
-            table[0, number] = 1
-            table[1, number] = sum(counts.get("running", 0) for counts in found)
-            states = ("defined", "activated", "starting")
-            table[2, number] = sum(counts.get(state, 0) for counts in found for state in states)
-            table[3, number] = sum(counts.get("assigned", 0) for counts in found)
-    return table
+    share, otherwise = request.task.gshare or "", (request.task.resource_type or "",)
+    by_type, names = request.world.job_stats_by_type, request.columns.unit_names
+    lines = [_numbers_of(by_type.get(name, {}).get(share, {}), own.get(name, otherwise)) for name in names]
+    return np.array(lines, dtype=np.float64).reshape(-1, 4).T
+
+
+def _numbers_of(stats: Mapping[str, Counts], kinds: Iterable[str]) -> tuple[int, int, int, int]:
+    known, run, waiting, assigned = 0, 0, 0, 0
+    for kind in kinds:
+        counts = stats.get(kind)
+        if counts is not None:
+            known, run = 1, run + counts.get("running", 0)
+            waiting += counts.get("defined", 0) + counts.get("activated", 0) + counts.get("starting", 0)
+            assigned += counts.get("assigned", 0)
+    return known, run, waiting, assigned
 
 
 def queued(request: BrokerageRequest) -> Floats:
@@ -154,9 +162,11 @@ def cap_of(request: BrokerageRequest, jobs: Floats) -> Floats:
 def is_idle(request: BrokerageRequest) -> Booleans:
     """Return for each row whether no job of the share runs or waits there."""
     columns, share = request.columns, request.task.gshare or ""
-    key = ("waiting", share)
-    states = ("activated", "assigned", "starting", "defined")
-    waiting = columns.kept(key, lambda: sum((columns.job_counts(share, s) for s in states), np.zeros(len(columns))))
-    run = running(request)
-    # The running jobs are kept, so their identity stands for what they depend on.
-    return columns.kept(("idle", share, id(run)), lambda: run + waiting == 0)
+
+    def make() -> Booleans:
+        states = ("activated", "assigned", "starting", "defined")
+        waiting = sum((columns.job_counts(share, state) for state in states), np.zeros(len(columns)))
+        idle: Booleans = running(request) + waiting == 0
+        return idle
+
+    return columns.kept(("idle", *running_key(request)), make)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -49,11 +50,20 @@ class StorageCheck(KeyedFilter):
         """Refuse for the first reason that applies; input need not be moved for queues of the nucleus."""
         columns, place, sources = request.columns, nucleus_of(request), sources_of(request)
         least = _least_space(request)
-        of_units = [self._code(request, unit, least, False, sources.remote, None) for unit in range(len(columns.units))]
-        codes = np.array(of_units, dtype=np.uint8)[columns.unit_of]
+        codes = self._elsewhere(request, least, sources.remote).copy()
         for row in np.flatnonzero(place.members):
             codes[row] = self._code(request, int(columns.unit_of[row]), least, True, True, sources.complete_at)
         return codes
+
+    def _elsewhere(self, request: BrokerageRequest, least: float, remote: bool) -> NDArray[np.uint8]:
+        """Return the codes of queues that are not of the nucleus, the same for every nucleus."""
+        columns = request.columns
+
+        def make() -> NDArray[np.uint8]:
+            of_units = [self._code(request, unit, least, False, remote, None) for unit in range(len(columns.units))]
+            return np.array(of_units, dtype=np.uint8)[columns.unit_of]
+
+        return columns.kept(("storage codes", request.rules.space, request.rules.space_must_exceed, remote), make)
 
     def _read_at_nucleus(self, request: BrokerageRequest) -> frozenset[str]:
         columns = request.columns

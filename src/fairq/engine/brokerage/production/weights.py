@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,15 +12,15 @@ from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.weighing import members_of
 from fairq.engine.brokerage.jobs.units import MIB
 from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.bits import bits_of, flags_in, joined
+from fairq.engine.brokerage.pool.bits import bits_of, flags_in, joined, rows_in
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts
-from fairq.engine.brokerage.production.input_data import input_data
+from fairq.engine.brokerage.production.input_data import InputData, input_data
 from fairq.engine.brokerage.production.links import goes_to_one_queue, queued_key
 from fairq.engine.brokerage.production.network_weight import network_weight
 from fairq.engine.brokerage.production.nucleus import nucleus_of, satellites
-from fairq.engine.brokerage.production.running_and_queued import by_type, running
+from fairq.engine.brokerage.production.running_and_queued import by_type, running, running_key
 
 _PRODUCTION = frozenset({PRODUCTION})
 
@@ -41,17 +42,17 @@ class Jobs(PlainWeight):
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return (running + 1) / (queued + 10), divided by manyAssigned (1 to 2)."""
-        run, share, data = running(request), request.task.gshare or "", input_data(request)
-        # The running jobs are kept, so their identity stands for what they depend on.
-        key = ("jobs weight", share, request.rules.many_assigned, id(run))
-        far, near = request.columns.kept(key, lambda: self._factors(request, run))
-        if not members_of(request, rows) & data.local:
-            return far[rows]
-        return np.where(data.is_local[rows], near[rows], far[rows])
+        columns, key = request.columns, (request.task.gshare, request.rules.many_assigned, *running_key(request))
+        far, near = columns.kept(("jobs weight", *key), lambda: self._factors(request))
+        result, local = far[rows], input_data(request).local & members_of(request, rows)
+        if local:
+            at = rows_in(local, len(columns))
+            result[rows.searchsorted(at)] = near[at]
+        return result
 
-    def _factors(self, request: BrokerageRequest, run: Floats) -> tuple[Floats, Floats]:
+    def _factors(self, request: BrokerageRequest) -> tuple[Floats, Floats]:
         """Return the factor of each row if its input must be moved, and if it is local."""
-        columns, share = request.columns, request.task.gshare or ""
+        columns, share, run = request.columns, request.task.gshare or "", running(request)
         activated = columns.job_counts(share, "activated")
         waiting = activated + columns.job_counts(share, "starting") + columns.job_counts(share, "defined")
         assigned = columns.job_counts(share, "assigned")
@@ -105,9 +106,13 @@ class Data(PlainWeight):
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the factor; it is 1 for queues that lack local input, which are refused later."""
-        data, lacking = input_data(request), lacks_local_data(request)
-        total, (size, files) = data.size, data.on_disk_of(rows, members_of(request, rows))
-        result: Floats = (total + size) / total / ((data.files - files) / 100 + 1)
+        data, lacking, members = input_data(request), lacks_local_data(request), members_of(request, rows)
+        result = np.full(len(rows), _data_factor(data, 0, 0))
+        for part in data.on_disk:
+            hit = part.rows & members
+            if hit:
+                places = rows.searchsorted(rows_in(hit, len(request.columns)))
+                result[places] = _data_factor(data, part.size, part.files)
         return np.where(flags_in(lacking, len(request.columns))[rows], 1.0, result) if lacking else result
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
@@ -116,6 +121,13 @@ class Data(PlainWeight):
         if data.size <= 0 or lacks_local_data(request) >> row & 1:
             return {}
         return {"fileSizeToMoveMB": float(data.missing_mib[row]), "nFilesToMove": float(data.missing_files[row])}
+
+
+def _data_factor(data: InputData, size: float, files: int) -> float:
+    """Return the factor of a queue that has *size* bytes in *files* of the input."""
+    # Floats from the start, as in arrays: whole numbers beyond 2**53 would be divided exactly.
+    total = float(data.size)
+    return (total + float(size)) / total / ((data.files - files) / 100 + 1)
 
 
 def lacks_local_data(request: BrokerageRequest) -> int:
@@ -181,10 +193,10 @@ def network_is_active(request: BrokerageRequest) -> bool:
 
 def network_numbers(request: BrokerageRequest) -> NetworkNumbers:
     """Return the network weights towards the task's nucleus."""
-    columns, config, place, key = request.columns, request.config, nucleus_of(request), queued_key(request)
-    choice = request.rules.throughput
+    columns, config, choice = request.columns, request.config, request.rules.throughput
 
     def make() -> NetworkNumbers:
+        place, key = nucleus_of(request), queued_key(request)
         # With a cap of 0 every link is overfull.
         cap = max(config.amount("jobbroker.NQUEUED_SAT_CAP"), 1.0)
         importance = config.amount("jobbroker.NW_QUEUE_IMPORTANCE")
@@ -209,7 +221,12 @@ def network_numbers(request: BrokerageRequest) -> NetworkNumbers:
             sites.spread([np.nan if one.mbps is None else one.mbps for one in each]),
         )
 
-    return columns.kept(("network weight", place.name, key, choice), make)
+    return columns.kept(("network weight", *_network_key(request)), make)
+
+
+def _network_key(request: BrokerageRequest) -> tuple[Hashable, ...]:
+    # What the network weight reads of a task and of the rules.
+    return request.task.nucleus, request.rules.every_queue, request.is_express, request.rules.throughput
 
 
 class Network(PlainWeight):
@@ -224,7 +241,8 @@ class Network(PlainWeight):
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the network weight; a negative weight counts as 0."""
-        return np.maximum(network_numbers(request).weight[rows], 0.0)
+        key = ("network factor", *_network_key(request))
+        return request.columns.kept(key, lambda: np.maximum(network_numbers(request).weight, 0.0))[rows]
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the weight, whether it counts or not, and what it is made of."""

@@ -25,7 +25,7 @@ def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, 
     return dataset.lfns if files and (merging or rse.endswith(VP_SUFFIX)) else files
 
 
-class Replica(NamedTuple):
+class Replica(Struct, frozen=True):
     """A replica of a dataset: the endpoint, and the files found there of *total*; *vp* is a virtual one.
 
     *found* is None if the files were not counted.
@@ -86,8 +86,8 @@ def availability(replicas: Iterable[Replica], max_missing: float, min_completene
     disk = complete_disk = tape = local = remote = False
     locations = []
     for each in replicas:
-        storage, found, total, vp = each
-        if vp or not (found == total or each.counts(max_missing, min_completeness)):
+        storage = each.storage
+        if each.vp or not (each.found == each.total or each.counts(max_missing, min_completeness)):
             continue
         locations.append(storage.rse)
         near, far = storage.is_up("read_lan"), storage.is_up("read_wan")
@@ -98,7 +98,7 @@ def availability(replicas: Iterable[Replica], max_missing: float, min_completene
             tape = True
         else:
             disk = True
-            complete_disk = complete_disk or found == total
+            complete_disk = complete_disk or each.is_complete
     return Availability(disk, complete_disk, tape, local, remote, tuple(locations))
 
 

@@ -1,0 +1,29 @@
+"""Reads all claims by column."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from fairq.claim_table import ClaimTable
+from fairq.records import Claim
+from fairq.state.claims import TERMS, split_terms
+from fairq.state.connection import State
+
+
+def load(state: State) -> ClaimTable:
+    """Return every claim by column, in pool order of the slots: in a third of the time of single ones."""
+    execute = state.connection.execute
+    numbers: dict[int, int] = {}
+    alike: list[Claim] = []
+    for number, *columns in execute(f"SELECT id, {TERMS} FROM claim_terms"):
+        charge, told = split_terms(columns)
+        numbers[number] = len(alike)
+        alike.append(Claim(*(0, *charge, None, None, None, *told)))
+    # One text for each column: a row of SQLite's costs several times as much as a number in a text.
+    arrays = ", ".join(f"json_group_array({column})" for column in ("slot_id", "terms", "schedd", "cluster", "proc"))
+    texts = execute(f"SELECT {arrays} FROM (SELECT * FROM claim ORDER BY slot_id)").fetchone()
+    slots, terms, schedds, clusters, procs = map(json.loads, texts)
+    places = np.fromiter(map(numbers.__getitem__, terms), np.intp, len(terms))
+    return ClaimTable(slots, places, alike, schedds, clusters, procs)
