@@ -175,10 +175,14 @@ class Diagnosis:
     @cached_property
     def rejection(self) -> Rejection | None:
         """The last rejection of a job of the same submitter and autocluster, because of which this one is skipped."""
+        columns = self.outcome.cycle.columns_of(self.job.submitter, self.job.schedd)
         for rejection in reversed(self.outcome.decision.rejections.of(self.job.submitter, self.job.schedd)):
             cluster, proc = rejection.request
             if (cluster, proc) == (self.job.cluster, self.job.first_proc):
                 return rejection
+            known = None if columns is None else columns.autocluster_of(cluster, proc)
+            if known is not None and known != self.context.autocluster:
+                continue
             first = self._queued(cluster, proc)
             if first is not None and self._is_alike(first):
                 return rejection

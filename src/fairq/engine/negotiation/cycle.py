@@ -236,6 +236,11 @@ class NegotiationCycle:
         evaluate_for(self._budget, Payer(job.submitter, autocluster, (job.cluster, job.first_proc)))
         return self._ledger.request_context(found, autocluster, found.group)
 
+    def columns_of(self, name: str, schedd: str) -> ColumnQueue | None:
+        """The queue of a submitter, if it is by column."""
+        found = (of.queue for of in self._submitters if (of.name, of.schedd) == (name, schedd))
+        return next((queue for queue in found if isinstance(queue, ColumnQueue)), None)
+
     def kinds(self, job: JobRange) -> Iterator[tuple[int, int, int]]:
         """The autoclusters of a range of jobs as (number, first proc, last proc)."""
         return self._autoclusters.split(job)

@@ -64,6 +64,13 @@ class ColumnQueue:
         self._left = np.ones(len(self._starts), np.bool_)
         self._made: dict[int, Request] = {}
 
+    def autocluster_of(self, cluster: int, proc: int) -> int | None:
+        """The autocluster of a job; None if the job is not in the queue."""
+        rows = np.flatnonzero((self._cluster == cluster) & (self._first <= proc) & (self._last >= proc))
+        if not len(rows):
+            return None
+        return int(self._autoclusters[np.searchsorted(self._starts, rows[0], "right") - 1])
+
     def anew(self) -> ColumnQueue:
         """The same queue as it was made: none of its jobs is matched."""
         queue = copy(self)

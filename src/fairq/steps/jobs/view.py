@@ -191,7 +191,9 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
 def look_of(path: Path, people: Collection[str], now: int, statuses: Collection[int] | None = None) -> Queue:
     """Return the jobs of these owners and submitters as `look`; the others are not read."""
     with reading(path) as state:
-        found = jobs.of_people(state, people, statuses)
+        # The state holds Unicode text only: nobody else has jobs.
+        texts = [name for name in people if name.encode(errors="ignore").decode() == name]
+        found = jobs.of_people(state, texts, statuses)
         overlay = Overlay(state, found if len(found) <= _FEW else None)
         overlay.load_for(found)
         return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now)

@@ -314,8 +314,7 @@ class _Study:
         return {"kind": "pair", "subject": name, "summary": summary, **pair, "overruns": overruns}
 
     def _not_idle(self, job: JobRange) -> Document:
-        overlay = Overlay(self._state)
-        overlay.load()
+        overlay = Overlay(self._state, [job])
         shared: Ad = job_ads.ads(self._state, [job.ad_id])[job.ad_id]
         ad = {**job.ad_of(shared, job.first_proc), **overlay.of(job, job.first_proc)}
         name = f"{job.cluster}.{job.first_proc}"

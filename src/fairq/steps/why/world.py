@@ -40,9 +40,18 @@ def affordable_cycles(given: CycleInput, most: int, fewest: int = 0, in_largest:
     return max(fewest, min(most, affordable)) if affordable else in_largest
 
 
-_OF_RECORDS = frozenset({ChangeKind.FLOOR, ChangeKind.CEILING, ChangeKind.FACTOR, ChangeKind.PRIORITY})
-"""Changes of a submitter's record: they bring no slot within reach."""
-
+_BRING_NO_SLOT = frozenset(
+    {
+        ChangeKind.JOB_ATTRIBUTE,
+        ChangeKind.REQUIREMENTS_CLAUSE,
+        ChangeKind.JOB_PRIORITY,
+        ChangeKind.FACTOR,
+        ChangeKind.PRIORITY,
+        ChangeKind.FLOOR,
+        ChangeKind.CEILING,
+    }
+)
+"""Changes of the job or of its submitter's record: with them, a cycle can hand out the same slots."""
 
 _OF_USERS = frozenset({"remoteuserprio", "remoteuserfloor", "remoteuserresourcesinuse", "preemptingrank"})
 """Attributes, in lower case, that a cycle gives slots in place of those that they advertise, if any slot has a user."""
@@ -87,7 +96,7 @@ class ImaginedPool(Struct, frozen=True):
         reach = within_reach.rows_within_reach(held)
         if reach is None:
             return None
-        if all(change.kind in _OF_RECORDS for change in changes):
+        if all(change.kind in _BRING_NO_SLOT for change in changes):
             return None if len(reach) else False
         if len(changes) > 1 or changes[0].kind is not ChangeKind.FREE_SLOT or pieces_of(self.slots):
             return None

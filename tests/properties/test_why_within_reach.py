@@ -1,0 +1,89 @@
+"""What `why` learns from the slots within reach alone is what a cycle on the whole pool decides."""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from tests.engine.negotiation.pools import NOW
+from tests.properties.test_why import fill, pools, rules
+
+from fairq.engine.explain.changes import Change, ChangeKind
+from fairq.engine.explain.diagnosis import Diagnosis, Outcome
+from fairq.engine.explain.remedies import Remedy, remedies
+from fairq.records import Actor, JobRange
+from fairq.settings import Settings
+from fairq.state.connection import reading
+from fairq.steps.cycle.load import load_pool, load_round_robin_times
+from fairq.steps.cycle.negotiate import negotiate
+from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.why.world import ImaginedPool
+
+TRIED = 6
+"""Number of remedies tried for each job."""
+
+
+def where_nobody_is_preempted(pool: dict[str, Any]) -> dict[str, Any]:
+    """The pool with whole slots that stay with their users, without concurrency limits: only there anything is told."""
+    divided = ("PartitionableSlot", "SlotType", "ConcurrencyLimits")
+    ads = (({name: value for name, value in ad.items() if name not in divided}, user) for ad, user in pool["slots"])
+    slots = [({**ad, "Rank": 0.0, "CurrentRank": 0.0}, user) for ad, user in ads]
+    jobs = [(name, (*ad, {**more, "limits": None}), count) for name, (*ad, more), count in pool["jobs"]]
+    fixed = {"rules": "htcondor", "preemption": True, "policy": "false", "settings": {}}
+    return {**pool, **fixed, "slots": slots, "jobs": jobs}
+
+
+def imagined(path: Path, configured: Settings) -> ImaginedPool:
+    with reading(path) as state:
+        pool = load_pool(state, configured, NOW + 60)
+        times = load_round_robin_times(state)
+    return ImaginedPool.of(pool, negotiation_policy(configured), NOW + 60, times)
+
+
+def tries(world: ImaginedPool, held: Outcome, job: JobRange) -> list[Remedy]:
+    """The first remedies for a job, and each slot in use as if it became free."""
+    used = [row for row, user in enumerate(held.observer.holders) if user is not None]
+    freed: list[Remedy] = [(Change(ChangeKind.FREE_SLOT, held.labels[row]),) for row in used]
+    return [*islice(remedies(Diagnosis(held, world.about(job).job())), TRIED), *freed]
+
+
+TOLD: set[bool] = set()
+"""What was told in any example."""
+
+
+@given(pools)
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def whatever_is_told_is_so(pool: dict[str, Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.db"
+        quiet = where_nobody_is_preempted(pool)
+        fill(path, quiet)
+        configured = rules(path, quiet, {})
+        negotiate(path, configured, Actor("root", "fairq negotiate", NOW))
+        world = imagined(path, configured)
+        held = world.hold()
+        for queue in world.jobs.queues:
+            for job in queue.idle:
+                one = world.about(job)
+                if held.match_of(one.job()) is not None:
+                    continue
+                for remedy in tries(world, held, job):
+                    told = one.foretold(remedy, held)
+                    if told is not None:
+                        after = one.changed(remedy)
+                        assert told == (after.hold_until_matched().match_of(after.job()) is not None), remedy
+                        TOLD.add(told)
+
+
+def test_what_the_slots_within_reach_tell_is_what_a_cycle_decides() -> None:
+    whatever_is_told_is_so()
+    assert {True, False} == TOLD
