@@ -27,6 +27,9 @@ _WORTHWHILE = 2000
 That takes as long to make as to find these ads. Where few values are new, comparing what is between them is faster.
 """
 
+_FEWEST = 16
+"""So many ads are cut at once at first, and twice as many each time that all of them were found."""
+
 _LONG_RUN = 50
 """After a run of so many ads that differ in some values only, others may vary in the next run."""
 
@@ -99,6 +102,8 @@ class AdPattern:
         ends = [0, *(end for _, _, end, _ in cuts)]
         starts = [*(start for _, start, _, _ in cuts), len(text)]
         self._literals = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+        self._most = _FEWEST
+        """How many ads are cut at once: what is cut behind a value of another kind must be cut again."""
         self._expression: re.Pattern[str] | None = None
         self._found = 0
         """How many more ads had half of these values different from the ad before than had not."""
@@ -154,12 +159,12 @@ class AdPattern:
             for column, texts in zip(columns, pair, strict=True):
                 column.extend(texts)
             ends += places
-            if len(places) < 2:
+            if len(places) < 2 or len(ends) >= self._most:
                 break
             # What is the same in two ads in succession is likely the same in those that follow: it needs no cut.
             varying.update(at for at, texts in enumerate(pair) if texts[0] != texts[1])
             steady = {place: texts[1] for place, texts in enumerate(pair) if place not in varying}
-            more, places = _cut(text, ends[-1], _joined(literals, steady), maxsize)
+            more, places = _cut(text, ends[-1], _joined(literals, steady), self._most - len(ends))
             new = sum(texts[-1] != texts[-2] for texts in more if len(texts) > 1)
             self._found = max(0, self._found + (len(places) if 2 * new > len(columns) else -len(places)))
             varied = iter(more)
@@ -171,6 +176,10 @@ class AdPattern:
             return None
         values = [kind.values(column) for kind, column in zip(self._kinds, columns, strict=True)]
         size = min(map(len, values))
+        if size < len(ends):
+            self._most = max(2 * size, _FEWEST)
+        elif size >= self._most:
+            self._most *= 2
         if not size:
             return None
         found = {name: column[:size] for name, column in zip(self._names, values, strict=True)}
