@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairq.records import SlotRecord
-from fairq.slot_table import STRETCH, SlotCollector, SlotTable
+from fairq.slot_table import STRETCH, AlikeSlots, SlotCollector, SlotTable
 from fairq.state import ad_texts, rows
 
 values = st.one_of(
@@ -47,3 +48,24 @@ def test_slots_in_several_stretches_are_found_by_row() -> None:
     assert table[0] == SlotRecord(1, "first", {"Other": 1}, "<>", False)
     assert table[STRETCH] == SlotRecord(STRETCH + 1, names[STRETCH - 1], {"Cpus": 1, "Memory": STRETCH - 1}, "<>", True)
     assert table[-1] == list(table)[-1] == table[size:][0]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_slots_of_parts_with_the_same_names_keep_their_places(more: int) -> None:
+    """An ad of a common shape may have been read alone, for the sake of its line breaks."""
+    names = [f"slot{number}" for number in range(4)]
+    parts = [
+        AlikeSlots({"Cpus": 1, "Memory": 0}, {"Memory": [10, 11, 13]}, [0, 1, 3]),
+        AlikeSlots({"Cpus": 2, "Memory": 12}, {}, [2]),
+    ]
+    collector = SlotCollector()
+    collector.add_by_shape(names, names, [False] * 4, parts)
+    for number in range(more):
+        collector.add(f"more{number}", "", {"Other": number}, False)
+
+    table = collector.table()
+
+    memory = [slot.ad.get("Memory") for slot in table]
+    assert memory == [10, 11, 12, 13] + [None] * more
+    assert [table[row].ad.get("Memory") for row in range(len(table))] == memory
+    assert [slot.ad.get("Cpus") for slot in table] == [1, 1, 2, 1] + [None] * more

@@ -158,8 +158,20 @@ class SlotCollector:
     def _close(self) -> None:
         table = AdTable()
         for names, (rows, columns) in self._shapes.items():
+            ascending = sorted(rows)
             whole = len(rows) == self._row
-            table.put_columns(names, range(self._row) if whole else rows, [shared(tuple(column)) for column in columns])
+            values = [shared(column) for column in _in_order(rows, ascending, columns)]
+            table.put_columns(names, range(self._row) if whole else ascending, values)
         self._tables.append(table)
         self._shapes = {}
         self._row = 0
+
+
+def _in_order(
+    rows: Sequence[int], ascending: Sequence[int], columns: Iterable[Sequence[Any]]
+) -> Iterable[tuple[Any, ...]]:
+    """Return *columns* with the values of *rows* in ascending order of these."""
+    if rows == ascending:
+        return map(tuple, columns)
+    # Parts that came together have the same shape: their slots alternate.
+    return map(itemgetter(*sorted(range(len(rows)), key=rows.__getitem__)), columns)

@@ -295,3 +295,13 @@ class TestRandom:
         assert all(isinstance(number, float) for number in self.draw("random(2.5)", 1))
         assert self.draw("random(0)", 1) == [ERROR] * 3
         assert self.draw('random("a")', 1) == [ERROR] * 3
+
+
+def test_an_undefined_or_wrong_element_of_a_list_is_that() -> None:
+    """Lists of ads come from the library, with the library's own marks."""
+    ads: list[dict[str, Any]] = [{"Sizes": ["a", size]} for size in (2, None, "/Expr(error)/", 0)]
+
+    found = evaluate_in_columns(parse("Sizes[1]"), AdColumns(ads), {})
+
+    assert found.is_true().tolist() == [True, False, False, False]
+    assert found.as_rank(7.0).tolist() == [2.0, 7.0, 7.0, 0.0]

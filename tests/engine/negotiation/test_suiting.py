@@ -52,3 +52,26 @@ def test_many_autoclusters_at_once_are_tested_as_one_by_one(
         context = RequestContext(number, kinds[number], "ann@x", 1.0, {"submitteruserprio": float(number % 3)})
         alone = agreeing(context.ad(), columns, rows)
         assert suiting.find(context).tolist() == alone.tolist()
+
+
+class Use:
+    """How much the users of other slots use, which every match changes."""
+
+    live = frozenset({"slot1_remoteuserresourcesinuse"})
+    version = 0
+
+    def refresh(self) -> None:
+        """Nothing to bring up to date."""
+
+
+def test_a_slot_that_refuses_all_until_its_sibling_is_used_more_is_tested_again() -> None:
+    slot = {"Requirements": "/Expr(MY.Slot1_RemoteUserResourcesInUse > 1 && TARGET.RequestCpus > 0)/"}
+    columns = AdColumns([slot]).with_column("Slot1_RemoteUserResourcesInUse", [1])
+    suiting = Suiting(columns, np.array([0]), Use())
+    context = RequestContext(0, {"requirements": True, "requestcpus": 1}, "ann@x", 1.0)
+
+    before = suiting.find(context).tolist()
+    columns.with_column("Slot1_RemoteUserResourcesInUse", [2])
+    after = suiting.find(context).tolist()
+
+    assert (before, after) == ([], [0])

@@ -9,7 +9,7 @@ from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.convert import from_values, is_constant_value, item
 from fairq.engine.classad.identity import distinct_rows
 from fairq.engine.classad.kinds import ERROR
-from fairq.engine.classad.library import evaluate_or_raise, gave_up, library, to_library, tree, writable
+from fairq.engine.classad.library import evaluate_or_raise, from_library, gave_up, library, to_library, tree, writable
 from fairq.engine.classad.plain_functions import PLAIN
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import Rows, Vector
@@ -43,7 +43,8 @@ def by_elements(lists: Vector, places: Vector, pool: ValuePool) -> Vector:
     values: list[Any] = []
     for row in firsts.tolist():
         elements, place = item(lists, row, pool), item(places, row, pool)
-        value = elements[place] if 0 <= place < len(elements) else ERROR
+        # A list that the library made has the library's own marks for undefined and error.
+        value = from_library(elements[place]) if 0 <= place < len(elements) else ERROR
         if isinstance(value, str) and writable(value) != value:
             raise NotColumnar
         values.append(value)

@@ -22,11 +22,12 @@ from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.classad.unparse import unparse
 
 
-def refusing(attribute: str, columns: AdColumns) -> NDArray[np.bool_]:
+def refusing(attribute: str, columns: AdColumns, changing: frozenset[str] = frozenset()) -> NDArray[np.bool_]:
     """Return for each row whether its expression *attribute* (lower case) is true for no single ad.
 
     That is so if a part joined by ``&&`` reads nothing of the single ad and is not true. Rows whose refusal cannot be
-    told from such a part, cheaply, count as not refusing.
+    told from such a part, cheaply, count as not refusing. The answer stays valid when attributes *changing* (lower
+    case) of the columns change.
     """
     refuses = np.zeros(len(columns), np.bool_)
     column = columns.column(attribute)
@@ -38,7 +39,7 @@ def refusing(attribute: str, columns: AdColumns) -> NDArray[np.bool_]:
         rows = np.flatnonzero((kinds == EXPRESSION) & (codes == code))
         for node in _joined(expression.node) if len(rows) else ():
             part = Expression(unparse(node), node)
-            if _stands_alone(part, columns):
+            if _stands_alone(part, columns, changing):
                 refuses[rows[~evaluate_in_columns(part, columns, {}, rows).is_true()]] = True
     return refuses
 
@@ -61,6 +62,8 @@ def _joined(node: Node | None) -> Iterator[Node]:
         yield node
 
 
-def _stands_alone(part: Expression, columns: AdColumns) -> bool:
+def _stands_alone(part: Expression, columns: AdColumns, changing: frozenset[str]) -> bool:
     found = closure([(Side.COLUMNS, part.node)], UnknownAd((), columns))
-    return not found.single_names() and not found.draws and has_bound(part, "target", {}, columns)
+    if found.single_names() or found.draws or not found.names(Side.COLUMNS).isdisjoint(changing):
+        return False
+    return has_bound(part, "target", {}, columns)

@@ -44,7 +44,8 @@ class Suiting:
 
     def __init__(self, slots: AdColumns, rows: NDArray[np.intp], changing: LiveAttributes | None) -> None:
         self._slots, self._rows, self._changing = slots, rows, changing
-        self._accepting = rows[~refusing("requirements", slots)[rows]]
+        live = frozenset[str]() if changing is None else changing.live
+        self._accepting = rows[~refusing("requirements", slots, live)[rows]]
         self._known: dict[int, NDArray[np.intp]] = {}
         self._alone: set[Hashable] = set()
         """The shapes of jobs that are tested one by one."""
