@@ -78,6 +78,20 @@ def test_values_of_one_line_do_not_complete_those_of_another() -> None:
     assert f"ad {ODD + 1}" in found
 
 
+@pytest.mark.parametrize("cut", ['"Odd', '"Odd": ', '"Odd":   '])
+def test_two_values_of_one_line_do_not_make_up_for_none_of_another(cut: str) -> None:
+    """A line that is cut off, and one with two values, are damage."""
+    ads = [[*_lines(3 * place), '"Odd": 1', '"Last": 0'] for place in range(COUNT)]
+    ads[ODD][-2], ads[ODD + 1][-2] = cut, '"Odd": 3, 4'
+    # The line that is cut off has no comma.
+    text = _text(ads, apart=False).replace(f"{cut},\n", f"{cut}\n")
+
+    found = _read(text)
+
+    assert found == _read(_text(ads, apart=True).replace(f"{cut},\n", f"{cut}\n"))
+    assert f"ad {ODD + 1}" in found
+
+
 def test_shapes_are_told_apart_by_names_in_the_same_number() -> None:
     """Ads with as many lines, but another attribute in the middle, keep their names."""
     ads = [[*_lines(3 * place), f'"{"ABC"[place % 3]}": {place}', '"Last": 0'] for place in range(COUNT)]
