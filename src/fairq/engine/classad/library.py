@@ -106,6 +106,8 @@ def is_unicode(text: str) -> bool:
 
 def from_library(value: Any) -> Any:
     """Return a value that the library computed, with fairq's UNDEFINED and ERROR for the library's."""
+    if type(value) in (str, int, float, bool):  # what is no mark of the library's does not need it
+        return value
     value_class = library().Value
     if value is value_class.Undefined:
         return UNDEFINED
