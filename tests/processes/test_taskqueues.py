@@ -101,8 +101,9 @@ def test_a_killed_import_leaves_the_former_queues_or_its_own(run: Run, state: Pa
     """Whatever moment it is killed at: the queues kept in the state are those of its jobs."""
     dumps = [state.with_suffix(f".{part}.json") for part in (1, 2)]
     for part, dump in enumerate(dumps, 1):
-        queue = {"OwnerGroup": "g", "CPUTime": 360 * part, "Jobs": 1}
-        dump.write_text(json.dumps([{"TQId": number, "Owner": f"u{number}", **queue} for number in range(1, 1201)]))
+        queue = {"OwnerGroup": "g", "CPUTime": (360, 1800)[part - 1], "Jobs": 1}
+        numbers = range(1200 * part - 1199, 1200 * part + 1)
+        dump.write_text(json.dumps([{"TQId": number, "Owner": f"u{number}", **queue} for number in numbers]))
     assert run("--state", state, "taskqueues", "import", dumps[0]).code == 0
     line = [sys.executable, "-m", "fairq", "--state", str(state), "taskqueues", "import", str(dumps[1])]
     with subprocess.Popen(line, stdout=subprocess.DEVNULL) as process:

@@ -305,3 +305,14 @@ def test_an_undefined_or_wrong_element_of_a_list_is_that() -> None:
 
     assert found.is_true().tolist() == [True, False, False, False]
     assert found.as_rank(7.0).tolist() == [2.0, 7.0, 7.0, 0.0]
+
+
+def test_the_place_of_an_element_is_its_lower_32_bits() -> None:
+    """As the library casts it: a place beyond them may be one of the list."""
+    places = [1, 2**53 + 1, 2**32, -(2**32) + 1, 2**31, 2**31 - 1, -1, 2]
+    ads = AdColumns([{"Place": place} for place in places], 0)
+
+    found = python(evaluate_in_columns(parse("{64, 65}[Place]"), ads, {}))
+
+    assert found == [evaluate_scalar(parse("{64, 65}[Place]"), {"Place": place}, {}, 0) for place in places]
+    assert found[1:4] == [65, 64, 65]

@@ -42,13 +42,18 @@ def by_elements(lists: Vector, places: Vector, pool: ValuePool) -> Vector:
     firsts, combination = distinct_rows([lists, places], max(len(lists.data), len(places.data)))
     values: list[Any] = []
     for row in firsts.tolist():
-        elements, place = item(lists, row, pool), item(places, row, pool)
+        elements, place = item(lists, row, pool), _in_32_bits(item(places, row, pool))
         # A list that the library made has the library's own marks for undefined and error.
         value = from_library(elements[place]) if 0 <= place < len(elements) else ERROR
         if isinstance(value, str) and writable(value) != value:
             raise NotColumnar
         values.append(value)
     return from_values(values, pool).take(combination)
+
+
+def _in_32_bits(place: int) -> int:
+    """Return the *place* that the library looks at: it takes the lower 32 bits, with their sign."""
+    return (place + 2**31) % 2**32 - 2**31
 
 
 def _plainly(name: str, vectors: list[Vector], rows: Rows, pool: ValuePool) -> list[Any] | None:
