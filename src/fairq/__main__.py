@@ -15,7 +15,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]
 
 
-_OBJECTS_BETWEEN_COLLECTIONS = 50_000
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 
 def main() -> int:
