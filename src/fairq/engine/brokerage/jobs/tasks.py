@@ -14,11 +14,14 @@ USER_LABELS = frozenset({"user", "panda"})
 """Labels of tasks for the analysis brokerage; all others are production."""
 
 
-class File(Struct, frozen=True):
-    """One input file: *fsize* in bytes, and an event range if only a part of it is read."""
+class File(Struct, frozen=True, rename={"events": "nEvents", "start_event": "startEvent", "end_event": "endEvent"}):
+    """One input file: *fsize* in bytes, and an event range if only a part of it is read.
+
+    In JSON it has PanDA's names.
+    """
 
     lfn: str
-    fsize: float = 0
+    fsize: int | float = 0
     events: int | None = None
     start_event: int | None = None
     end_event: int | None = None
