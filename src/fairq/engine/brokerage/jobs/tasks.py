@@ -55,7 +55,7 @@ class Dataset(Struct, frozen=True, dict=True):
     @property
     def has_whole_files(self) -> bool:
         """Whether no file is given as a range of events."""
-        return all(file.start_event is None and file.end_event is None for file in self.files)
+        return {file.start_event for file in self.files} | {file.end_event for file in self.files} <= {None}
 
 
 class Chunk(Struct, frozen=True, dict=True):
