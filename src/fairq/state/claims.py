@@ -62,6 +62,16 @@ def of_procs(state: State, procs: Iterable[Procs]) -> list[Claim]:
     return found
 
 
+def are_alike(state: State, procs: Procs) -> bool:
+    """Tell whether the claims of all the jobs *procs* differ only in slot and proc, or none of them has a claim."""
+    schedd, cluster, first_proc, last_proc = procs
+    number, first, last = state.connection.execute(
+        "SELECT count(*), min(terms), max(terms) FROM claim WHERE cluster = ? AND schedd = ? AND proc BETWEEN ? AND ?",
+        (cluster, schedd, first_proc, last_proc),
+    ).fetchone()
+    return bool(number == 0 or (number == last_proc - first_proc + 1 and first == last))
+
+
 def of_slots(state: State, slot_ids: Iterable[int]) -> list[Claim]:
     """Return the claims on these slots."""
     find = state.connection.execute
