@@ -10,8 +10,9 @@ import math
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.policy import ResourcesInUse
 from fairq.engine.quotas.tree import QuotaGroup
+from fairq.expression_form import as_expression
 
-UNDEFINED = "/Expr(undefined)/"
+UNDEFINED = as_expression("undefined")
 """The value of an attribute that only some ads have."""
 
 _TINY = 1e-6
