@@ -25,7 +25,7 @@ class Part(NamedTuple):
 class AdTable(Rows[Ad]):
     """Ads in JSON form; ads of the same shape share their names and are stored by column.
 
-    Reading an ad builds a new dict, which the caller may change.
+    It is read when all its rows are there. Reading an ad builds a new dict, which the caller may change.
     """
 
     def __init__(self) -> None:
