@@ -6,10 +6,13 @@ HTCondor 8 manual, "Priorities in Negotiation and Preemption".
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.policy import ResourcesInUse
-from fairq.engine.quotas.tree import QuotaGroup
+
+if TYPE_CHECKING:
+    from fairq.engine.quotas.tree import QuotaGroup
 
 UNDEFINED = "/Expr(undefined)/"
 """The value of an attribute that only some ads have."""
