@@ -46,7 +46,6 @@ def test_all_ads_are_found(count: int) -> None:
         _ads(1, "\n" * len(INSIDE)),
         "]",
         ",",
-        "",
         "\n" + _ads(1),
     ],
 )
