@@ -143,6 +143,12 @@ def repeated(value: Any, size: int) -> Repeated:
     return Repeated((value,) * size)
 
 
+def steady(value: Any, size: int) -> tuple[Any, ...]:
+    """Return a column of *size* rows that all have *value*, as `shared` returns it."""
+    column = (value,) * size
+    return Repeated(column) if is_one_value((value,)) else column
+
+
 def picked(column: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:
     """Return the rows of *column* at *places*."""
     if isinstance(column, Repeated):
