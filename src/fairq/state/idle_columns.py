@@ -253,7 +253,8 @@ def _by_place(found: Iterable[_Row]) -> Iterator[IdleJobs]:
     rows_of: dict[_Place, list[_Row]] = defaultdict(list)
     for row in found:
         rows_of[row[0], row[1]].append(row[2:])
-    for (schedd, submitter), some in rows_of.items():
+    while rows_of:
+        (schedd, submitter), some = rows_of.popitem()
         yield idle_jobs(schedd, submitter, some)
 
 

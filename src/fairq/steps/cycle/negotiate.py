@@ -61,11 +61,8 @@ def negotiate(
         CycleUnderWayError: another cycle works on this state.
     """
     if dry_run:
-        with without_collection(), reading(path) as state:
-            doing("loading the pool")
-            loaded = _read(state, settings, actor.time)
         with without_collection():
-            snapshot = loaded()
+            snapshot = _taken(path, settings, actor.time, doing)
             doing("matching jobs with slots")
             return _decide(snapshot, actor.time, explain)
     with cycle_lock(path):
@@ -99,10 +96,7 @@ def hold_cycle(
         with writing(path) as state:
             idle_columns.track(state)
     with without_collection(), watching(path) as is_changed:
-        with reading(path) as state:
-            doing("loading the pool")
-            loaded = _read(state, settings, actor.time)
-        snapshot = loaded()
+        snapshot = _taken(path, settings, actor.time, doing)
         doing("matching jobs with slots")
         cycle = _decide(snapshot, actor.time, explain)
         with writing(path) as state:
@@ -132,6 +126,7 @@ def hold_cycle(
             seconds = time.monotonic() - begin
             meta.set(state, CYCLE_SECONDS, f"{seconds:.3f}")
             tally.add_cycle(state, seconds)
+        del snapshot  # the copy takes as much memory once more
         if is_outdated:
             _renew_copy(path, learned)
         return cycle
@@ -153,6 +148,14 @@ class _Snapshot(Struct, frozen=True):
     number: int
     known: set[str]
     notes: list[str]
+
+
+def _taken(path: Path, settings: Settings, now: int, doing: Callable[[str], None]) -> _Snapshot:
+    """Take a snapshot of the state, which can be changed again as soon as it is read."""
+    with reading(path) as state:
+        doing("loading the pool")
+        put_together = _read(state, settings, now)
+    return put_together()
 
 
 def _read(state: State, settings: Settings, now: int) -> Callable[[], _Snapshot]:

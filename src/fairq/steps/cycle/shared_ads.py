@@ -53,7 +53,8 @@ class SharedAds(Mapping[int, Ad]):
 
     @cached_property
     def _found(self) -> dict[int, Ad]:
-        return job_ads.parsed(self._texts)
+        texts, self._texts = self._texts, {}
+        return job_ads.parsed(texts)
 
     @cached_property
     def _numbers(self) -> list[int]:
