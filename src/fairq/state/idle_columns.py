@@ -13,14 +13,15 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from fairq.idle_jobs import NUMBERS, TEXTS, IdleJobs, Kinds, KnownKind, Numbers, idle_jobs
+from fairq.idle_jobs import NUMBERS, TEXTS, IdleJobs, Kinds, KnownKind, Numbers, among, idle_jobs
 from fairq.records import JobStatus
-from fairq.state import idle_ranges, rows
+from fairq.state import idle_content, idle_ranges, rows
 from fairq.state.connection import State
 
 WORTHWHILE = 5000
@@ -41,14 +42,6 @@ _Row = tuple[Any, ...]
 
 Loaded = tuple[list[IdleJobs], Kinds]
 """The idle jobs of every submitter at every schedd, ordered by schedd and submitter, and the known kinds."""
-
-
-class _Content(msgspec.Struct, array_like=True):
-    """A submitter's ranges as stored: columns in little-endian bytes, or one number for all *size* rows."""
-
-    size: int
-    columns: dict[str, bytes | int]
-    texts: list[str | None]
 
 
 class StoredIdle(msgspec.Struct, frozen=True):
@@ -78,9 +71,8 @@ class StoredIdle(msgspec.Struct, frozen=True):
     def loaded(self) -> Loaded:
         """Return the jobs by column."""
         found = dict(self.copied)
-        if self.changed:
-            for place, idle in found.items():
-                found[place] = idle.without(self.changed[idle.schedd])
+        for place in self._changed_places():
+            found[place] = found[place].without(self.changed[place[0]])
         for idle in _by_place(self.queued):
             place = idle.schedd, idle.submitter
             found[place] = found[place].joined(idle) if place in found else idle
@@ -89,6 +81,17 @@ class StoredIdle(msgspec.Struct, frozen=True):
             names, ad = json.loads(content)
             known[number] = KnownKind(frozenset(names), ad)
         return [found[place] for place in sorted(found) if len(found[place])], Kinds(known)
+
+
+    def _changed_places(self) -> list[_Place]:
+        """The submitters of the copy of whom a cluster has changed; maybe also some with one of the same number."""
+        if not self.changed:
+            return []
+        idle = self.copied.values()
+        clusters = np.concatenate([of.columns["cluster"] for of in idle])
+        found = np.flatnonzero(among(clusters, chain.from_iterable(self.changed.values())))
+        places, ends = list(self.copied), np.cumsum([len(of) for of in idle])
+        return [places[number] for number in set(np.searchsorted(ends, found, "right").tolist())]
 
 
 def load(state: State) -> Loaded:
@@ -102,7 +105,7 @@ def read(state: State) -> StoredIdle:
     try:
         copied = {(idle.schedd, idle.submitter): idle for idle in _copied(state)}
         changed = changed_clusters(state)
-    except (msgspec.DecodeError, ValueError):  # damaged, as 'fairq state check' tells; the queue has all of it
+    except (ValueError, KeyError, OverflowError):  # damaged, as 'fairq state check' tells; the queue has all of it
         copied = {}
     if not copied:
         return StoredIdle({}, {}, find(f"{_SELECT} {idle_ranges.condition(state)} {_ORDER}").fetchall(), [])
@@ -168,7 +171,7 @@ def packed(found: Loaded, learned: Mapping[int, KnownKind]) -> Packed:
     rows_of_copy: list[tuple[str, str, bytes]] = []
     for of in idle:
         of.columns["kind"] = numbers.of(of)
-        rows_of_copy.append((of.schedd, of.submitter, msgspec.msgpack.encode(_packed(of))))
+        rows_of_copy.append((of.schedd, of.submitter, idle_content.encoded(of)))
     return Packed(
         sum(map(len, idle)),
         rows_of_copy,
@@ -229,13 +232,9 @@ class _Numbers:
         return number
 
 
-def _copied(state: State) -> Iterator[IdleJobs]:
-    decoder = msgspec.msgpack.Decoder(_Content)
-    found = state.connection.execute("SELECT schedd, submitter, content FROM idle_columns WHERE schedd IS NOT NULL")
-    for schedd, submitter, content in found:
-        stored = decoder.decode(content)
-        columns = {name: _unpacked(column, stored.size) for name, column in stored.columns.items()}
-        yield IdleJobs(schedd, submitter, columns, stored.texts)
+def _copied(state: State) -> list[IdleJobs]:
+    find = "SELECT schedd, submitter, content FROM idle_columns WHERE schedd IS NOT NULL"
+    return idle_content.decoded(state.connection.execute(find))
 
 
 def _of_clusters(state: State, clusters: Mapping[str, Iterable[int]]) -> list[_Row]:
@@ -256,15 +255,3 @@ def _by_place(found: Iterable[_Row]) -> Iterator[IdleJobs]:
     while rows_of:
         (schedd, submitter), some = rows_of.popitem()
         yield idle_jobs(schedd, submitter, some)
-
-
-def _packed(idle: IdleJobs) -> _Content:
-    columns: dict[str, bytes | int] = {}
-    for name, column in idle.columns.items():
-        one = bool((column == column[0]).all())
-        columns[name] = int(column[0]) if one else column.astype("<i8").tobytes()
-    return _Content(len(idle), columns, list(idle.texts))
-
-
-def _unpacked(column: bytes | int, size: int) -> Numbers:
-    return np.full(size, column, np.int64) if isinstance(column, int) else np.frombuffer(column, "<i8", size)
