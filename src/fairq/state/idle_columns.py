@@ -108,9 +108,14 @@ def read(state: State) -> StoredIdle:
     except (ValueError, KeyError, OverflowError):  # damaged, as 'fairq state check' tells; the queue has all of it
         copied = {}
     if not copied:
-        return StoredIdle({}, {}, find(f"{_SELECT} {idle_ranges.condition(state)} {_ORDER}").fetchall(), [])
+        return _read_queue(state)
     kinds = find("SELECT id, content FROM job_kind").fetchall()
     return StoredIdle(copied, changed, _of_clusters(state, changed), kinds)
+
+
+def queued(state: State) -> list[IdleJobs]:
+    """Return the same jobs as `load`, as the queue has them; no kind is known."""
+    return _read_queue(state).loaded()[0]
 
 
 def of_clusters(state: State, clusters: Mapping[str, Iterable[int]]) -> Iterator[IdleJobs]:
@@ -230,6 +235,11 @@ class _Numbers:
             number = self._numbers[id(kind)] = len(self._numbers) + 1
             self.used[number] = kind
         return number
+
+
+def _read_queue(state: State) -> StoredIdle:
+    find = f"{_SELECT} {idle_ranges.condition(state)} {_ORDER}"
+    return StoredIdle({}, {}, state.connection.execute(find).fetchall(), [])
 
 
 def _copied(state: State) -> list[IdleJobs]:

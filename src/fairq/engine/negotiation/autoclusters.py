@@ -16,6 +16,7 @@ from fairq.engine.classad import (
     parse,
 )
 from fairq.engine.negotiation.significant import SignificantAttributes
+from fairq.expression_form import is_expression
 from fairq.idle_jobs import Kinds, KnownKind
 from fairq.records import Ad, JobRange
 
@@ -166,7 +167,7 @@ class Autoclusters:
 
     def _closure(self, ad: Ad) -> _Names:
         """All names that matter for this job; they depend only on its expressions, which many jobs share."""
-        key = tuple([item for item in ad.items() if type(item[1]) is str and item[1].startswith("/Expr(")])
+        key = tuple([item for item in ad.items() if is_expression(item[1])])
         known = self._closures.get(key)
         if known is not None:
             return known
@@ -182,7 +183,7 @@ class Autoclusters:
         todo = list(names)
         while todo:
             value = ad.get(todo.pop())
-            if isinstance(value, str) and value.startswith("/Expr("):
+            if is_expression(value):
                 read = self._reads.get(value)
                 if read is None:
                     expression = expression_of(value)

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.engine.accounting.identity import assigned_group
-from fairq.engine.explain.record import CycleRecorder
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.errors.base import FairqError
@@ -24,7 +23,6 @@ from fairq.state.connection import State, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, read_pool, with_known_groups
-from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.sampling import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle
@@ -186,6 +184,8 @@ def _renew_copy(path: Path, learned: Mapping[int, KnownKind]) -> None:
 
 def _without_lost(cycle: Cycle, before: _Snapshot, state: State, settings: Settings, explain: bool) -> Cycle | None:
     """Return *cycle* without the matches of jobs that are not as they were *before*; None: it must be decided anew."""
+    from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
+
     if not still_holds(before.pool, load_without_jobs(state, settings, cycle.decision.time)):
         return None
     decision = cycle.decision
@@ -224,7 +224,11 @@ def _ranges(pool: LoadedPool) -> int:
 
 def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
     pool, policy = snapshot.pool, snapshot.policy
-    recorder = CycleRecorder(pool.slots, policy) if explain else None
+    recorder = None
+    if explain:
+        from fairq.engine.explain.record import CycleRecorder
+
+        recorder = CycleRecorder(pool.slots, policy)
     times = pool.standing.round_robin
     decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic)
     victims = {
