@@ -208,7 +208,7 @@ class Accountant:
         Of a hundred thousand slots, most are as they were: these cost one comparison each.
         """
         charges = self.charges
-        charged = [None if charge is None else charge.submitter for charge in map(charges.get, keys)]
+        charged = list(map({slot: charge.submitter for slot, charge in charges.items()}.get, keys))
         uses = zip(keys, users, weights, charged, strict=True)
         changed = [SlotUse(slot, user, weight) for slot, user, weight, former in uses if user != former]
         gone = {use.slot for use in changed if use.slot in charges}
