@@ -136,7 +136,7 @@ def watching(path: Path) -> Iterator[Callable[[], bool]]:
     """
     path = readable(path)
     with ExitStack() as open_files:
-        connection = _opened(path, Patience(0, path), open_files) if exists(path) else None
+        connection = _opened(path, Patience(0, path), open_files, is_watching=True) if exists(path) else None
 
         def version() -> object:
             try:
@@ -216,8 +216,13 @@ def _patiently(connection: sqlite3.Connection, statement: str, patience: Patienc
                 raise
 
 
-def _opened(path: Path, patience: Patience, open_files: ExitStack) -> sqlite3.Connection | None:
-    """Open the file at *path*, which *open_files* closes; None if there is none."""
+def _opened(
+    path: Path, patience: Patience, open_files: ExitStack, *, is_watching: bool = False
+) -> sqlite3.Connection | None:
+    """Open the file at *path*, which *open_files* closes; None if there is none.
+
+    With *is_watching*, the connection serves for nothing else: SQLite need not read the schema.
+    """
     while exists(path):
         check_journal(path)
         # Mode rw even for reading: what a killed writer left half-done must be undone before it is read.
@@ -225,7 +230,7 @@ def _opened(path: Path, patience: Patience, open_files: ExitStack) -> sqlite3.Co
         uri = f"{path.as_uri()}?mode=rw"
         try:
             before = path.stat()
-            if kept := take(path):
+            if not is_watching and (kept := take(path)):
                 return open_files.enter_context(Lease(kept, path, before))
             connection = sqlite3.connect(uri, uri=True, timeout=_NAP, isolation_level=None)
         except FileNotFoundError:
@@ -234,6 +239,8 @@ def _opened(path: Path, patience: Patience, open_files: ExitStack) -> sqlite3.Co
             if path.exists():
                 raise
             continue
+        if is_watching:
+            return open_files.enter_context(closing(connection))
         open_files.enter_context(Lease(connection, path, before))
         checksums.register(connection)
         for pragma in _BEHAVIOUR:

@@ -15,8 +15,8 @@ from fairq.nesting import DEEPEST
 EXPR_OPEN = "/Expr("
 EXPR_CLOSE = ")/"
 
-_NOT_UNICODE = re.compile("[\ud800-\udfff]")
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+_NOT_UNICODE = "[\ud800-\udfff]"
+_UNWRITABLE = "[\0\ud800-\udfff]"
 
 
 @lru_cache(maxsize=1)
@@ -91,7 +91,7 @@ def writable(text: str) -> str:
 
     These characters are NUL, and bytes that are not UTF-8, which Python holds as lone surrogates.
     """
-    return _UNWRITABLE.sub("\ufffd", text) if "\0" in text or not text.isascii() else text
+    return re.sub(_UNWRITABLE, "\ufffd", text) if "\0" in text or not text.isascii() else text
 
 
 def has_name(name: str) -> bool:
@@ -101,7 +101,7 @@ def has_name(name: str) -> bool:
 
 def is_unicode(text: str) -> bool:
     """Return whether *text* is valid Unicode: Python holds bytes that are not UTF-8 as lone surrogates."""
-    return _NOT_UNICODE.search(text) is None
+    return text.isascii() or re.search(_NOT_UNICODE, text) is None
 
 
 def from_library(value: Any) -> Any:

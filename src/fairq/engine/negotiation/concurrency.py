@@ -23,8 +23,8 @@ from fairq.engine.negotiation.preemption import PreemptState
 _JOBS = "concurrencylimits"
 _OF_SLOTS = ("ConcurrencyLimits", "PreemptingConcurrencyLimits")
 
-_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?", re.ASCII)
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
+_NAME = r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?"
+_NUMBER = r"(?a)\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 
 
 @lru_cache(maxsize=10_000)
@@ -37,13 +37,13 @@ def parse_limits(text: str) -> tuple[tuple[str, float], ...]:
     found: dict[str, float] = {}
     for word in re.split(r"[,\s]+", text.lower()):
         name, _, amount = word.partition(":")
-        if _NAME.fullmatch(name):
+        if re.fullmatch(_NAME, name):
             found[name] = found.get(name, 0.0) + _amount(amount)
     return tuple(found.items())
 
 
 def _amount(text: str) -> float:
-    number = _NUMBER.match(text)
+    number = re.match(_NUMBER, text)
     value = float(number.group()) if number else 1.0
     return value if 0 < value < math.inf else 1.0
 
