@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, evaluate_scalar, expression_of
+from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, expression_of
 from fairq.engine.negotiation.decision import LimitFigures
 from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.matchlist import MatchList
@@ -79,6 +79,8 @@ class ConcurrencyLimits:
             return None
         value = context.job[_JOBS]
         if isinstance(value, str) and value.startswith("/Expr("):
+            from fairq.engine.classad import evaluate_scalar
+
             ad = context.ad()
             value = evaluate_scalar(expression_of(value), ad, now=self._slots.now, budget=self._slots.budget)
             if not isinstance(value, str):

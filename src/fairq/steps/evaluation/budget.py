@@ -10,7 +10,6 @@ from fairq.engine.classad.budget import EvaluationBudget, Limit
 from fairq.errors.base import EvaluationBudgetError
 from fairq.steps.current import settings_in_force
 from fairq.steps.evaluation.guard import guarded
-from fairq.steps.evaluation.spelling import spelled
 
 if TYPE_CHECKING:
     from fairq.engine.classad import Expression
@@ -39,6 +38,7 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
         EvaluationBudgetError: the evaluation takes longer than *budget*.
     """
     from fairq.engine.classad import evaluate_each
+    from fairq.steps.evaluation.spelling import spelled
 
     for value in evaluate_each(expression, _parts_read(expression, map(spelled, records)), budget):
         check(budget)
