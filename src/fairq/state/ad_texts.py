@@ -7,7 +7,7 @@ from itertools import repeat
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
-from fairq.ad_table import AdTable, Part, is_one_text, is_one_value
+from fairq.ad_table import AdTable, Part, Repeated, is_one_text, is_one_value
 from fairq.records import Ad
 from fairq.slot_table import STRETCH
 from fairq.state.rows import dumps
@@ -76,7 +76,11 @@ def texts(parts: Sequence[PartTexts]) -> list[str]:
 def _values(column: Sequence[Any]) -> str | list[str]:
     """Return the JSON texts of a column's values; a single text if all values are one."""
     # 1, 1.0 and true are equal, and so are 0.0 and -0.0, but their texts differ: a number must be the same object.
-    if is_one_text(column) or (type(column[0]) is not str and len(set(map(id, column))) == 1):
+    if (
+        isinstance(column, Repeated)
+        or is_one_text(column)
+        or (type(column[0]) is not str and len(set(map(id, column))) == 1)
+    ):
         return dumps(column[0])
     kinds = set(map(type, column))
     if kinds == {str}:

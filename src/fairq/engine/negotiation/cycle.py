@@ -87,7 +87,7 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
         accountant.forget_shares()
     accountant.update(now)
     users = users_of(pool.ads, policy)
-    accountant.check_slots(pool.keys, users, slot_weights(pool.ads, policy).tolist(), now)
+    accountant.check_matches(pool.keys, users, slot_weights(pool.ads, policy).tolist(), now)
     for name in removable(accountant.records.values(), accountant.policy):
         accountant.forget(name)
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.policy import ResourcesInUse
+from fairq.expression_form import as_expression
 
 if TYPE_CHECKING:
     from fairq.engine.quotas.tree import QuotaGroup
 
-UNDEFINED = "/Expr(undefined)/"
+UNDEFINED = as_expression("undefined")
 """The value of an attribute that only some ads have."""
 
 _TINY = 1e-6
