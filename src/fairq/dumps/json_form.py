@@ -24,6 +24,9 @@ _APART = 50
 
 _LONGEST_WAIT = 1000
 
+_SHORT = 1 << 14
+"""Characters that hold few ads."""
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -105,6 +108,9 @@ class JsonAds:
         self._counted = position
 
     def _ad(self) -> Ad:
+        if len(self._text) - self._at < _SHORT:
+            # The error about an ad that is cut off counts the lines of all text before it.
+            self._forget()
         while True:
             try:
                 ad, end = self._decode(self._text, self._at)
@@ -137,10 +143,15 @@ class JsonAds:
         if len(self._text) - self._at > LARGEST_AD:
             raise self._at_line(f"the ad has no end within {LARGEST_AD >> 20} Mi characters", self._at)
         piece = self._source.read()
-        self._count_to(self._at)
-        self._text = self._text[self._at :] + piece
-        self._at = self._counted = 0
+        self._forget()
+        self._text += piece
         return bool(piece)
+
+    def _forget(self) -> None:
+        """Drop the text before the next ad."""
+        self._count_to(self._at)
+        self._text = self._text[self._at :]
+        self._at = self._counted = 0
 
     def _may_be_cut(self, failure: json.JSONDecodeError) -> bool:
         near_the_end = len(self._text) - failure.pos < _LONGEST_TOKEN
