@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.records import JobRange, JobStatus
+from fairq.rows import Rows
 
 Numbers = NDArray[np.int64]
 
@@ -35,7 +36,7 @@ _NONE = np.iinfo(np.int64).min
 """In a column of numbers: none."""
 
 
-class IdleJobs(Sequence[JobRange]):
+class IdleJobs(Rows[JobRange]):
     """Ranges of idle jobs of *submitter* at *schedd*, as rows of the columns `NUMBERS`, `TEXTS` and ``kind``.
 
     A kind is the number of a `KnownKind`, 0 if none is known. Reading a row makes a new record.
@@ -48,13 +49,8 @@ class IdleJobs(Sequence[JobRange]):
     def __len__(self) -> int:
         return len(self.columns["cluster"])
 
-    @overload
-    def __getitem__(self, row: int) -> JobRange: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[JobRange]: ...
-    def __getitem__(self, row: int | slice) -> JobRange | list[JobRange]:
-        if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
+    def at(self, row: int) -> JobRange:
+        """Return the range of a row."""
         return self._range([self.columns[name].item(row) for name in NUMBERS + TEXTS])
 
     def _range(self, values: Sequence[int]) -> JobRange:

@@ -6,16 +6,17 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from fairq.ad_table import AdTable, Repeated, is_one_value, repeated, shared, steady
 from fairq.records import Ad, SlotRecord
+from fairq.rows import Rows
 
 STRETCH = 3000
 """Number of ads in one table: more do not fit into the processor's cache."""
 
 
-class SlotTable(Sequence[SlotRecord]):
+class SlotTable(Rows[SlotRecord]):
     """Slots in pool order, numbered from 1: their *names* and so on, and *ads*, tables of `STRETCH` ads each.
 
     Reading a slot builds a new record.
@@ -44,14 +45,8 @@ class SlotTable(Sequence[SlotRecord]):
     def __len__(self) -> int:
         return len(self.names)
 
-    @overload
-    def __getitem__(self, row: int) -> SlotRecord: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[SlotRecord]: ...
-    def __getitem__(self, row: int | slice) -> SlotRecord | list[SlotRecord]:
-        if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
-        row = range(len(self))[row]
+    def at(self, row: int) -> SlotRecord:
+        """Return the slot of a row."""
         stretch, place = divmod(row, STRETCH)
         ad = self.ads[stretch][place]
         return SlotRecord(row + 1, self.names[row], ad, self.addresses[row], self.draining[row])

@@ -10,7 +10,7 @@ from tests.engine.negotiation.pools import JOB, NOW
 from tests.steps.cycle.test_negotiate import cycle, fill
 
 from fairq.records import Ad, JobRange, JobStatus
-from fairq.state import idle_columns, job_ads, job_changes, jobs
+from fairq.state import check, copies, idle_columns, job_ads, job_changes, jobs
 from fairq.state.connection import State, reading, writing
 from fairq.state.document import export, restore
 from fairq.state.job_ranges import Procs
@@ -80,6 +80,17 @@ def test_the_copy_follows_every_change(pool: Path, change: Callable[[State], obj
         change(opened)
         assert has_copy(opened)
         assert read(opened) == in_order(jobs.idle(opened))
+        assert list(copies.differences(opened)) == []
+
+
+def test_the_check_finds_a_copy_that_is_not_what_the_queue_says(pool: Path) -> None:
+    with writing(pool) as opened:
+        opened.connection.execute("DELETE FROM idle_columns WHERE submitter = 'b@x'")
+        first = next(job for job in in_order(jobs.idle(opened)) if job.submitter == "b@x")
+        said = f"copy: idle_columns is not what job says, from {first.cluster}.{first.first_proc} of b@x on"
+        assert check.findings(opened) == [said]
+        idle_columns.forget(opened)
+        assert check.findings(opened) == []
 
 
 def told(cycle: Cycle) -> tuple[object, ...]:

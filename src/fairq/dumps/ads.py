@@ -14,10 +14,11 @@ from fairq.dumps.shapes import AdsByShape
 from fairq.dumps.source import Source
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
+from fairq.expression_form import CLOSE, OPEN, as_expression, within
 from fairq.nesting import DEEPEST as _DEEPEST
 from fairq.records import Ad
 
-UNDEFINED = "/Expr(undefined)/"
+UNDEFINED = as_expression("undefined")
 
 _FIRST_LINE = re.compile(r"\s*(?:--|#|[^\s=\"{}<]+\s*=)")
 _NO_JOBS = re.compile(r"All queues are empty\s*")
@@ -102,7 +103,7 @@ class Soundness:
             if kind is str:
                 if value in sound:
                     result[name] = sound[value]
-                elif value.startswith("/Expr("):
+                elif value.startswith(OPEN):
                     result[name] = self._sound_text(name, value, number)
                 elif not value.isascii():
                     self._check_text(name, value, number)
@@ -123,7 +124,7 @@ class Soundness:
         kinds = set(map(type, values))
         if kinds == {str}:
             texts = "\n".join(values)
-            sound = texts.isascii() and "/Expr(" not in texts
+            sound = texts.isascii() and OPEN not in texts
         elif kinds == {int}:
             sound = min(values) >= -_LARGEST and max(values) <= _LARGEST
         elif kinds == {float}:
@@ -160,7 +161,7 @@ class Soundness:
         ):
             problem = f"the text of {name} is damaged (half a character)"
             raise self._error(number, problem, "write the dump again")
-        if value.startswith("/Expr("):
+        if value.startswith(OPEN):
             self._check_expression(name, value, number)
 
     def _sound_text(self, name: str, value: str, number: int) -> str:
@@ -171,10 +172,10 @@ class Soundness:
     def _check_expression(self, name: str, value: str, number: int) -> None:
         from fairq.engine.classad import parse
 
-        text = value[len("/Expr(") : -len(")/")]
+        text = within(value)
         near = value[-20:]
         try:
-            if value.endswith(")/"):
+            if value.endswith(CLOSE):
                 parse(text)
                 return
         except ExpressionDepthError as failure:

@@ -6,13 +6,17 @@ A row is a tuple of values in the order of the kind's columns; lists and objects
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from sqlite3 import Cursor
+from typing import Any, Literal
 
 from fairq.brokerdata.column import NESTED, Column, Kind
 from fairq.state import rows
 from fairq.state.connection import State
 
 Row = tuple[Any, ...]
+
+_STORED_OTHERWISE = NESTED | {"boolean"}
+"""Types of columns whose values are not stored as they are."""
 
 _AT_ONCE = 500
 """Records read together: enough to read their JSON as one text."""
@@ -22,6 +26,14 @@ def load(state: State, kind: Kind, columns: Sequence[str] | None = None) -> list
     """Return every record, in order of the keys: all columns, or those named."""
     chosen = _chosen(kind, columns)
     return _decoded(chosen, state.connection.execute(_every(kind, chosen)).fetchall())
+
+
+def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the values of *columns* by name, in order of the records' keys."""
+    chosen = _chosen(kind, columns)
+    found = state.connection.execute(_every(kind, chosen)).fetchall()
+    by_column = [list(values) for values in zip(*found, strict=True)] if found else [[] for _ in chosen]
+    return {column.name: _converted(column, values) for column, values in zip(chosen, by_column, strict=True)}
 
 
 def each(state: State, kind: Kind) -> Iterator[Row]:
@@ -51,18 +63,28 @@ def select(
 
 
 def totals(
-    state: State, kind: Kind, number: str, column: str, values: Sequence[str], but: tuple[str, Any]
-) -> Iterator[tuple[Any, dict[str, int]]]:
-    """Yield for each value of the first key the sums of *number* over the records with each of *values* in *column*.
+    state: State,
+    kind: Kind,
+    number: str,
+    column: str,
+    values: Sequence[str],
+    by: Sequence[str],
+    only: tuple[str, Literal["=", "<>"], Any],
+) -> Cursor:
+    """Yield for each combination of the columns *by* the sums of *number* over the records with each of *values* in
+    *column*: a row of the combination and the sums.
 
-    The records with a column and a value as in *but* are left out, and sums of no records.
+    Only records count whose column compares with a value as *only* says.
     """
-    key, (others, value) = _quoted(kind.keys[0].name), but
-    # A sum for each value goes through the index in its order; to group by both columns, SQLite would sort.
-    sums = ", ".join(f"sum({_quoted(number)}) FILTER (WHERE {_quoted(column)} = ?)" for _ in values)
-    statement = f"SELECT {key}, {sums} FROM {kind.table} WHERE {_quoted(others)} <> ? GROUP BY {key} ORDER BY {key}"
-    for first, *found in state.connection.execute(statement, (*values, value)):
-        yield first, {name: total for name, total in zip(values, found, strict=True) if total is not None}
+    compared, comparison, value = only
+    keys = ", ".join(map(_quoted, by))
+    # A sum for each value goes through the index in its order; to group by *column* as well, SQLite would sort.
+    sums = ", ".join(f"ifnull(sum({_quoted(number)}) FILTER (WHERE {_quoted(column)} = ?), 0)" for _ in values)
+    return state.connection.execute(
+        f"SELECT {keys}, {sums} FROM {kind.table} WHERE {_quoted(compared)} {comparison} ? "
+        f"GROUP BY {keys} ORDER BY {keys}",
+        (*values, value),
+    )
 
 
 def keys(state: State, kind: Kind) -> set[Row]:
@@ -157,7 +179,7 @@ def _decoded(columns: Sequence[Column], found: list[Row]) -> list[Row]:
     converted = {
         place: _converted(column, [row[place] for row in found])
         for place, column in enumerate(columns)
-        if column.type in NESTED or column.type == "boolean"
+        if column.type in _STORED_OTHERWISE
     }
     if not converted or not found:
         return found
@@ -168,4 +190,11 @@ def _decoded(columns: Sequence[Column], found: list[Row]) -> list[Row]:
 def _converted(column: Column, values: list[Any]) -> list[Any]:
     if column.type == "boolean":
         return [None if value is None else bool(value) for value in values]
-    return rows.loads_all("null" if value is None else value for value in values)
+    return _loaded(values) if column.type in NESTED else values
+
+
+def _loaded(texts: list[str | None]) -> list[Any]:
+    """Read JSON texts; None is null. What repeats is read once, and its values are the same object."""
+    distinct = dict.fromkeys(texts)
+    found = dict(zip(distinct, rows.loads_all("null" if text is None else text for text in distinct), strict=True))
+    return [found[text] for text in texts]

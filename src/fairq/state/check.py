@@ -14,7 +14,7 @@ from itertools import groupby
 from fairq.brokerdata.column import NESTED
 from fairq.brokerdata.kinds import STORED
 from fairq.records import SLOT_ELSEWHERE, JobStatus
-from fairq.state import job_ads, meta, usage
+from fairq.state import copies, job_ads, meta, usage
 from fairq.state.connection import State, migrated
 
 _TOLERANCE = 1e-6
@@ -67,6 +67,7 @@ def findings(state: State) -> list[str]:
         *_broken_references(state),
         *_unreadable_json(state),
         *contradictions(state),
+        *copies.differences(state),
     ]
 
 

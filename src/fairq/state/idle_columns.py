@@ -49,7 +49,7 @@ def load(state: State) -> tuple[list[IdleJobs], Kinds]:
     except (msgspec.DecodeError, ValueError):  # damaged, as 'fairq state check' tells; the queue has all of it
         found = {}
     if not found:
-        return list(_queued(state)), Kinds()
+        return list(queued(state)), Kinds()
     changed: dict[str, set[int]] = defaultdict(set)
     for schedd, cluster in state.connection.execute("SELECT schedd, cluster FROM idle_changed"):
         changed[schedd].add(cluster)
@@ -66,12 +66,16 @@ def load(state: State) -> tuple[list[IdleJobs], Kinds]:
     return [found[place] for place in sorted(found) if len(found[place])], Kinds(known)
 
 
+def exists(state: State) -> bool:
+    """Return whether there is a copy."""
+    return bool(state.connection.execute("SELECT EXISTS (SELECT 1 FROM idle_columns)").fetchone()[0])
+
+
 def keep(state: State, loaded: Sequence[IdleJobs], kinds: Kinds) -> None:
     """Create the copy if there is none, or too much of it has changed; *loaded* and *kinds* are what a cycle had."""
     find = state.connection.execute
-    exists = find("SELECT EXISTS (SELECT 1 FROM idle_columns)").fetchone()[0]
     size = sum(map(len, loaded))
-    if exists:
+    if exists(state):
         most = _CHANGES + size // 16
         if len(kinds.learned) <= most and find("SELECT count(*) FROM idle_changed").fetchone()[0] <= most:
             return
@@ -133,7 +137,8 @@ def _copied(state: State) -> Iterator[IdleJobs]:
         yield IdleJobs(schedd, submitter, columns, stored.texts)
 
 
-def _queued(state: State) -> Iterator[IdleJobs]:
+def queued(state: State) -> Iterator[IdleJobs]:
+    """Yield the same jobs as `load`, as the queue has them; no kind is known."""
     found = state.connection.execute(f"{_SELECT} status = ? {_ORDER}", (JobStatus.IDLE,))
     yield from _by_place(found.fetchall())
 

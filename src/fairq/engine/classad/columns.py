@@ -12,7 +12,6 @@ from fairq.engine.classad.budget import EvaluationBudget
 from fairq.engine.classad.column import ABSENT, Column, build, build_array, build_numbers
 from fairq.engine.classad.expression import expression_of, parse
 from fairq.engine.classad.kinds import MISSING, UNDEFINED
-from fairq.engine.classad.library import expression_text
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.references import closure
 from fairq.engine.classad.scalar import evaluate_scalar
@@ -20,6 +19,7 @@ from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.source import EditedSource, Source, source_of
 from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.classad.vectors import Array
+from fairq.expression_form import expression_text
 
 
 class AdColumns:

@@ -10,10 +10,8 @@ from typing import Any
 
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
 from fairq.engine.classad.lexer import wrapped_integer
+from fairq.expression_form import expression_text
 from fairq.nesting import DEEPEST
-
-EXPR_OPEN = "/Expr("
-EXPR_CLOSE = ")/"
 
 _NOT_UNICODE = re.compile("[\ud800-\udfff]")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
@@ -27,13 +25,6 @@ def library() -> ModuleType:
 
     loaded: ModuleType = classad2
     return loaded
-
-
-def expression_text(value: Any) -> str | None:
-    """Return the text within ``/Expr(…)/``, or None if *value* is not an expression in HTCondor's JSON."""
-    if isinstance(value, str) and value.startswith(EXPR_OPEN) and value.endswith(EXPR_CLOSE):
-        return value[len(EXPR_OPEN) : -len(EXPR_CLOSE)]
-    return None
 
 
 @lru_cache(maxsize=20_000)

@@ -19,6 +19,7 @@ from fairq.engine.negotiation.decision import LimitFigures
 from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.matchlist import MatchList
 from fairq.engine.negotiation.preemption import PreemptState
+from fairq.expression_form import is_expression
 
 _JOBS = "concurrencylimits"
 _OF_SLOTS = ("ConcurrencyLimits", "PreemptingConcurrencyLimits")
@@ -78,7 +79,7 @@ class ConcurrencyLimits:
         if _JOBS not in context.job:
             return None
         value = context.job[_JOBS]
-        if isinstance(value, str) and value.startswith("/Expr("):
+        if is_expression(value):
             ad = context.ad()
             value = evaluate_scalar(expression_of(value), ad, now=self._slots.now, budget=self._slots.budget)
             if not isinstance(value, str):

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.autoclusters import Autoclusters
-from fairq.engine.negotiation.kinds import autoclusters_of
+from fairq.engine.negotiation.kinds import KindsInCycle
 from fairq.engine.negotiation.marks import first_unmarked
 from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import Request
-from fairq.idle_jobs import IdleJobs, Kinds, Numbers
+from fairq.idle_jobs import IdleJobs, Numbers
 
 
 class PassedOver(NamedTuple):
@@ -170,8 +170,7 @@ class ColumnSession(Iterator[Request]):
                 is_hopeless &= autoclusters != but
             stop = int(is_hopeless.argmin()) if not is_hopeless.all() else len(is_hopeless)
             open_ones, autoclusters = open_ones[:stop], autoclusters[:stop]
-        _, firsts = np.unique(autoclusters, return_index=True)
-        firsts.sort()
+        firsts = _firsts(autoclusters, len(refused))
         found = open_ones[firsts] + self._at
         refused[autoclusters] = True
         self._at += int(open_ones[-1]) + 1
@@ -180,7 +179,7 @@ class ColumnSession(Iterator[Request]):
 
 def column_queue(
     idle: object,
-    kinds: Kinds,
+    kinds: KindsInCycle,
     autoclusters: Autoclusters,
     policy: NegotiationPolicy,
     admits: Callable[[int], bool] | None,
@@ -190,14 +189,23 @@ def column_queue(
         return None
     if policy.skip_by == "nothing" or (policy.skip_by == "cluster" and policy.significant.chosen):
         return None
-    numbers = autoclusters_of(idle, kinds, autoclusters)
+    numbers = kinds.autoclusters_of(idle)
     if numbers is None:
         return None
     if policy.skip_by == "cluster" and _has_mixed(idle.columns["cluster"], numbers):
         return None
-    if any("concurrencylimits" in autoclusters.kinds[number] for number in set(numbers.tolist())):
+    if autoclusters.limited and not autoclusters.limited.isdisjoint(numbers.tolist()):
         return None
     return ColumnQueue(idle, numbers, policy.job_order == "submission_time", admits)
+
+
+def _firsts(numbers: NDArray[np.int64], size: int) -> NDArray[np.intp]:
+    """Return the places where *numbers*, all less than *size*, are for the first time: without sorting them."""
+    places = np.arange(len(numbers))
+    first = np.empty(size, np.intp)
+    # Of several places of a number, the last one assigned stays: they are assigned backwards.
+    first[numbers[::-1]] = places[::-1]
+    return np.flatnonzero(first[numbers] == places)
 
 
 def _has_mixed(clusters: Numbers, numbers: NDArray[np.int64]) -> bool:

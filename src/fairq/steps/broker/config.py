@@ -9,25 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from fairq.brokerdata.column import Kind
-from fairq.brokerdata.values import LARGEST_REAL, UnfitError
+from fairq.brokerdata.values import UnfitError
 from fairq.brokerdata.work import CONFIG
-from fairq.engine.brokerage.pool.config import ALSO_ALONE, KEYS, Config, ConfigKey, key_of
+from fairq.engine.brokerage.pool.config import ALSO_ALONE, KEYS, ConfigKey, key_of
 from fairq.errors.broker import BrokerSettingValueError, UnknownBrokerSettingError
 from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
+from fairq.steps.broker.config_values import Value, read_value
 from fairq.steps.broker.reading import Checked, Remark, check_record
 
-Value = float | bool | str
-
-_TRUTH = {"true": True, "false": False}
 _EXPECTED = "a number of at least 0, or true or false"
 _LISTED = "'fairq broker config' lists all"
-
-
-def load_config(state: State) -> Config:
-    """Return the settings of the state."""
-    return Config({f"{component}.{key}": _read(value) for component, key, value in broker_data.load(state, CONFIG)})
 
 
 def look(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -36,7 +29,7 @@ def look(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
     Raises UnknownBrokerSettingError.
     """
     with reading(path) as state:
-        stored = {f"{component}.{key}": _read(value) for component, key, value in broker_data.load(state, CONFIG)}
+        stored = {f"{component}.{key}": read_value(value) for component, key, value in broker_data.load(state, CONFIG)}
     if names:
         found = list(dict.fromkeys(_known(name) for name in names))
     else:
@@ -55,7 +48,7 @@ def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False
     ending = _ending(name)
     if ending:
         raise UnknownBrokerSettingError(name=name, hint=f"append {ending}")
-    value = _read(text.strip())
+    value = read_value(text.strip())
     if not _is_fit(value):
         raise BrokerSettingValueError(name=name, value=text, expected=_EXPECTED, default=_default(name))
     _change(path, actor, {name: text.strip()}, dry_run)
@@ -82,7 +75,7 @@ def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
         return row, given, [*remarks, Remark("is a setting that the brokerage does not read")]
     if _ending(name):
         remarks = [*remarks, Remark(f"is read only with what it goes on with: {_ending(name)}")]
-    if not _is_fit(_read(value)):
+    if not _is_fit(read_value(value)):
         raise UnfitError(f"{name} must be {_EXPECTED}, not {value!r}")
     return row, given, remarks
 
@@ -165,16 +158,3 @@ def _default(name: str) -> str:
 
 def _is_fit(value: Value) -> bool:
     return not isinstance(value, str) and value >= 0
-
-
-def _read(text: str) -> Value:
-    """Return a stored text as a number or truth value, otherwise unchanged."""
-    if text.lower() in _TRUTH:
-        return _TRUTH[text.lower()]
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    if not abs(number) <= LARGEST_REAL or "_" in text:
-        return text
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -21,7 +21,7 @@ from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
 from fairq.steps.broker.actions import actions_of_timeouts
-from fairq.steps.broker.config import load_config
+from fairq.steps.broker.config_values import load_config
 from fairq.steps.broker.jobs import load_job_queues, load_jobs
 from fairq.steps.broker.rules import rules_in_force
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from fairq.brokerdata.column import Kind
@@ -37,7 +38,7 @@ from fairq.engine.brokerage.pool.model import (
 from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
 from fairq.state import broker_data
 from fairq.state.connection import State
-from fairq.steps.broker.config import load_config
+from fairq.steps.broker.config_values import load_config
 
 Nested = dict[str, Any]
 
@@ -54,15 +55,13 @@ def load_world(
     """Return the pool at *now*, with the replicas of *datasets* (None: of all).
 
     *only_for*: tell only what fairq's own filters and weights read for this task: of the jobs of shares that are not
-    its own no more than their sum, and of links those to its nucleus.
+    its own no more than their sum, of links those to its nucleus, and the class of no other task.
     """
     metrics = _by_name(state, METRICS)
     users = _by_name(state, USERS)
     outcomes = broker_data.load(state, OUTCOMES)
-    statistics, links = _statistics(state, only_for), _links(state, only_for)
-    counts = _counts(statistics)
-    if only_for is not None:
-        _add_others(counts, state, only_for)
+    links = _links(state, only_for)
+    jobs, jobs_by_type = _jobs(state) if only_for is None else _jobs_for(state, only_for.gshare or "")
     return World(
         now=now,
         queues=load_queues(state),
@@ -70,8 +69,8 @@ def load_world(
         storages=load_storages(state),
         relations=load_relations(state),
         links=tuple(LinkMetric(*row) for row in links),
-        job_stats=counts,
-        job_stats_by_type=_counts_by_type(statistics),
+        job_stats=jobs,
+        job_stats_by_type=jobs_by_type,
         transferring_by_nucleus=_nested(broker_data.load(state, TRANSFERRING)),
         core_stats={
             queue: {"running": one["running_cores"], "starting": one["starting_cores"]}
@@ -102,7 +101,7 @@ def load_world(
             for name, one in users.items()
         },
         remaining_slots=_present(users, "rem_slots_A"),
-        task_classes=_task_classes(state),
+        task_classes=_task_classes(state, only_for),
         failures=_of_tasks((task, queue, Failures(*numbers)) for task, queue, *numbers, _, _ in outcomes),
         own_resource_types=_of_tasks(
             (task, queue, frozenset(types)) for task, queue, _, _, _, types, _ in outcomes if types
@@ -115,14 +114,12 @@ def load_world(
 def load_queues(state: State) -> dict[str, Queue]:
     """Return the queues; a missing role is that of the site."""
     roles: dict[str, str] = dict(broker_data.load(state, SITES))
-    columns = [column.name for column in QUEUES.columns if column.name != "cric"]
-    found = {}
-    for row in broker_data.load(state, QUEUES, columns):
-        fields = dict(zip(columns, row, strict=True))
-        fields["role"] = fields["role"] or roles.get(fields["site"], "")
-        fields["releases"] = tuple(fields["releases"])
-        found[fields["name"]] = Queue(**fields)
-    return found
+    # All fields but those of pseudo queues, which are the last ones.
+    names = [name for name in Queue.__struct_fields__ if name in QUEUES.positions]
+    fields = broker_data.load_columns(state, QUEUES, names)
+    fields["role"] = [role or roles.get(site, "") for role, site in zip(fields["role"], fields["site"], strict=True)]
+    fields["releases"] = list(map(tuple, fields["releases"]))
+    return dict(zip(fields["name"], map(Queue, *fields.values()), strict=True))
 
 
 def load_types(state: State) -> tuple[ResourceType, ...]:
@@ -165,39 +162,39 @@ def _nested(rows: Iterable[broker_data.Row]) -> dict[str, dict[str, Any]]:
     return dict(found)
 
 
-def _counts(statistics: list[broker_data.Row]) -> Nested:
-    found: Nested = {}
-    for queue, share, _, state, number in statistics:
-        states = found.setdefault(queue, {}).setdefault(share, {})
-        states[state] = states.get(state, 0) + number
-    return found
-
-
-def _counts_by_type(statistics: list[broker_data.Row]) -> Nested:
-    found: Nested = {}
-    for queue, share, kind, state, number in statistics:
+def _jobs(state: State) -> tuple[Nested, Nested]:
+    """Return the jobs by queue, share and state, and by queue, share, resource type and state."""
+    jobs: Nested = {}
+    by_type: Nested = {}
+    for queue, share, kind, job_state, number in broker_data.load(state, STATISTICS):
+        states = jobs.setdefault(queue, {}).setdefault(share, {})
+        states[job_state] = states.get(job_state, 0) + number
         if kind:
-            found.setdefault(queue, {}).setdefault(share, {}).setdefault(kind, {})[state] = number
-    return found
+            by_type.setdefault(queue, {}).setdefault(share, {}).setdefault(kind, {})[job_state] = number
+    return jobs, by_type
+
+
+def _jobs_for(state: State, share: str) -> tuple[Nested, Nested]:
+    """Return the jobs as `_jobs` does, of *share* alone and of all others together; the states that are read."""
+    jobs: Nested = {}
+    by_type: Nested = {}
+    sums = partial(broker_data.totals, state, STATISTICS, "n", "state", SUMMED)
+    for queue, kind, *numbers in sums(["queue", "resource_type"], ("gshare", "=", share)):
+        of_share = jobs.setdefault(queue, {}).setdefault(share, dict.fromkeys(SUMMED, 0))
+        found = dict(zip(SUMMED, numbers, strict=True))
+        for job_state, number in found.items():
+            of_share[job_state] += number
+        if kind:
+            by_type.setdefault(queue, {}).setdefault(share, {})[kind] = found
+    for queue, *numbers in sums(["queue"], ("gshare", "<>", share)):
+        jobs.setdefault(queue, {})[_OTHER_SHARES] = dict(zip(SUMMED, numbers, strict=True))
+    return jobs, by_type
 
 
 def _links(state: State, only_for: Task | None) -> list[broker_data.Row]:
     if only_for is None:
         return broker_data.load(state, LINKS)
     return broker_data.select(state, LINKS, "nucleus", [only_for.nucleus or ""])
-
-
-def _statistics(state: State, only_for: Task | None) -> list[broker_data.Row]:
-    if only_for is None:
-        return broker_data.load(state, STATISTICS)
-    return broker_data.select(state, STATISTICS, "gshare", [only_for.gshare or ""])
-
-
-def _add_others(counts: Nested, state: State, only_for: Task) -> None:
-    """Add to *counts* the sums over the shares that are not the task's own."""
-    but = ("gshare", only_for.gshare or "")
-    for queue, sums in broker_data.totals(state, STATISTICS, "n", "state", SUMMED, but):
-        counts.setdefault(queue, {})[_OTHER_SHARES] = sums
 
 
 def _user_stats(rows: Iterable[broker_data.Row]) -> Nested:
@@ -233,8 +230,12 @@ def _replicas(state: State, datasets: Iterable[str] | None) -> dict[str, dict[st
     return dict(found)
 
 
-def _task_classes(state: State) -> dict[int, int]:
-    rows = broker_data.load(state, TASKS, ["jediTaskID", "taskClass"])
+def _task_classes(state: State, only_for: Task | None) -> dict[int, int]:
+    columns = ["jediTaskID", "taskClass"]
+    if only_for is None:
+        rows = broker_data.load(state, TASKS, columns)
+    else:
+        rows = broker_data.select(state, TASKS, "jediTaskID", [only_for.task_id], columns)
     return {task: value for task, value in rows if value is not None}
 
 

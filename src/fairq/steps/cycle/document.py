@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fairq.ad_table import AdTable
 from fairq.alike_records import AlikeRecords, AlikeRun
 from fairq.engine.accounting.accountant import SlotKey
-from fairq.engine.accounting.leases import ExpiredLease
-from fairq.engine.classad.budget import Overrun
-from fairq.engine.explain.record import ExplainedRejection
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
-from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.engine.negotiation.rejections import RejectedMany, Rejection
-from fairq.engine.quotas.record import GroupTurn
 from fairq.packed_rejections import packed
 from fairq.records import Claim, MatchRecord
-from fairq.steps.pool.dynamic_slots import CarvedSlot
-from fairq.words.groups import skip_words
 from fairq.words.rejections import rejection_words
+
+if TYPE_CHECKING:
+    from fairq.ad_table import AdTable
+    from fairq.engine.accounting.leases import ExpiredLease
+    from fairq.engine.classad.budget import Overrun
+    from fairq.engine.explain.record import ExplainedRejection
+    from fairq.engine.negotiation.policy import NegotiationPolicy
+    from fairq.engine.quotas.record import GroupTurn
+    from fairq.steps.pool.dynamic_slots import CarvedSlot
 
 
 class Cycle(Struct, frozen=True):
@@ -107,6 +108,8 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
 
 def turn_document(turn: GroupTurn) -> dict[str, Any]:
     """One group's turn in a round of allocation."""
+    from fairq.words.groups import skip_words
+
     return {**asdict(turn), "skipped": skip_words(turn)}
 
 

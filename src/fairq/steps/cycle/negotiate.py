@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.engine.accounting.identity import assigned_group
-from fairq.engine.explain.record import CycleRecorder
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.garbage import without_collection
@@ -22,7 +21,6 @@ from fairq.state.connection import State, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_pool, with_known_groups
-from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.sampling import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle
@@ -152,6 +150,8 @@ def _load(state: State, settings: Settings, now: int) -> _Snapshot:
 
 def _without_lost(cycle: Cycle, before: _Snapshot, now: _Snapshot, explain: bool) -> Cycle | None:
     """Return *cycle* without the matches of jobs that are not as they were *before*; None: it must be decided anew."""
+    from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
+
     if not still_holds(before.pool, now.pool):
         return None
     decision = cycle.decision
@@ -190,7 +190,11 @@ def _by_column(pool: LoadedPool) -> list[IdleJobs]:
 
 def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
     pool, policy = snapshot.pool, snapshot.policy
-    recorder = CycleRecorder(pool.slots, policy) if explain else None
+    recorder = None
+    if explain:
+        from fairq.engine.explain.record import CycleRecorder
+
+        recorder = CycleRecorder(pool.slots, policy)
     times = pool.standing.round_robin
     decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic)
     victims = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.engine.classad.budget import EvaluationBudget, Limit
 from fairq.errors.base import EvaluationBudgetError
+from fairq.expression_form import may_read
 from fairq.steps.current import settings_in_force
 from fairq.steps.evaluation.guard import guarded
 from fairq.steps.evaluation.spelling import spelled
@@ -67,12 +68,7 @@ def _parts_read(expression: Expression, records: Iterable[Mapping[str, Any]]) ->
             shapes[shape] = None if hides else [name for name in shape if name.lower() in names]
         read = shapes[shape]
         part = record if read is None else {name: record[name] for name in read}
-        yield part if all(map(is_plain, part.values())) else record
-
-
-def is_plain(value: Any) -> bool:
-    """Return whether *value* is no expression, list or ad."""
-    return value is None or isinstance(value, (bool, int, float)) or (isinstance(value, str) and value[:6] != "/Expr(")
+        yield record if any(map(may_read, part.values())) else part
 
 
 def check(budget: EvaluationBudget) -> None:

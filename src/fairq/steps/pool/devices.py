@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from fairq.expression_form import within
 from fairq.records import Ad
 
 _NAME = re.compile(r"[^\s,{}\"]+")
@@ -53,7 +54,7 @@ def _names(value: Any) -> list[str]:
         return [name for name in value if isinstance(name, str)]
     if not isinstance(value, str):
         return []
-    return _NAME.findall(value.removeprefix("/Expr(").removesuffix(")/"))
+    return _NAME.findall(within(value))
 
 
 def _value(ad: Ad, lower: str) -> Any:

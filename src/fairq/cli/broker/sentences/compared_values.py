@@ -9,19 +9,23 @@ _SHOWN = 5
 """Number of queues shown in a sentence."""
 
 
+_PLAIN = frozenset({int, str})
+"""Types whose values are shown as they are."""
+
+
 def said(value: Any) -> str:
     """Return a compared number or text, formatted for users."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    if type(value) in _PLAIN:  # nearly all are: quicker than to ask for each kind below
+        return str(value) or "empty"
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float):
         return f"{value:.6g}" if abs(value) < 1e15 else f"{value:g}"
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {said(item)}" for name, item in value.items()) or "none"
     if isinstance(value, (list, tuple)):
         return ", ".join(map(said, value)) or "none"
-    return str(value) if value != "" else "empty"
+    return str(value) or "empty"
 
 
 def compared(details: Mapping[str, Any]) -> str:

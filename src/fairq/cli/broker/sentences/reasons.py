@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from fairq.cli.broker.sentences import software
@@ -365,7 +366,12 @@ def change_of(tag: str, details: Mapping[str, Any], meaning: str, own: str = "")
 
 def _filled(text: str, details: Mapping[str, Any]) -> str | None:
     try:
-        names = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
-        return text.format(**{name: said(details[name]) for name in names})
+        return text.format(**{name: said(details[name]) for name in _names_in(text)})
     except (KeyError, ValueError):  # a value is unknown, or a plugin's text is not a valid format
         return None
+
+
+@cache
+def _names_in(text: str) -> list[str]:
+    """Return the names in braces; raises ValueError if *text* is not a valid format."""
+    return [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]

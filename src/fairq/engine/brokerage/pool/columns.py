@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -101,13 +101,15 @@ class Columns:
     def job_counts(self, share: str | None, state: str) -> Floats:
         """Return the jobs in *state* of each row's unit, of *share*, or of all shares if that is None."""
 
-        def count(unit: Queue) -> float:
-            shares = self.world.job_stats.get(unit.name, {})
+        def make() -> Floats:
+            # A third of the time of asking a function about each unit.
+            none: Mapping[str, Any] = {}
+            of_units = [self.world.job_stats.get(name, none) for name in self.unit_names]
             if share is None:
-                return sum(states.get(state, 0) for states in shares.values())
-            return shares.get(share, {}).get(state, 0)
+                return self.spread([sum([states.get(state, 0) for states in one.values()]) for one in of_units])
+            return self.spread([one.get(share, none).get(state, 0) for one in of_units])
 
-        return self.unit_numbers_of(("jobs", share, state), count)
+        return self.kept(("jobs", share, state), make)
 
 
 def columns_of(world: World) -> Columns:

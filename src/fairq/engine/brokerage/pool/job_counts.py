@@ -8,7 +8,7 @@ QUEUED = ("defined", "assigned", "activated", "starting")
 """States of jobs that wait at a queue."""
 
 SUMMED = (*QUEUED, "running", "transferring")
-"""States whose jobs are summed over all shares."""
+"""The states that the brokerage reads."""
 
 JobStats = Mapping[str, Mapping[str, Mapping[str, int]]]
 """Jobs by queue, share and state."""

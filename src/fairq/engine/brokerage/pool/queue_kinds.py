@@ -25,7 +25,12 @@ def flags_of(columns: Columns) -> tuple[Flags, ...]:
     """Return the flags of each row."""
 
     def make() -> tuple[Flags, ...]:
-        of_units = [read_flags(unit.catchall, unit.params) for unit in columns.units]
+        # Most queues say nothing in params, and what they say in catchall repeats.
+        of_catchall = {text: read_flags(text) for text in {unit.catchall for unit in columns.units}}
+        of_units = [
+            read_flags(unit.catchall, unit.params) if unit.params else of_catchall[unit.catchall]
+            for unit in columns.units
+        ]
         return tuple(of_units[unit] for unit in columns.unit_of)
 
     return columns.kept("flags", make)

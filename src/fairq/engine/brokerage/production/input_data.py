@@ -142,8 +142,12 @@ def _rows_reading(columns: Columns) -> dict[str, int]:
     """Return for each endpoint the queues that read from it, as a set."""
 
     def make() -> dict[str, int]:
-        unit_of = columns.unit_of
-        return {rse: bits_of(np.isin(unit_of, units)) for rse, units in units_reading(columns).items()}
+        found = {}
+        for rse, units in units_reading(columns).items():
+            reads = np.zeros(len(columns.units), dtype=np.bool_)
+            reads[units] = True
+            found[rse] = bits_of(reads[columns.unit_of])
+        return found
 
     return columns.kept("rows reading", make)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import numpy as np
@@ -23,8 +22,8 @@ def _kinds(columns: Columns) -> tuple[list[int], NDArray[np.intp]]:
     first: list[int] = []
     kind_of = []
     for unit, queue in enumerate(columns.units):
-        published = [queue.releases, world.software.get(queue.name), world.gpus.get(queue.name)]
-        key = json.dumps(published, sort_keys=True, default=repr)
+        # Equal texts are equal values; equal values with names in another order are only checked twice.
+        key = repr((queue.releases, world.software.get(queue.name), world.gpus.get(queue.name)))
         if key not in numbers:
             numbers[key] = len(first)
             first.append(unit)
