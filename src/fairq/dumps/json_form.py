@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import IO, Any
 
-from fairq.dumps.repetition import RepeatedAds, Repetition
-from fairq.dumps.shapes import AdsByShape, Shapes
+from fairq.dumps.repetition import Found, RepeatedAds, Repetition
+from fairq.dumps.shapes import AdsByShape, FoundByShape, Shapes
 from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
@@ -84,24 +84,22 @@ class JsonAds:
 
     def _together(self) -> RepeatedAds | AdsByShape | None:
         """Take the ads after the last one that can be read together."""
+        found: Found | FoundByShape | None = None
         if self._shapes is not None and self._apart >= self._wait:
-            by_shape = self._shapes.after(self._text, self._at)
+            found = self._shapes.after(self._text, self._at)
             # Where the text read so far ends, one ad is in between; odd ads are not looked at again and again.
-            self._wait = 1 if by_shape else min(2 * self._wait, _LONGEST_WAIT)
-            self._apart = self._wait if by_shape else 0
-            if by_shape is not None:
-                self._at = by_shape[1]
-                return by_shape[0]
+            self._wait = 1 if found else min(2 * self._wait, _LONGEST_WAIT)
+            self._apart = self._wait if found else 0
         elif self._repetition is not None:
-            repeated = self._repetition.after(self._text, self._at)
-            self._apart = 0 if repeated else self._apart + 1
-            if repeated is not None:
-                # They tell how many line breaks they have: counting these takes a tenth of the time of an import.
-                self._count_to(self._at)
-                self._at = self._counted = repeated.end
-                self._breaks += repeated.breaks
-                return repeated.ads
-        return None
+            found = self._repetition.after(self._text, self._at)
+            self._apart = 0 if found else self._apart + 1
+        if found is None:
+            return None
+        # They tell how many line breaks they have: counting these takes a tenth of the time of an import.
+        self._count_to(self._at)
+        self._at = self._counted = found.end
+        self._breaks += found.breaks
+        return found.ads
 
     def _count_to(self, position: int) -> None:
         self._breaks += self._text.count("\n", self._counted, position)
