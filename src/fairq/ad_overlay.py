@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairq.ad_table import AdTable
 from fairq.records import Ad
+from fairq.rows import Rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +23,7 @@ class Over(NamedTuple):
     places: NDArray[np.intp]
 
 
-class OverlaidAds(Sequence[Ad]):
+class OverlaidAds(Rows[Ad]):
     """The ads of *base* with attributes on top, which take the place of their own in whatever case.
 
     *overlaid* are the names of these attributes, of which *plain* are no expressions in any ad. Who reads by column

@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from types import NoneType
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from fairq.records import Ad
+from fairq.rows import Rows
 
+_ALWAYS_ONE = frozenset({str, int, bool, NoneType})
 _SIMPLE = frozenset({str, int, bool, float})
 """The types of values that are the same if they are written the same."""
 
@@ -21,10 +23,10 @@ class Part(NamedTuple):
     columns: Sequence[Sequence[Any]]
 
 
-class AdTable(Sequence[Ad]):
+class AdTable(Rows[Ad]):
     """Ads in JSON form; ads of the same shape share their names and are stored by column.
 
-    Reading an ad builds a new dict, which the caller may change.
+    It is read when all its rows are there. Reading an ad builds a new dict, which the caller may change.
     """
 
     def __init__(self) -> None:
@@ -53,15 +55,8 @@ class AdTable(Sequence[Ad]):
     def __len__(self) -> int:
         return self._size
 
-    @overload
-    def __getitem__(self, row: int) -> Ad: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[Ad]: ...
-    def __getitem__(self, row: int | slice) -> Ad | list[Ad]:
-        if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(self._size))]
-        if row < 0:
-            row += self._size
+    def at(self, row: int) -> Ad:
+        """Return the ad of a row."""
         for part in self.parts:
             if part.rows[0] <= row <= part.rows[-1]:
                 place = bisect_left(part.rows, row)
@@ -116,7 +111,7 @@ class AdTable(Sequence[Ad]):
         return found
 
 
-class EditedAds(Sequence[Ad]):
+class EditedAds(Rows[Ad]):
     """The *rows* of other ads, with *changed* values in some places."""
 
     def __init__(self, ads: Sequence[Ad], rows: Sequence[int], changed: Mapping[int, Ad]) -> None:
@@ -127,13 +122,8 @@ class EditedAds(Sequence[Ad]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    @overload
-    def __getitem__(self, row: int) -> Ad: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[Ad]: ...
-    def __getitem__(self, row: int | slice) -> Ad | list[Ad]:
-        if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
+    def at(self, row: int) -> Ad:
+        """Return the ad of a row."""
         changed = self._changed.get(row)
         return self._ads[self._rows[row]] if changed is None else changed
 
@@ -152,6 +142,13 @@ def shared(column: tuple[Any, ...]) -> tuple[Any, ...]:
 def repeated(value: Any, size: int) -> Repeated:
     """Return a column of *size* rows that all have *value*."""
     return Repeated((value,) * size)
+
+
+def steady(value: Any, size: int) -> tuple[Any, ...]:
+    """Return a column of *size* rows that all have *value*, as `shared` returns it."""
+    column = (value,) * size
+    kind = type(value)
+    return Repeated(column) if kind in _ALWAYS_ONE or (kind is float and value) else column
 
 
 def picked(column: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:

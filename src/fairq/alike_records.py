@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import Any
 
 from msgspec import Struct
+
+from fairq.rows import Rows
 
 
 class AlikeRun(Struct, frozen=True):
@@ -23,7 +25,7 @@ class AlikeRun(Struct, frozen=True):
     count: int
 
 
-class AlikeRecords(Sequence[Mapping[str, Any]]):
+class AlikeRecords(Rows[Mapping[str, Any]]):
     """The records of several runs, all with the same attributes; a record becomes a mapping only when asked for."""
 
     def __init__(self, runs: Sequence[AlikeRun]) -> None:
@@ -35,17 +37,11 @@ class AlikeRecords(Sequence[Mapping[str, Any]]):
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    @overload
-    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Mapping[str, Any]]: ...
-    def __getitem__(self, place: int | slice) -> Mapping[str, Any] | list[Mapping[str, Any]]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(len(self))[place]]
-        place = range(len(self))[place]
-        number = bisect_right(self._ends, place)
+    def at(self, row: int) -> Mapping[str, Any]:
+        """Return the record of a row."""
+        number = bisect_right(self._ends, row)
         run = self.runs[number]
-        at = place - self._ends[number] + run.count
+        at = row - self._ends[number] + run.count
         return {**run.shared, **{name: values[at] for name, values in run.own.items()}}
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.records import JobRange, JobStatus
+from fairq.rows import Rows
 
 Numbers = NDArray[np.int64]
 
@@ -35,7 +36,7 @@ _NONE = np.iinfo(np.int64).min
 """In a column of numbers: none."""
 
 
-class IdleJobs(Sequence[JobRange]):
+class IdleJobs(Rows[JobRange]):
     """Ranges of idle jobs of *submitter* at *schedd*, as rows of the columns `NUMBERS`, `TEXTS` and ``kind``.
 
     A kind is the number of a `KnownKind`, 0 if none is known. Reading a row makes a new record.
@@ -48,13 +49,8 @@ class IdleJobs(Sequence[JobRange]):
     def __len__(self) -> int:
         return len(self.columns["cluster"])
 
-    @overload
-    def __getitem__(self, row: int) -> JobRange: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[JobRange]: ...
-    def __getitem__(self, row: int | slice) -> JobRange | list[JobRange]:
-        if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
+    def at(self, row: int) -> JobRange:
+        """Return the range of a row."""
         return self._range([self.columns[name].item(row) for name in NUMBERS + TEXTS])
 
     def _range(self, values: Sequence[int]) -> JobRange:
@@ -97,12 +93,12 @@ class IdleJobs(Sequence[JobRange]):
 
     def without(self, clusters: Iterable[int]) -> IdleJobs:
         """Return the ranges of all other clusters."""
-        of_these = self._of(clusters)
+        of_these = among(self.columns["cluster"], clusters)
         return self._rows(~of_these) if of_these.any() else self
 
     def of_clusters(self, clusters: Iterable[int]) -> IdleJobs:
         """Return the ranges of these clusters."""
-        return self._rows(self._of(clusters))
+        return self._rows(among(self.columns["cluster"], clusters))
 
     def joined(self, other: IdleJobs) -> IdleJobs:
         """Return these ranges, and *other* ones of the same submitter after them."""
@@ -112,18 +108,19 @@ class IdleJobs(Sequence[JobRange]):
         }
         return IdleJobs(self.schedd, self.submitter, columns, [*self.texts, *other.texts])
 
-    def _of(self, clusters: Iterable[int]) -> NDArray[np.bool_]:
-        # For a hundred numbers, np.isin takes four times as long.
-        wanted = np.sort(np.fromiter(clusters, np.int64))
-        if not len(wanted):
-            return np.zeros(len(self), np.bool_)
-        own = self.columns["cluster"]
-        found: NDArray[np.bool_] = wanted[np.minimum(np.searchsorted(wanted, own), len(wanted) - 1)] == own
-        return found
-
     def _rows(self, rows: NDArray[np.bool_]) -> IdleJobs:
         columns = {name: column[rows] for name, column in self.columns.items()}
         return IdleJobs(self.schedd, self.submitter, columns, self.texts)
+
+
+def among(own: Numbers, clusters: Iterable[int]) -> NDArray[np.bool_]:
+    """Return which of the numbers *own* are among *clusters*."""
+    # For a hundred numbers, np.isin takes four times as long.
+    wanted = np.sort(np.fromiter(clusters, np.int64))
+    if not len(wanted):
+        return np.zeros(len(own), np.bool_)
+    found: NDArray[np.bool_] = wanted[np.minimum(np.searchsorted(wanted, own), len(wanted) - 1)] == own
+    return found
 
 
 def idle_jobs(schedd: str, submitter: str, rows: Sequence[Sequence[Any]]) -> IdleJobs:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
-from fairq.ad_table import AdTable, shared
+from fairq.ad_table import AdTable, Repeated, is_one_value, repeated, shared, steady
 from fairq.records import Ad, SlotRecord
+from fairq.rows import Rows
 
 STRETCH = 3000
 """Number of ads in one table: more do not fit into the processor's cache."""
 
 
-class SlotTable(Sequence[SlotRecord]):
+class SlotTable(Rows[SlotRecord]):
     """Slots in pool order, numbered from 1: their *names* and so on, and *ads*, tables of `STRETCH` ads each.
 
     Reading a slot builds a new record.
@@ -44,14 +45,8 @@ class SlotTable(Sequence[SlotRecord]):
     def __len__(self) -> int:
         return len(self.names)
 
-    @overload
-    def __getitem__(self, row: int) -> SlotRecord: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[SlotRecord]: ...
-    def __getitem__(self, row: int | slice) -> SlotRecord | list[SlotRecord]:
-        if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
-        row = range(len(self))[row]
+    def at(self, row: int) -> SlotRecord:
+        """Return the slot of a row."""
         stretch, place = divmod(row, STRETCH)
         ad = self.ads[stretch][place]
         return SlotRecord(row + 1, self.names[row], ad, self.addresses[row], self.draining[row])
@@ -72,6 +67,18 @@ class AlikeSlots(NamedTuple):
     places: Sequence[int]
 
 
+class _Slice(NamedTuple):
+    """The slots of *part* from the place *first* among them to before *end*."""
+
+    part: AlikeSlots
+    first: int
+    end: int
+
+
+_Run = list[tuple[Any, ...]] | _Slice
+"""Ads of one shape in succession: the values of single ones, or those of a part."""
+
+
 class SlotCollector:
     """Collects slots for a `SlotTable`."""
 
@@ -80,8 +87,8 @@ class SlotCollector:
         self._addresses: list[str] = []
         self._draining: list[bool] = []
         self._tables: list[AdTable] = []
-        self._shapes: dict[tuple[str, ...], tuple[list[int], list[list[Any]]]] = {}
-        """Of the ads that are in no table yet, by their names: their rows and columns."""
+        self._shapes: dict[tuple[str, ...], tuple[list[int], list[_Run]]] = {}
+        """Of the ads that are in no table yet, by their names: their rows, and themselves."""
         self._row = 0
 
     def add(self, name: str, address: str, ad: Ad, draining: bool) -> None:
@@ -89,10 +96,13 @@ class SlotCollector:
         self._names.append(name)
         self._addresses.append(address)
         self._draining.append(draining)
-        rows, columns = self._of_shape(tuple(ad))
+        rows, runs = self._of_shape(tuple(ad))
         rows.append(self._row)
-        for column, value in zip(columns, ad.values(), strict=True):
-            column.append(value)
+        values = tuple(ad.values())
+        if runs and isinstance(runs[-1], list):
+            runs[-1].append(values)
+        else:
+            runs.append([values])
         self._went_on(1)
 
     def add_alike(
@@ -128,13 +138,11 @@ class SlotCollector:
                 if first < end
             ]
             # The shapes in order of their first slot, as when each slot is added by itself.
-            for _, (ad, varying, places), first, end in sorted(here, key=itemgetter(0)):
-                rows, columns = self._of_shape(tuple(ad))
+            for _, part, first, end in sorted(here, key=itemgetter(0)):
+                rows, runs = self._of_shape(tuple(part.ad))
                 offset = self._row - done
-                rows += [offset + place for place in places[first:end]]
-                for name, value, column in zip(ad, ad.values(), columns, strict=True):
-                    values = varying.get(name)
-                    column.extend(repeat(value, end - first) if values is None else values[first:end])
+                rows += [offset + place for place in part.places[first:end]]
+                runs.append(_Slice(part, first, end))
             done += count
             self._went_on(count)
 
@@ -144,10 +152,10 @@ class SlotCollector:
             self._close()
         return SlotTable(self._names, self._addresses, self._draining, self._tables)
 
-    def _of_shape(self, names: tuple[str, ...]) -> tuple[list[int], list[list[Any]]]:
+    def _of_shape(self, names: tuple[str, ...]) -> tuple[list[int], list[_Run]]:
         known = self._shapes.get(names)
         if known is None:
-            known = self._shapes[names] = [], [[] for _ in names]
+            known = self._shapes[names] = [], []
         return known
 
     def _went_on(self, count: int) -> None:
@@ -157,21 +165,32 @@ class SlotCollector:
 
     def _close(self) -> None:
         table = AdTable()
-        for names, (rows, columns) in self._shapes.items():
+        for names, (rows, runs) in self._shapes.items():
             ascending = sorted(rows)
+            # Parts that came together may have the same shape: their slots alternate.
+            order = None if rows == ascending else sorted(range(len(rows)), key=rows.__getitem__)
+            columns = zip(*map(_columns, runs), strict=True)
             whole = len(rows) == self._row
-            values = [shared(column) for column in _in_order(rows, ascending, columns)]
-            table.put_columns(names, range(self._row) if whole else ascending, values)
+            table.put_columns(
+                names, range(self._row) if whole else ascending, [_joined(parts, order) for parts in columns]
+            )
         self._tables.append(table)
         self._shapes = {}
         self._row = 0
 
 
-def _in_order(
-    rows: Sequence[int], ascending: Sequence[int], columns: Iterable[Sequence[Any]]
-) -> Iterable[tuple[Any, ...]]:
-    """Return *columns* with the values of *rows* in ascending order of these."""
-    if rows == ascending:
-        return map(tuple, columns)
-    # Parts that came together have the same shape: their slots alternate.
-    return map(itemgetter(*sorted(range(len(rows)), key=rows.__getitem__)), columns)
+def _columns(run: _Run) -> Iterable[Sequence[Any]]:
+    if isinstance(run, list):
+        return zip(*run, strict=True)
+    (ad, varying, _), first, end = run
+    return [varying[name][first:end] if name in varying else steady(value, end - first) for name, value in ad.items()]
+
+
+def _joined(parts: Sequence[Sequence[Any]], order: Sequence[int] | None) -> tuple[Any, ...]:
+    """Return the column of these *parts*, in another *order*."""
+    if all(isinstance(part, Repeated) or len(part) == 1 for part in parts):
+        firsts = tuple(part[0] for part in parts)
+        if is_one_value(firsts):
+            return repeated(firsts[0], sum(map(len, parts)))
+    column = tuple(chain.from_iterable(parts))
+    return shared(column if order is None else itemgetter(*order)(column))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import policies
 
-from fairq.engine.accounting import Accountant, SlotUse
+from fairq.engine.accounting import Accountant
 from fairq.records import AccountingRecord
 
 START = 1_800_000_000
@@ -108,10 +108,11 @@ def test_usage_is_the_time_slots_were_held(stays, updates):
         assert pool.records[user].weighted_accumulated_usage == 2.0 * seconds
 
 
-@given(st.permutations([SlotUse(n, user) for n, user in enumerate(["ann@d", None, "bob@d", "ann@d"])]))
+@given(st.permutations(list(enumerate(["ann@d", None, "bob@d", "ann@d"]))))
 def test_the_order_in_which_slots_are_seen_does_not_matter(slots):
     pool = Accountant([], policies.accounting(), START)
-    pool.check_matches(slots, START)
+    keys, users = zip(*slots, strict=True)
+    pool.check_matches(keys, users, [1.0] * 4, START)
     assert (pool.weighted_used("ann@d"), pool.weighted_used("bob@d")) == (2.0, 1.0)
 
 

@@ -10,7 +10,7 @@ from tests.engine.negotiation.pools import JOB, NOW
 from tests.steps.cycle.test_negotiate import cycle, fill
 
 from fairq.records import Ad, JobRange, JobStatus
-from fairq.state import idle_columns, job_ads, job_changes, jobs
+from fairq.state import check, copies, idle_columns, job_ads, job_changes, jobs
 from fairq.state.connection import State, reading, writing
 from fairq.state.document import export, restore
 from fairq.state.job_ranges import Procs
@@ -80,6 +80,17 @@ def test_the_copy_follows_every_change(pool: Path, change: Callable[[State], obj
         change(opened)
         assert has_copy(opened)
         assert read(opened) == in_order(jobs.idle(opened))
+        assert list(copies.differences(opened)) == []
+
+
+def test_the_check_finds_a_copy_that_is_not_what_the_queue_says(pool: Path) -> None:
+    with writing(pool) as opened:
+        opened.connection.execute("DELETE FROM idle_columns WHERE submitter = 'b@x'")
+        first = next(job for job in in_order(jobs.idle(opened)) if job.submitter == "b@x")
+        said = f"copy: idle_columns is not what job says, from {first.cluster}.{first.first_proc} of b@x on"
+        assert check.findings(opened) == [said]
+        idle_columns.forget(opened)
+        assert check.findings(opened) == []
 
 
 def told(cycle: Cycle) -> tuple[object, ...]:
@@ -117,6 +128,44 @@ def test_the_copy_is_written_anew_when_much_has_changed(pool: Path) -> None:
         assert not changed(opened)
         kinds = idle_columns.load(opened)[1].known
     assert {kind.ad["requestmemory"] for kind in kinds.values()} == {100, 200, 300, 512}
+
+
+def test_the_former_copy_and_the_new_one_follow_every_change_while_the_new_one_is_made(pool: Path) -> None:
+    def is_valid(state: State) -> bool:
+        return has_copy(state) and read(state) == in_order(jobs.idle(state))
+
+    with writing(pool) as opened:
+        add(opened, 100)
+        jobs.remove(opened, "", 12, 1, 2)
+        idle_columns.track(opened)
+        assert is_valid(opened)
+        assert not changed(opened)
+        jobs.remove(opened, "", 13, 0, 4)
+        stored = idle_columns.read(opened)
+        add(opened, 101)
+        jobs.remove(opened, "", 14, 0, 1)
+        assert is_valid(opened)
+        before = idle_columns.read(opened).queued
+
+        idle_columns.store(opened, idle_columns.packed(stored.loaded(), {}))
+
+        assert is_valid(opened)
+        assert len(idle_columns.read(opened).queued) < len(before)
+        jobs.remove(opened, "", 15, 0, 4)
+        assert is_valid(opened)
+
+
+def test_a_copy_of_changes_that_nobody_notes_any_more_is_not_stored(pool: Path) -> None:
+    with writing(pool) as opened:
+        idle_columns.track(opened)
+        copy = idle_columns.packed(idle_columns.load(opened), {})
+        restore(opened, export(opened))
+        jobs.remove(opened, "", 12, 1, 2)
+
+        idle_columns.store(opened, copy)
+
+        assert not has_copy(opened)
+        assert read(opened) == in_order(jobs.idle(opened))
 
 
 def test_a_short_queue_has_no_copy(pool: Path) -> None:

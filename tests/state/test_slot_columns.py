@@ -10,7 +10,7 @@ import pytest
 
 from fairq.engine.classad import AdColumns
 from fairq.records import Ad, SlotRecord
-from fairq.state import document, slot_columns, slots
+from fairq.state import check, document, slot_columns, slots
 from fairq.state.connection import State, reading, writing
 
 COUNT = slot_columns.WORTHWHILE + 7
@@ -48,9 +48,11 @@ def test_the_copy_reads_as_the_slots_do(tmp_path: Path, apart: set[int]) -> None
 
     assert copied[:3] == plain[:3]
     assert copied.apart == plain.apart == {number - 1: slot(number).ad for number in sorted(apart)}
-    left = [number for number in range(1, COUNT + 1) if number not in apart]
-    assert [copied.ads[number - 1] for number in left] == [slot(number).ad for number in left]
-    assert [list(copied.ads[number - 1]) for number in left] == [list(slot(number).ad) for number in left]
+    # As a cycle does.
+    copied.ads.put(list(copied.apart), list(copied.apart.values()))
+    assert list(copied.ads) == [copied.ads[row] for row in range(COUNT)]
+    assert list(copied.ads) == [slot(number).ad for number in range(1, COUNT + 1)]
+    assert list(map(list, copied.ads)) == [list(slot(number).ad) for number in range(1, COUNT + 1)]
 
 
 def test_values_that_are_equal_but_not_the_same_stay_as_they_are(tmp_path: Path) -> None:
@@ -97,6 +99,13 @@ def test_draining_leaves_the_copy_alone(tmp_path: Path) -> None:
         slots.set_draining(state, ["slot2"], True)
         assert has_copy(state)
         assert slots.load_table(state).draining[1]
+
+
+def test_the_check_finds_a_copy_that_is_not_what_the_slots_say(tmp_path: Path) -> None:
+    with pool(tmp_path / "s.db") as state:
+        assert check.findings(state) == []
+        state.connection.execute("UPDATE slot_columns SET content = replace(content, '\"slot777\"', '\"slot7\"')")
+        assert check.findings(state) == ["copy: slot_columns is not what slot says, from slot 777 on"]
 
 
 def test_small_pools_have_no_copy(tmp_path: Path) -> None:

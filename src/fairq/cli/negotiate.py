@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairq.cli.command import App
-from fairq.cli.cycle_view import cycle_view
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Output, View, emit
+from fairq.cli.output import Output
 from fairq.cli.output.activity import doing
-from fairq.cli.runs_view import runs_view, with_runs
-from fairq.cli.whatif import Factor, Set, With, Without
+from fairq.cli.whatif_options import Factor, Set, With, Without
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
+    from fairq.steps.cycle.document import Cycle
     from fairq.steps.simulate.alteration import Alteration
 
 app = App()
@@ -93,11 +92,8 @@ def negotiate(
     request, as in the log of HTCondor's negotiator, and assigned is the job that runs. dynamic_slot is the slot that
     was carved from a partitionable slot. docs/json.md in fairq's source describes all members.
     """
-    from fairq.packed_rejections import unpacked
-    from fairq.steps.cycle.document import match_documents
     from fairq.steps.cycle.negotiate import negotiate as decide
     from fairq.steps.launch.turn import Turn, turn
-    from fairq.words.groups import problem_words
 
     if collect_only and (no_launch or dry_run or explain):
         raise UsageError(message="--collect-only runs no cycle; leave out the other options")
@@ -130,23 +126,40 @@ def negotiate(
         invocation.note(text)
     cycle = held.cycle
     if cycle is None:
+        from fairq.cli.output import emit
+        from fairq.cli.runs_view import runs_view
+
         emit(runs_view(held), output)
         return
-    for note in cycle.notes:
-        invocation.note(note)
-    for lease in cycle.expired:
-        invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
-    for problem in cycle.decision.problems:
-        invocation.detail(f"group {problem.group}: {problem_words(problem)}")
+    _tell(invocation, cycle)
     if not dry_run and output.quiet and output.format == "table":
         return  # `emit` would show nothing; a hundred thousand matches take a tenth of the cycle to put into words
+    from fairq.cli.cycle_view import cycle_view
+    from fairq.cli.output import emit
+    from fairq.cli.runs_view import with_runs
+    from fairq.packed_rejections import unpacked
+    from fairq.steps.cycle.document import match_documents
+
     document = {**cycle.document, "rejections": unpacked(cycle.document["rejections"])}
     view = cycle_view(document, match_documents(cycle), dry_run=dry_run)
     emit(with_runs(view, held) if held.launching else view, output)
 
 
+def _tell(invocation: Invocation, cycle: Cycle) -> None:
+    for note in cycle.notes:
+        invocation.note(note)
+    for lease in cycle.expired:
+        invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
+    if cycle.decision.problems:
+        from fairq.words.groups import problem_words
+
+        for problem in cycle.decision.problems:
+            invocation.detail(f"group {problem.group}: {problem_words(problem)}")
+
+
 def _try_out(invocation: Invocation, output: Output, alteration: Alteration, now: int) -> None:
     from fairq.cli import whatif
+    from fairq.cli.output import View, emit
     from fairq.steps.simulate.whatif import what_if
 
     found = what_if(invocation.state_path, invocation.settings, invocation.settings_files, alteration, now)

@@ -16,6 +16,7 @@ from fairq.cli.output.long import long_texts
 from fairq.cli.queue_arguments import QueueCommand
 from fairq.cli.queue_options import Jobs
 from fairq.errors.base import UsageError
+from fairq.expression_form import is_expression, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -193,7 +194,7 @@ def _letter(status: Any) -> str:
 def _plain(value: Any) -> str:
     """Return an amount; a computed request is shown as its expression."""
     text = str(value)
-    return text.removeprefix("/Expr(").removesuffix(")/") if text.startswith("/Expr(") else text
+    return within(text) if is_expression(text) else text
 
 
 _COLOURS = {1: "yellow", 2: "green", 5: "red", 7: "magenta", _MATCHED: "cyan"}

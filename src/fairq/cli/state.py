@@ -53,7 +53,8 @@ def check(invocation: Invocation, output: Output) -> None:
 
     The command prints one line for each fault and exits with 1 if there is any. A file that does not exist is an error.
     The command looks for damage in the file, references to missing records, duplicate jobs, claims on slots for jobs
-    that do not run, running jobs without a slot, and accounting records whose use differs from the claims.
+    that do not run, running jobs without a slot, and accounting records whose use differs from the claims. Large pools
+    are read from copies of the slots and of the idle jobs; the command compares these with the records.
 
     Damage is any change of a record or of the schema that no command made. The file holds a copy or a checksum (CRC-32)
     of every value. Each command updates them together with the value, and the check compares them. The check finds

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import chain, repeat, zip_longest
+from itertools import repeat
 from sys import maxsize
 from typing import Any, NamedTuple
 
+from fairq.dumps.ad_finder import AdFinder
 from fairq.records import Ad
 
 _BETWEEN = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
@@ -54,7 +55,7 @@ class _Kind(NamedTuple):
         if _repeat(texts):
             known = {text: self.read(text) for text in set(texts)}
             return list(map(known.__getitem__, texts))
-        return list(map(self.read, texts))
+        return list(texts if self.read is str else map(self.read, texts))
 
     def values(self, texts: list[str]) -> list[Any]:
         """Return the values of *texts* up to the first that is not of this kind."""
@@ -77,7 +78,7 @@ def _repeat(texts: Sequence[str]) -> bool:
 _WHOLE = r"-?(?:0|[1-9][0-9]{0,17})"
 _EXPONENT = r"[eE][-+]?[0-9]{1,2}"
 _KINDS = {
-    str: _Kind.of(r'(?!/Expr\()[^"\\\x00-\x1f\x7f-\U0010ffff]*+', str),
+    str: _Kind.of(r"(?!/Expr\()[ !#-\[\]-~]*+", str),
     int: _Kind.of(_WHOLE, int),
     float: _Kind.of(rf"(?!-0(?:\.0+)?(?![0-9.])){_WHOLE}(?:\.[0-9]{{1,30}}(?:{_EXPONENT})?|{_EXPONENT})", float),
     bool: _Kind.of("true|false", {"true": True, "false": False}.__getitem__),
@@ -85,11 +86,12 @@ _KINDS = {
 
 
 class Repeats(NamedTuple):
-    """What repeats a pattern: the *values* that vary, *size* of each, where the last ad ends."""
+    """What repeats a pattern: the *values* that vary, *size* of each, where the last ad ends, and all line breaks."""
 
     values: Mapping[str, list[Any]]
     size: int
     end: int
+    breaks: int
 
 
 class AdPattern:
@@ -104,7 +106,7 @@ class AdPattern:
         self._literals = [text[end:start] for end, start in zip(ends, starts, strict=True)]
         self._most = _FEWEST
         """How many ads are cut at once: what is cut behind a value of another kind must be cut again."""
-        self._expression: re.Pattern[str] | None = None
+        self._finder: AdFinder | None = None
         self._found = 0
         """How many more ads had half of these values different from the ad before than had not."""
 
@@ -139,11 +141,11 @@ class AdPattern:
 
     def repeats(self, text: str, at: int) -> Repeats | None:
         """Return what follows *at* in *text* and repeats this ad, None if nothing does."""
-        if self._found > _WORTHWHILE:
-            return self._matched(text, at)
         between = _BETWEEN.match(text, at)
         if between is None:
             return None
+        if self._found > _WORTHWHILE:
+            return self._matched(text, at, between[0])
         literals = [between[0] + self._literals[0], *self._literals[1:]]
         columns: list[list[str]] = [[] for _ in self._kinds]
         ends: list[int] = []
@@ -183,25 +185,21 @@ class AdPattern:
         if not size:
             return None
         found = {name: column[:size] for name, column in zip(self._names, values, strict=True)}
-        return Repeats(found, size, ends[size - 1])
+        return Repeats(found, size, ends[size - 1], size * _breaks(literals))
 
-    def _matched(self, text: str, at: int) -> Repeats | None:
+    def _matched(self, text: str, at: int, between: str) -> Repeats | None:
         """Return the same by a regular expression: faster, where much varies."""
-        if self._expression is None:
-            literals = map(re.escape, self._literals)
-            forms = (f"({kind.form.pattern})" for kind in self._kinds)
-            parts = chain.from_iterable(zip_longest(literals, forms, fillvalue=""))
-            self._expression = re.compile(_BETWEEN.pattern + "".join(parts))
-        # Each match begins where the one before ends.
-        matches = self._expression.scanner(text, at).match  # type: ignore[attr-defined]  # undocumented, but old
-        found = list(iter(matches, None))
-        if not found:
+        literals = [between + self._literals[0], *self._literals[1:]]
+        if self._finder is None or self._finder.literals != literals:
+            self._finder = AdFinder(literals, (kind.form.pattern for kind in self._kinds))
+        found = self._finder.ads(text, at)
+        if found is None:
             return None
-        columns = zip(*map(re.Match.groups, found), strict=True)
+        columns, end = found
         values = {
             name: kind.read_all(texts) for name, kind, texts in zip(self._names, self._kinds, columns, strict=True)
         }
-        return Repeats(values, len(found), found[-1].end())
+        return Repeats(values, len(columns[0]), end, len(columns[0]) * _breaks(literals))
 
 
 def _cut(text: str, at: int, literals: Sequence[str], most: int) -> tuple[list[list[str]], list[int]]:
@@ -229,6 +227,11 @@ def _cut(text: str, at: int, literals: Sequence[str], most: int) -> tuple[list[l
         break
     step = len(after)
     return [found[row : len(ends) * step : step] for row in range(step)], ends
+
+
+def _breaks(literals: Sequence[str]) -> int:
+    """Return the number of line breaks in an ad; values have none."""
+    return sum(literal.count("\n") for literal in literals)
 
 
 def _joined(literals: Sequence[str], steady: Mapping[int, str]) -> list[str]:

@@ -16,6 +16,7 @@ from fairq.dumps.repetition import RepeatedAds
 from fairq.dumps.source import Source
 from fairq.errors.base import InvalidNameError
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
+from fairq.expression_form import is_expression
 from fairq.records import Ad, JobRange, JobStatus
 
 LARGEST_ID = 2**31 - 1
@@ -307,7 +308,7 @@ class _JobReader:
     @staticmethod
     def _owner(ad: Ad, names: dict[str, str]) -> str:
         owner = ad.get(names.get("owner", ""))
-        if isinstance(owner, str) and owner and not owner.startswith("/Expr("):
+        if isinstance(owner, str) and owner and not is_expression(owner):
             return owner
         user = ad.get(names.get("user", ""))
         return user.rpartition("@")[0] or user if isinstance(user, str) else ""

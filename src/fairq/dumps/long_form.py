@@ -14,6 +14,7 @@ from fairq.dumps.json_form import SURROGATE
 from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError, UnwritableExportError
+from fairq.expression_form import as_expression, expression_text
 from fairq.records import Ad
 
 _LINE = re.compile(r"\s*([^\s=]+)\s*=(?!=)\s*(.*?)\s*")
@@ -116,7 +117,7 @@ def _literal(text: str) -> Any:
         return int(text)
     if not text:
         raise ValueError(text)
-    return _structure(text) if text[0] in "{[" else f"/Expr({_doubled_backslashes(text)})/"
+    return _structure(text) if text[0] in "{[" else as_expression(_doubled_backslashes(text))
 
 
 def _structure(text: str) -> Any:
@@ -173,9 +174,9 @@ def _old_text(value: Any) -> str:
     if isinstance(value, float):
         return repr(value)
     if isinstance(value, str):
-        if not (value.startswith("/Expr(") and value.endswith(")/")):
+        text = expression_text(value)
+        if text is None:
             return '"' + value.replace('"', '\\"') + '"'
-        text = value[6:-2]
         if "\\" not in text and "\n" not in text:
             return text
     return _by_library(value)

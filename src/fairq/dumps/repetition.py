@@ -50,6 +50,14 @@ class RepeatedAds(NamedTuple):
             yield RepeatedAds(ad, {name: column[start:end] for name, column in left}, end - start)
 
 
+class Found(NamedTuple):
+    """Repeated *ads* in a text, where the last of them ends, and how many line breaks there are up to it."""
+
+    ads: RepeatedAds
+    end: int
+    breaks: int
+
+
 class Repetition:
     """Finds repeated ads."""
 
@@ -87,8 +95,8 @@ class Repetition:
             others = [other for other in self._patterns if not pattern.replaces(other)]
             self._patterns = [pattern, *others[: _MOST - 1]]
 
-    def after(self, text: str, at: int) -> tuple[RepeatedAds, int] | None:
-        """Return ads in *text* after the one that ends *at* which repeat one seen, and where the last of them ends."""
+    def after(self, text: str, at: int) -> Found | None:
+        """Return ads in *text* after the one that ends *at* which repeat one seen; None if the next one does not."""
         for place, pattern in enumerate(self._patterns):
             found = pattern.repeats(text, at)
             if found is None:
@@ -98,7 +106,7 @@ class Repetition:
                 self._patterns.insert(0, self._patterns.pop(place))
             steady = {name: column[0] for name, column in found.values.items() if _is_one(column)}
             varying = {name: column for name, column in found.values.items() if name not in steady}
-            return RepeatedAds({**pattern.ad, **steady}, varying, found.size), found.end
+            return Found(RepeatedAds({**pattern.ad, **steady}, varying, found.size), found.end, found.breaks)
         return None
 
 

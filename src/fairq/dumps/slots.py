@@ -15,6 +15,7 @@ from fairq.dumps.repetition import RepeatedAds
 from fairq.dumps.shapes import AdsByShape
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
+from fairq.expression_form import is_expression
 from fairq.records import Ad
 from fairq.slot_table import AlikeSlots, SlotCollector, SlotTable
 from fairq.versions import Version, newest
@@ -181,7 +182,7 @@ class _SlotReader:
 
 
 def _is_name(text: str) -> bool:
-    return bool(text.strip()) and text.isprintable() and not text.startswith("/Expr(")
+    return bool(text.strip()) and text.isprintable() and not is_expression(text)
 
 
 def _texts(found: RepeatedAds, names: dict[str, str], lower: str) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+import msgspec
 import numpy as np
 
 from fairq.claim_table import ClaimTable
@@ -22,8 +21,9 @@ def load(state: State) -> ClaimTable:
         numbers[number] = len(alike)
         alike.append(Claim(*(0, *charge, None, None, None, *told)))
     # One text for each column: a row of SQLite's costs several times as much as a number in a text.
+    # A scan of the table itself, not of an index, goes by slot; to ask for that order takes three times as long.
     arrays = ", ".join(f"json_group_array({column})" for column in ("slot_id", "terms", "schedd", "cluster", "proc"))
-    texts = execute(f"SELECT {arrays} FROM (SELECT * FROM claim ORDER BY slot_id)").fetchone()
-    slots, terms, schedds, clusters, procs = map(json.loads, texts)
+    texts = execute(f"SELECT {arrays} FROM claim NOT INDEXED").fetchone()
+    slots, terms, schedds, clusters, procs = map(msgspec.json.decode, texts)
     places = np.fromiter(map(numbers.__getitem__, terms), np.intp, len(terms))
     return ClaimTable(slots, places, alike, schedds, clusters, procs)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from fairq.expression_form import OPEN
 from fairq.records import WITHDRAWN, JobRange, JobStatus
 from fairq.state import rows
 from fairq.state.connection import State
@@ -325,7 +326,7 @@ def _ranges(found: Sequence[tuple[Any, ...]]) -> list[JobRange]:
 
 def with_policies(state: State, names: Sequence[str]) -> list[JobRange]:
     """Return the jobs of fairq's own queue whose ads have any of these attributes as an expression or true."""
-    written = [f'"{name}":{start}' for name in names for start in ('"/Expr(', "true")]
+    written = [f'"{name}":{start}' for name in names for start in (f'"{OPEN}', "true")]
     every = "job_ad.ad || coalesce(job.own, '') || coalesce(job.template, '')"
     condition = " OR ".join(f"instr({every}, ?)" for _ in written)
     found = state.connection.execute(

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fairq.errors.pool import InvalidSubmitValueError
+from fairq.expression_form import as_expression, is_expression
 from fairq.quantities import size
 from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.commands import spellings
@@ -42,7 +43,7 @@ def resources(commands: Commands) -> Ad:
     ad: Ad = {
         "RequestCpus": _request(commands, "request_cpus", None, 1),
         "RequestMemory": _request(commands, "request_memory", _MB, _DEFAULT_MEMORY),
-        "RequestDisk": _request(commands, "request_disk", _KB, "/Expr(DiskUsage)/"),
+        "RequestDisk": _request(commands, "request_disk", _KB, as_expression("DiskUsage")),
         "RequestGPUs": _request(commands, "request_gpus", None, None),
     }
     for lower, name in commands.named():
@@ -75,7 +76,7 @@ def _request(commands: Commands, command: str, unit: int | None, default: Any) -
                 raise
             expected = "give an amount" + (", for example 512 or 2GB" if unit else "")
             raise commands.wrong(command, text, expected) from None
-        if isinstance(value, str) and not value.startswith("/Expr("):
+        if isinstance(value, str) and not is_expression(value):
             raise commands.wrong(command, text, "give a number or an expression, without quotes")
     wrong = isinstance(value, int | float) and (isinstance(value, bool) or not 0 <= value < _TOO_LARGE)
     if wrong or (text.isdigit() and not isinstance(value, int)):
@@ -164,7 +165,7 @@ def _enough(commands: Commands, requests: Ad, read: frozenset[str]) -> Iterable[
         if not lower.startswith("request") or resource.lower() in read:
             continue
         value = given[lower]
-        if isinstance(value, str) and not value.startswith("/Expr("):
+        if isinstance(value, str) and not is_expression(value):
             if value:
                 yield f"regexp({name}, TARGET.{resource})"
         elif _above(value, 0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairq.expression_form import is_expression, within
 from fairq.records import PROC_PLACEHOLDER as MARK
 from fairq.records import Ad
 
@@ -25,6 +26,6 @@ def same(one: Ad, other: Ad) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith("/Expr(") and value[6:-2].isdigit():
-        return int(value[6:-2])
+    if is_expression(value) and within(value).isdigit():
+        return int(within(value))
     return value

@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from fairq.expression_form import as_expression
 from fairq.records import PROC_PLACEHOLDER
 
 _INTEGER = re.compile(r"[-+]?\d{1,30}")
@@ -34,4 +35,4 @@ def value_of(text: str) -> Any:
 
     escaped = _LONE_BACKSLASH.sub(r"\\\\", text)
     parse(escaped.replace(PROC_PLACEHOLDER, "0"))
-    return f"/Expr({escaped})/"
+    return as_expression(escaped)

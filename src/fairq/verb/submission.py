@@ -9,6 +9,7 @@ from typing import Any
 
 from fairq.errors.base import ExpressionError
 from fairq.errors.people import RequestError
+from fairq.expression_form import expression_text
 from fairq.records import JOB_COLUMNS, PROC_PLACEHOLDER, Ad, JobStatus, SlotRecord
 from fairq.submitfile import JobGroup, Submission
 from fairq.verb.document import members, text
@@ -21,7 +22,6 @@ _MOST_GROUPS = 100_000
 _MOST_ATTRIBUTES = 500
 _MOST_JOBS = 2**31 - 1
 _LONGEST = 1 << 16
-_EXPRESSION = ("/Expr(", ")/")
 
 
 def submission_of(arguments: dict[str, Any]) -> Submission:
@@ -112,11 +112,12 @@ def _check(name: str, content: Any) -> None:
         raise RequestError(problem=f"{name} is a list or an object; write it as an expression")
     if not _is_text(content):
         raise RequestError(problem=f"{name} is too long, or has control characters")
-    if content.startswith(_EXPRESSION[0]) and content.endswith(_EXPRESSION[1]):
+    text = expression_text(content)
+    if text is not None:
         from fairq.engine.classad import parse
 
         try:
-            parse(content.removeprefix(_EXPRESSION[0]).removesuffix(_EXPRESSION[1]))
+            parse(text)
         except ExpressionError:
             raise RequestError(problem=f"{name} is not an expression") from None
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from fairq.cli.output.selection import Output
 from fairq.cli.output.text import escape, width
 from fairq.cli.output.view import Record
+from fairq.expression_form import as_expression, expression_text
 
 if TYPE_CHECKING:
     from fairq.engine.classad import EvaluationBudget
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_OPEN, _CLOSE = "/Expr(", ")/"
 _TOGETHER: Final = 1000
 
 
@@ -130,7 +130,7 @@ def _reader(attribute: str, modifiers: str, budget: Callable[[], EvaluationBudge
 
     def values(records: Sequence[_Lowered]) -> list[str]:
         found = [record.get(attribute) for record in records]
-        places = [place for place, value in enumerate(found) if _is_expression(value)]
+        places = [place for place, value in enumerate(found) if expression_text(value) is not None]
         if places:
             own = _evaluated(_parsed(attribute), [records[place] for place in places], budget())
             for place, value in zip(places, own, strict=True):
@@ -138,10 +138,6 @@ def _reader(attribute: str, modifiers: str, budget: Callable[[], EvaluationBudge
         return [unparsed(value, quoted) for value in found]
 
     return values
-
-
-def _is_expression(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith(_OPEN) and value.endswith(_CLOSE)
 
 
 def _listing_budget() -> EvaluationBudget:
@@ -164,7 +160,7 @@ def _evaluated(expression: Any, records: Iterable[_Lowered], budget: EvaluationB
     from fairq.engine.classad import ERROR, UNDEFINED
     from fairq.steps.evaluation.budget import evaluated
 
-    shown = {UNDEFINED: None, ERROR: f"{_OPEN}error{_CLOSE}"}
+    shown = {UNDEFINED: None, ERROR: as_expression("error")}
     values = evaluated(expression, (record.record for record in records), budget)
     return [shown[value] if isinstance(value, type(ERROR)) else value for value in values]
 
@@ -181,8 +177,9 @@ def unparsed(value: Any, quoted: bool) -> str:
         return "[ " + "; ".join(f"{name} = {unparsed(item, True)}" for name, item in value.items()) + " ]"
     text = str(value)
     if isinstance(value, str):
-        if text.startswith(_OPEN) and text.endswith(_CLOSE):
-            return escape(text[len(_OPEN) : -len(_CLOSE)])
+        inner = expression_text(value)
+        if inner is not None:
+            return escape(inner)
         if quoted:
             text = '"' + text.replace('"', '\\"') + '"'
     return escape(text)

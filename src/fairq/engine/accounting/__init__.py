@@ -1,6 +1,6 @@
 """Accounting: identities and groups, priority factors, real and effective priority, usage and leases."""
 
-from fairq.engine.accounting.accountant import Accountant, SlotCharge, SlotUse, charges_of
+from fairq.engine.accounting.accountant import Accountant, SlotCharge, charges_of
 from fairq.engine.accounting.factors import AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, submitter_name
 from fairq.engine.accounting.leases import expire_leases
@@ -11,7 +11,6 @@ __all__ = [
     "Accountant",
     "AccountingPolicy",
     "SlotCharge",
-    "SlotUse",
     "assigned_group",
     "charges_of",
     "expire_leases",

@@ -55,19 +55,6 @@ def charges_of(claims: Iterable[Claim]) -> dict[SlotKey, SlotCharge]:
 _USE = attrgetter("submitter", "slot_weight")
 
 
-class SlotUse(NamedTuple):
-    """How a slot is found at the start of a cycle, for `Accountant.check_matches`.
-
-    *submitter* is who has it claimed (also while being preempted), None if nobody; *matched*: promised to
-    somebody but not claimed yet.
-    """
-
-    slot: SlotKey
-    submitter: str | None
-    slot_weight: float = 1.0
-    matched: bool = False
-
-
 class _Chain(NamedTuple):
     """The records that a match of one submitter touches."""
 
@@ -186,51 +173,35 @@ class Accountant:
             record.weighted_resources_used = record.hier_weighted_resources_used = 0.0
         self._count_all(list(map(_USE, self.charges.values())))
 
-    def check_matches(self, slots: Iterable[SlotUse], now: int) -> None:
-        """Bring the charges in line with the pool as found, once per cycle, after `update`.
-
-        A charged slot that is gone, or neither matched nor claimed by its submitter, is released; every claimed slot is
-        charged to its user.
-        """
-        found = {use.slot: use for use in slots}
-        gone = [
-            slot
-            for slot, held in self.charges.items()
-            if (use := found.get(slot)) is None or not (use.submitter == held.submitter or use.matched)
-        ]
-        self._bring_in_line(gone, found.values(), now)
-
-    def check_slots(
+    def check_matches(
         self, keys: Sequence[SlotKey], users: Sequence[str | None], weights: Sequence[float], now: int
     ) -> None:
-        """Do the same with all slots found by column: who has each claimed, None if nobody, and weights.
+        """Bring the charges in line with the pool as found, once per cycle, after `update`.
 
-        Of a hundred thousand slots, most are as they were: these cost one comparison each.
+        A charged slot that is gone or not claimed by its submitter is released; every claimed slot is charged to its
+        user.
+
+        Args:
+            keys: the slots of the pool.
+            users: per slot, who has it claimed (also while being preempted), None if nobody.
+            weights: per slot, its weight.
+            now: the time, in seconds since 1970.
         """
         charges = self.charges
-        charged = [None if charge is None else charge.submitter for charge in map(charges.get, keys)]
-        uses = zip(keys, users, weights, charged, strict=True)
-        changed = [SlotUse(slot, user, weight) for slot, user, weight, former in uses if user != former]
-        gone = {use.slot for use in changed if use.slot in charges}
+        charged = list(map({slot: charge.submitter for slot, charge in charges.items()}.get, keys))
+        # Of a hundred thousand slots, most are as they were: these cost one comparison each.
+        found = zip(keys, users, weights, charged, strict=True)
+        changed = [(slot, user, weight) for slot, user, weight, former in found if user != former]
+        gone = {slot for slot, _, _ in changed if slot in charges}
         if len(charges) > len(charged) - charged.count(None):
             gone |= charges.keys() - set(keys)
-        self._bring_in_line([slot for slot in charges if slot in gone] if gone else (), changed, now)
-
-    def _bring_in_line(self, gone: Iterable[SlotKey], found: Iterable[SlotUse], now: int) -> None:
-        """Release the slots *gone*, and charge those *found* to their users unless they are."""
-        charges = self.charges
-        for slot in gone:
+        for slot in [slot for slot in charges if slot in gone] if gone else ():
             self.remove_match(slot, now)
         new: list[tuple[str, float]] = []
-        for slot, submitter, weight, _ in found:
-            if submitter is None:
-                continue
-            charged = charges.get(slot)
-            if charged is None:
+        for slot, submitter, weight in changed:
+            if submitter is not None:
                 charges[slot] = SlotCharge(submitter, weight, now)
                 new.append((submitter, weight))
-            elif charged.submitter != submitter:
-                self.add_match(submitter, slot, weight, now)
         self._count_all(new, early=now - self.last_update)
         if self.policy.exact_usage:
             for submitter in {submitter for submitter, _ in new}:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from fairq.errors.base import InvalidNameError, SubmitterName
+from fairq.expression_form import is_expression
 
 ROOT_GROUP = "<none>"
 """The accounting group of submitters without a configured group."""
@@ -121,4 +122,4 @@ def _lookup(ad: Mapping[str, Any], lower_name: str) -> Any:
 
 def _text(ad: Mapping[str, Any], lower_name: str) -> str:
     value = _lookup(ad, lower_name)
-    return value if isinstance(value, str) and not value.startswith("/Expr(") else ""
+    return value if isinstance(value, str) and not is_expression(value) else ""

@@ -12,11 +12,11 @@ from fairq.engine.classad.convert import is_scalar, item
 from fairq.engine.classad.expression import Expression, constant_size, expression_of, parse
 from fairq.engine.classad.kinds import BOOLEAN, EXPRESSION, INTEGER, LIST, MISSING, RAW, REAL, STRING, Absent
 from fairq.engine.classad.lexer import wrapped_integer
-from fairq.engine.classad.library import EXPR_CLOSE, EXPR_OPEN, expression_text
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Array, Rows, Vector, merge
 from fairq.engine.distinct import distinct
+from fairq.expression_form import as_expression, expression_text
 
 ABSENT: Final = object()
 
@@ -98,7 +98,7 @@ class Column:
             codes = vector.data if vector.kinds is None else vector.codes
             assert codes is not None
             code = int(codes[row if len(codes) > 1 else 0])
-            return f"{EXPR_OPEN}{self.expressions[code].text}{EXPR_CLOSE}" if kind == EXPRESSION else self.raw[code]
+            return as_expression(self.expressions[code].text) if kind == EXPRESSION else self.raw[code]
         return item(vector, row, pool)
 
 

@@ -12,14 +12,13 @@ from fairq.engine.classad.budget import EvaluationBudget
 from fairq.engine.classad.column import ABSENT, Column, build, build_array, build_numbers
 from fairq.engine.classad.expression import expression_of, parse
 from fairq.engine.classad.kinds import MISSING, UNDEFINED
-from fairq.engine.classad.library import expression_text
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.references import closure
-from fairq.engine.classad.scalar import evaluate_scalar
 from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.source import EditedSource, Source, source_of
 from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.classad.vectors import Array
+from fairq.expression_form import expression_text
 
 
 class AdColumns:
@@ -120,6 +119,8 @@ class AdColumns:
         text = expression_text(value)
         if text is None:
             return value
+        from fairq.engine.classad.scalar import evaluate_scalar
+
         ad = self.json_ad(row, self.names())
         return evaluate_scalar(parse(text), ad, now=self.now, budget=self.budget)
 

@@ -12,10 +12,11 @@ from msgspec import Struct
 from fairq.engine.classad.grammar import Unreadable, read
 from fairq.engine.classad.kinds import UNDEFINED, Absent
 from fairq.engine.classad.lexer import wrapped_integer
-from fairq.engine.classad.library import EXPR_OPEN, expression_text, has_name, is_unicode, library, tree, writable
+from fairq.engine.classad.library import has_name, is_unicode, library, tree, writable
 from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, children, depth
 from fairq.engine.classad.unparse import unparse
 from fairq.errors.base import ExpressionDepthError, ExpressionError
+from fairq.expression_form import expression_text, is_expression
 from fairq.nesting import DEEPEST as DEEPEST_VALUE
 from fairq.nesting import deeper_than
 
@@ -131,7 +132,7 @@ def constant_size(value: Any) -> int | None:
     The size is the characters of a string, or the elements of a list or nested ad with their own sizes.
     """
     if isinstance(value, str):
-        return None if value.startswith(EXPR_OPEN) else len(value)
+        return None if is_expression(value) else len(value)
     if not isinstance(value, list | tuple | Mapping):
         return 0
     sizes = [constant_size(part) for part in (value.values() if isinstance(value, Mapping) else value)]

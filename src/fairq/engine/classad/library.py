@@ -10,13 +10,11 @@ from typing import Any
 
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
 from fairq.engine.classad.lexer import wrapped_integer
+from fairq.expression_form import expression_text
 from fairq.nesting import DEEPEST
 
-EXPR_OPEN = "/Expr("
-EXPR_CLOSE = ")/"
-
-_NOT_UNICODE = re.compile("[\ud800-\udfff]")
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+_NOT_UNICODE = "[\ud800-\udfff]"
+_UNWRITABLE = "[\0\ud800-\udfff]"
 
 
 @lru_cache(maxsize=1)
@@ -27,13 +25,6 @@ def library() -> ModuleType:
 
     loaded: ModuleType = classad2
     return loaded
-
-
-def expression_text(value: Any) -> str | None:
-    """Return the text within ``/Expr(…)/``, or None if *value* is not an expression in HTCondor's JSON."""
-    if isinstance(value, str) and value.startswith(EXPR_OPEN) and value.endswith(EXPR_CLOSE):
-        return value[len(EXPR_OPEN) : -len(EXPR_CLOSE)]
-    return None
 
 
 @lru_cache(maxsize=20_000)
@@ -91,7 +82,7 @@ def writable(text: str) -> str:
 
     These characters are NUL, and bytes that are not UTF-8, which Python holds as lone surrogates.
     """
-    return _UNWRITABLE.sub("\ufffd", text) if "\0" in text or not text.isascii() else text
+    return re.sub(_UNWRITABLE, "\ufffd", text) if "\0" in text or not text.isascii() else text
 
 
 def has_name(name: str) -> bool:
@@ -101,7 +92,7 @@ def has_name(name: str) -> bool:
 
 def is_unicode(text: str) -> bool:
     """Return whether *text* is valid Unicode: Python holds bytes that are not UTF-8 as lone surrogates."""
-    return _NOT_UNICODE.search(text) is None
+    return text.isascii() or re.search(_NOT_UNICODE, text) is None
 
 
 def from_library(value: Any) -> Any:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairq.engine.classad.expression import constant_size, expression_of
-from fairq.engine.classad.library import EXPR_OPEN
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.scopes import Side
+from fairq.expression_form import is_expression, may_read
 
 
 class Pair:
@@ -45,14 +45,9 @@ class Pair:
         """Return the value of *name* on *side* if it is a string; None for an expression, a list or a nested ad."""
         value = self._ads[side].get(name)
         if isinstance(value, str):
-            return None if value.startswith(EXPR_OPEN) else [value]
+            return None if is_expression(value) else [value]
         return None if may_read(value) else []
 
     def attributes(self) -> Iterator[tuple[Side, str]]:
         """Return all attributes of both ads."""
         return ((side, name) for side, ad in self._ads.items() for name in ad)
-
-
-def may_read(value: Any) -> bool:
-    """Tell whether an ad's value in JSON form is an expression, a list or a nested ad."""
-    return value.startswith(EXPR_OPEN) if isinstance(value, str) else isinstance(value, list | tuple | Mapping)

@@ -9,11 +9,10 @@ from fairq.engine.classad.column import ABSENT, Column
 from fairq.engine.classad.columns import AdColumns
 from fairq.engine.classad.convert import constant, is_scalar
 from fairq.engine.classad.expression import Expression, constant_size, expression_of, parse
-from fairq.engine.classad.library import EXPR_OPEN, expression_text
 from fairq.engine.classad.nodes import Node
-from fairq.engine.classad.pair import may_read
 from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.vectors import Rows, Vector
+from fairq.expression_form import OPEN, expression_text, may_read
 
 SHORT: Final = 64
 """Size that counts for every string of the single ad with at most this number of characters."""
@@ -86,7 +85,7 @@ class Parties:
         long = [
             (name, value if value.__class__ is str else repr(value))
             for name, value in self._attributes.items()
-            if (value.__class__ is str and (len(value) > SHORT or value.startswith(EXPR_OPEN)))
+            if (value.__class__ is str and (len(value) > SHORT or value.startswith(OPEN)))
             or isinstance(value, list | tuple | Mapping)
         ]
         return tuple(self._attributes), *long

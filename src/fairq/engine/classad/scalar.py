@@ -15,7 +15,6 @@ from fairq.engine.classad.expression import Expression, expression_of, parse
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
 from fairq.engine.classad.library import (
     evaluate_tree,
-    expression_text,
     has_name,
     library,
     readable_tree,
@@ -28,6 +27,7 @@ from fairq.engine.classad.references import closure
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Side
 from fairq.engine.classad.unparse import unparse
 from fairq.errors.base import ExpressionError
+from fairq.expression_form import expression_text
 
 _TOGETHER: Final = 1000
 

@@ -13,9 +13,9 @@ from fairq.ad_overlay import OverlaidAds
 from fairq.ad_table import AdTable, Repeated
 from fairq.engine.classad.column import ABSENT, Column, build
 from fairq.engine.classad.kinds import EXPRESSION, RAW
-from fairq.engine.classad.library import EXPR_OPEN
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Rows, Vector, merge
+from fairq.expression_form import OPEN
 from fairq.raw_column import RawColumn
 
 
@@ -68,7 +68,7 @@ class Source:
                 name.lower()
                 for ad in self._ads
                 for name, value in ad.items()
-                if value.__class__ in (list, dict) or (value.__class__ is str and value.startswith(EXPR_OPEN))
+                if value.__class__ in (list, dict) or (value.__class__ is str and value.startswith(OPEN))
             )
         found: set[str] = set()
         for part in self._ads.parts:
@@ -206,13 +206,13 @@ def _shifted(vector: Vector, expressions: int, raw: int) -> Vector:
 def _may_be_expression(values: Sequence[Any]) -> bool:
     """Return whether any of *values* is an expression, or a list or ad, which may contain one."""
     if isinstance(values, RawColumn):
-        return values.may_hold(EXPR_OPEN.encode(), b"[", b"{")
+        return values.may_hold(OPEN.encode(), b"[", b"{")
     if isinstance(values, Repeated):
         values = values[:1]
     try:
-        return EXPR_OPEN in "\n".join(values)
+        return OPEN in "\n".join(values)
     except TypeError:  # not only strings
         types = set(map(type, values))
     if types & {list, dict}:
         return True
-    return str in types and any(type(value) is str and value.startswith(EXPR_OPEN) for value in values)
+    return str in types and any(type(value) is str and value.startswith(OPEN) for value in values)

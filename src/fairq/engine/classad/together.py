@@ -16,13 +16,13 @@ from fairq.engine.classad.column import build
 from fairq.engine.classad.columns import AdColumns
 from fairq.engine.classad.evaluator import evaluate_freely
 from fairq.engine.classad.expression import Expression
-from fairq.engine.classad.pair import may_read
 from fairq.engine.classad.parties import Parties
 from fairq.engine.classad.references import Closure, closure
 from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.classad.values import Values
 from fairq.engine.classad.vectors import Vector
+from fairq.expression_form import may_read
 
 
 class NotTogetherError(Exception):

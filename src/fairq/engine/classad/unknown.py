@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from fairq.engine.classad.column import Column
 from fairq.engine.classad.expression import expression_of
 from fairq.engine.classad.nodes import Node
-from fairq.engine.classad.pair import may_read
 from fairq.engine.classad.scopes import Side
+from fairq.expression_form import may_read
 
 
 class _Columns(Protocol):

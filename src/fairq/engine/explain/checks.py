@@ -22,6 +22,7 @@ from fairq.engine.classad import (
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.explain.clauses import Clause, clauses_of
 from fairq.engine.explain.comparisons import Comparison, comparison, plain
+from fairq.expression_form import is_expression
 from fairq.records import Ad
 
 MOST_SLOT_EXPRESSIONS = 200
@@ -138,8 +139,7 @@ class PoolChecks:
             if levels and name.isidentifier() and self.slots.nodes(name):
                 for part in _alike(self.slots, rows, name):
                     value = self.slots.json_value(int(part[0]), name)
-                    inner = isinstance(value, str) and value.startswith("/Expr(")
-                    result += self._clauses(part, name, levels - 1) if inner else [(clause, part)]
+                    result += self._clauses(part, name, levels - 1) if is_expression(value) else [(clause, part)]
             else:
                 result.append((clause, rows))
         return result

@@ -28,6 +28,7 @@ from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.engine.negotiation.rejections import Rejection
 from fairq.engine.negotiation.requests import job_order
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.engine.negotiation.whole import Whole
 from fairq.records import AccountingRecord, Ad, JobRange
 
 
@@ -100,6 +101,20 @@ class CycleInput(Struct, frozen=True):
         """The number of slots and of ranges of idle jobs."""
         return len(self.ads) + sum(len(queue.idle) for queue in self.jobs.queues)
 
+    def cycle(self, goal: Goal | None, whole: Whole | None = None) -> NegotiationCycle:
+        """Return the cycle to be held, which ends at *goal*; *whole* is the pool that these slots are a part of."""
+        return NegotiationCycle(
+            self.pool,
+            self.jobs,
+            self.accountant,
+            self.policy,
+            self.now,
+            self.round_robin_times,
+            clock=self.clock,
+            goal=goal,
+            whole=whole,
+        )
+
 
 class Outcome:
     """A cycle held to be looked at; one held *until* a job is matched ends there, or is complete without that match."""
@@ -112,16 +127,8 @@ class Outcome:
         """The accounting records at the start of the cycle, if all slots were charged to their users before."""
         if charges == given.accountant.charges:
             self.settled = list(map(replace, given.accountant.records.values()))
-        self.cycle = NegotiationCycle(
-            given.pool,
-            given.jobs,
-            given.accountant,
-            given.policy,
-            given.now,
-            given.round_robin_times,
-            clock=given.clock,
-            goal=None if until is None else Goal(until.schedd, until.cluster, until.first_proc),
-        )
+        goal = None if until is None else Goal(until.schedd, until.cluster, until.first_proc)
+        self.cycle = given.cycle(goal)
         self.decision: CycleDecision = self.cycle.run()
 
     @cached_property

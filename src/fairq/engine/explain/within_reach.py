@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from fairq.engine.accounting.accountant import Accountant, SlotKey
 from fairq.engine.accounting.removal import removable
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
-from fairq.engine.negotiation.cycle import NegotiationCycle
 from fairq.engine.negotiation.goal import Goal
 from fairq.records import JobRange
 
@@ -61,17 +60,7 @@ def is_matched(held: Outcome, given: CycleInput, weight: tuple[int, float], job:
     another weight once it is free, is to be divided, or jobs have concurrency limits.
     """
     goal = Goal(job.schedd, job.cluster, job.first_proc, or_none_left=True)
-    cycle = NegotiationCycle(
-        given.pool,
-        given.jobs,
-        given.accountant,
-        given.policy,
-        given.now,
-        given.round_robin_times,
-        clock=given.clock,
-        goal=goal,
-        whole=held.cycle.whole,
-    )
+    cycle = given.cycle(goal, held.cycle.whole)
     row, before = weight
     if cycle.candidates.divides or cycle.cost[row] != before:
         return None

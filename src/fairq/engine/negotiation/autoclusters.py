@@ -16,6 +16,7 @@ from fairq.engine.classad import (
     parse,
 )
 from fairq.engine.negotiation.significant import SignificantAttributes
+from fairq.expression_form import is_expression
 from fairq.idle_jobs import Kinds, KnownKind
 from fairq.records import Ad, JobRange
 
@@ -54,6 +55,8 @@ class Autoclusters:
         significant: SignificantAttributes | None = None,
     ) -> None:
         self.kinds: list[Ad] = []
+        self.limited: set[int] = set()
+        """The autoclusters of jobs with ConcurrencyLimits."""
         self._ads = ads
         self._slots = slots
         read = slots.external_references()
@@ -66,7 +69,6 @@ class Autoclusters:
         self._numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self._shared: dict[int, tuple[Ad, _Names]] = {}
         self._plain: dict[int, int] = {}
-        self._of_kinds: dict[int, int] = {}
         self._learned: dict[int, KnownKind] = {}
         self._closures: dict[tuple[object, ...], _Names] = {}
         self._reads: dict[str, frozenset[str]] = {}
@@ -87,14 +89,8 @@ class Autoclusters:
         """Return a shared ad, with names in lower case."""
         return self._names(ad_id)[0]
 
-    def of_kind(self, kind: int, kinds: Kinds) -> int:
+    def of_kind(self, known: KnownKind | None) -> int:
         """Return the autocluster of the jobs of a known kind; -1 if it is not known, or more matters now than then."""
-        number = self._of_kinds.get(kind)
-        if number is None:
-            number = self._of_kinds[kind] = self._of_kind(kinds.known.get(kind))
-        return number
-
-    def _of_kind(self, known: KnownKind | None) -> int:
         if known is None or self._reads_more:
             return -1
         names = self._closure(known.ad)
@@ -165,11 +161,13 @@ class Autoclusters:
             wanted = names.all | self._names_from(self._read, ad) if self._reads_more else names.all
             everything = EVERY_ATTRIBUTE in wanted
             self.kinds.append({name: value for name, value in ad.items() if everything or name in wanted})
+            if "concurrencylimits" in self.kinds[number]:
+                self.limited.add(number)
         return number
 
     def _closure(self, ad: Ad) -> _Names:
         """All names that matter for this job; they depend only on its expressions, which many jobs share."""
-        key = tuple([item for item in ad.items() if type(item[1]) is str and item[1].startswith("/Expr(")])
+        key = tuple([item for item in ad.items() if is_expression(item[1])])
         known = self._closures.get(key)
         if known is not None:
             return known
@@ -185,7 +183,7 @@ class Autoclusters:
         todo = list(names)
         while todo:
             value = ad.get(todo.pop())
-            if isinstance(value, str) and value.startswith("/Expr("):
+            if is_expression(value):
                 read = self._reads.get(value)
                 if read is None:
                     expression = expression_of(value)

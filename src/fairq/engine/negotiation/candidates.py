@@ -9,22 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import attributes_read, evaluate_in_columns, parse
-from fairq.engine.negotiation.carved_list import FindRoom
 from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.kept_out import KeptOut
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.matchlist import BucketedMatchList, FreeSlots, MatchList, SlotBucket, SortedList
-from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.ordering import StaticRanks, order_slots
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
-from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import (
     EXPRESSIONS,
@@ -34,13 +32,18 @@ from fairq.engine.negotiation.preemption import (
     PreemptionPolicy,
     PreemptState,
 )
-from fairq.engine.negotiation.pslot_preemption import PslotPreemption, SlotsForJob
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
 from fairq.engine.negotiation.rest import FreeOfBucket
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.suiting import agreeing
 from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
+
+if TYPE_CHECKING:
+    from fairq.engine.negotiation.carved_list import FindRoom
+    from fairq.engine.negotiation.offers import Offers
+    from fairq.engine.negotiation.partitioned_lists import PartitionedLists
+    from fairq.engine.negotiation.pslot_preemption import PslotPreemption
 
 _RANK = parse("Rank")
 
@@ -113,14 +116,10 @@ class Candidates:
         self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
         self._rests: dict[int, tuple[FreeOfBucket, SlotBucket]] = {}
-        self._partitioned = (
-            None
-            if partitions is None
-            else PartitionedLists(partitions, policy, self.preemption.any_held, tie_order, cost)
-        )
+        self._partitioned: PartitionedLists | None = None
         self._pslot_preemption: PslotPreemption | None = None
-        if partitions is not None and policy.allow_pslot_preemption and pool.carved and self.preemption.any_held:
-            self._pslot_preemption = PslotPreemption(partitions, pool.carved)
+        if partitions is not None:
+            self._divide(partitions, tie_order)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         slots = pool.ads
         ranks = [] if static is not None else [policy.pre_job_rank, policy.post_job_rank]
@@ -143,6 +142,17 @@ class Candidates:
         self._same_machine_ranks: list[float] | None = None
         if not attributes_read([_RANK], "target", slots):
             self._same_machine_ranks = evaluate_in_columns("Rank", slots, {}).as_rank(0.0).tolist()
+
+    def _divide(self, partitions: Partitions, tie_order: NDArray[np.int64]) -> None:
+        """Prepare the lists of parts of slots; most pools have none, and load nothing for them."""
+        from fairq.engine.negotiation.partitioned_lists import PartitionedLists
+
+        policy, carved, any_held = self._policy, self._pool.carved, self.preemption.any_held
+        self._partitioned = PartitionedLists(partitions, policy, any_held, tie_order, self._cost)
+        if policy.allow_pslot_preemption and carved and any_held:
+            from fairq.engine.negotiation.pslot_preemption import PslotPreemption
+
+            self._pslot_preemption = PslotPreemption(partitions, carved)
 
     @property
     def any_left(self) -> bool:
@@ -201,6 +211,7 @@ class Candidates:
 
     def _finder(self, context: RequestContext, room: PslotPreemption) -> FindRoom:
         """A function that makes room for a job on partitionable slots, in the state when it is called."""
+        from fairq.engine.negotiation.pslot_preemption import SlotsForJob
 
         def find(offers: Offers, permits: Callable[[float, PreemptState], bool]) -> tuple[int, PreemptState] | None:
             slots, job = self._pool.ads, context.ad()
@@ -335,9 +346,9 @@ class Candidates:
         if known is None:
             # The bucket is kept with it, so that its id stays its own.
             known = self._rests[id(bucket)] = FreeOfBucket(bucket.marked(len(self._cost)), self._free), bucket
-        rest = known[0].now()
         if not limits.permit_on_list(bucket.cost, bucket.state):
-            return iter(()), len(rest) > 0
+            return iter(()), bucket.start(self._free) < len(bucket.order)
+        rest = known[0].now()
         return chain.from_iterable(rest.at(places).tolist() for places in equal_sorted(len(rest))), False
 
     def _listed(

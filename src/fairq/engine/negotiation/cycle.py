@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -19,12 +20,11 @@ from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
-from fairq.engine.negotiation.dealing import deal_group_pies, deal_leftovers_of_groups, deal_pie
+from fairq.engine.negotiation.dealing import deal_pie
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
 from fairq.engine.negotiation.goal import Goal, GoalReached
-from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.ledger import Ledger, RejectionObserver
@@ -40,7 +40,6 @@ from fairq.engine.negotiation.participants import (
 )
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
 from fairq.engine.negotiation.request_columns import ColumnQueue
 from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.slots import (
@@ -53,8 +52,11 @@ from fairq.engine.negotiation.slots import (
     weights_in_pie,
 )
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
-from fairq.engine.negotiation.whole import Whole
 from fairq.records import JobRange
+
+if TYPE_CHECKING:
+    from fairq.engine.negotiation.groups import Groups
+    from fairq.engine.negotiation.whole import Whole
 
 
 def negotiate(
@@ -85,7 +87,7 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
         accountant.forget_shares()
     accountant.update(now)
     users = users_of(pool.ads, policy)
-    accountant.check_slots(pool.keys, users, slot_weights(pool.ads, policy).tolist(), now)
+    accountant.check_matches(pool.keys, users, slot_weights(pool.ads, policy).tolist(), now)
     for name in removable(accountant.records.values(), accountant.policy):
         accountant.forget(name)
 
@@ -128,6 +130,8 @@ class NegotiationCycle:
         in_pie = weights_in_pie(pool.ads, weights, policy)
         self._groups: Groups | None = None
         if policy.quotas is not None:
+            from fairq.engine.negotiation.groups import Groups
+
             self._groups = Groups(pool.ads, self.cost, accountant, policy, now, round_robin_times)
         static = static_ranks(pool.ads, policy)
         self._holders = self._find_holders(jobs)
@@ -175,7 +179,7 @@ class NegotiationCycle:
             slots=int(np.count_nonzero(shared)),
             candidates=self._free.left,
             pie=float(sum(in_pie.tolist())) if whole is None else whole.pie,
-            min_slot_weight=self._least_weight(shared) if whole is None else whole.min_slot_weight,
+            min_slot_weight=self._least_weight(weights, shared) if whole is None else whole.min_slot_weight,
             submitters=[
                 *{id(submitter.decision): submitter.decision for submitter in self._submitters}.values(),
                 *(decision_without(queue, accountant) for queue in kept_out),
@@ -206,6 +210,8 @@ class NegotiationCycle:
     @property
     def whole(self) -> Whole:
         """What a cycle on some of the slots takes from this one."""
+        from fairq.engine.negotiation.whole import Whole
+
         queues = {(of.name, of.schedd): of.queue for of in self._submitters if isinstance(of.queue, ColumnQueue)}
         return Whole(self.decision.pie, self.decision.min_slot_weight, self._autoclusters, queues)
 
@@ -224,6 +230,8 @@ class NegotiationCycle:
         if self._groups is None:
             deal_pie(self._ledger, self._submitters)
             return
+        from fairq.engine.negotiation.group_dealing import deal_group_pies, deal_leftovers_of_groups
+
         deal_group_pies(self._ledger, self._groups)
         if self._policy.last_dealing and self._free_weight.total > 0:
             deal_leftovers_of_groups(self._ledger, self._groups)
@@ -271,11 +279,10 @@ class NegotiationCycle:
                     self._free_weight.take(row)
         return partitions
 
-    def _least_weight(self, shared: NDArray[np.bool_]) -> float:
+    def _least_weight(self, weights: NDArray[np.float64], shared: NDArray[np.bool_]) -> float:
         """The smallest possible weight of a match: of any participating slot, or of any job in a carved slot."""
-        costs = [cost for cost, part in zip(self.cost, shared.tolist(), strict=True) if part]
         if self._partitions is None or self._policy.partitionable_slots == "whole":
-            return min(costs, default=0.0)
+            return float(weights[shared].min()) if shared.any() else 0.0
         least = self._partitions.least_piece(self._autoclusters.kinds, self._policy)
         parts = self._partitions.parts
         whole = (self.cost[row] for row in np.flatnonzero(shared).tolist() if row not in parts)
@@ -289,6 +296,8 @@ class NegotiationCycle:
         held = names.codes >= 0
         if not held.any():
             return Holders(held, names, names, np.full(len(held), np.nan))
+        from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
+
         siblings = self._policy.cross_slot_prios and siblings_are_named(self._policy, self._pool.ads, jobs)
         remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy, siblings)
         known = {name: self._accountant.effective_priority(name) for name in remote.known}

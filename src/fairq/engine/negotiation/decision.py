@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -11,8 +12,10 @@ from fairq.engine.classad.budget import Overrun
 from fairq.engine.negotiation.budgets import Budget
 from fairq.engine.negotiation.matches import Match, Matches
 from fairq.engine.negotiation.rejections import Rejections
-from fairq.engine.quotas.record import GroupFigures, GroupTurn
-from fairq.engine.quotas.tree import Problem
+
+if TYPE_CHECKING:
+    from fairq.engine.quotas.record import GroupFigures, GroupTurn
+    from fairq.engine.quotas.tree import Problem
 
 
 class StopReason(StrEnum):

@@ -15,6 +15,7 @@ from fairq.engine.classad import (
     columns_read,
     expression_of,
 )
+from fairq.expression_form import is_expression
 from fairq.records import Ad
 
 Result = TypeVar("Result")
@@ -142,7 +143,7 @@ class ExpressionCache(Generic[Result]):
         todo = list(names)
         while todo:
             value = job.get(todo.pop())
-            if isinstance(value, str) and value.startswith("/Expr("):
+            if is_expression(value):
                 read = self._read_by_job.get(value)
                 if read is None:
                     read = self._read_by_job[value] = attributes_read([expression_of(value)], "my", self._slots)
@@ -160,7 +161,7 @@ class ExpressionCache(Generic[Result]):
         if self._changing is None:
             return False
         values = (context.job.get(name) for name in names)
-        texts = {value for value in values if isinstance(value, str) and value.startswith("/Expr(")}
+        texts = set(filter(is_expression, values))
         for text in texts - self._known_to_follow.keys():
             read = columns_read([expression_of(text)], "my", self._slots)
             self._known_to_follow[text] = bool(read & (self._changing.live | {EVERY_ATTRIBUTE}))

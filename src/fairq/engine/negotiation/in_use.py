@@ -6,12 +6,16 @@ HTCondor 8 manual, "Priorities in Negotiation and Preemption".
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.policy import ResourcesInUse
-from fairq.engine.quotas.tree import QuotaGroup
+from fairq.expression_form import as_expression
 
-UNDEFINED = "/Expr(undefined)/"
+if TYPE_CHECKING:
+    from fairq.engine.quotas.tree import QuotaGroup
+
+UNDEFINED = as_expression("undefined")
 """The value of an attribute that only some ads have."""
 
 _TINY = 1e-6

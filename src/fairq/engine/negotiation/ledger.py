@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -18,12 +18,14 @@ from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
 from fairq.engine.negotiation.goal import Goal
-from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.rejections import Rejection
+
+if TYPE_CHECKING:
+    from fairq.engine.negotiation.groups import Groups
 
 RejectionObserver = Callable[[Rejection, RequestContext, Candidates], None]
 """Called for a rejection: the request, and the candidates at that moment."""
@@ -123,7 +125,7 @@ class Ledger(Struct, frozen=True):
         """Take slots, none of which is divided; return the keys for their charges."""
         self.free.take_all(slots)
         self.free_weight.take_all(slots)
-        return [self.keys[slot] for slot in slots]
+        return list(map(self.keys.__getitem__, slots))
 
     def allot(self, slot: int) -> Allotment:
         """Take a slot, or the proposed part of a divided slot."""

@@ -17,12 +17,12 @@ from fairq.engine.classad import (
     Expression,
     evaluate_in_ad,
     evaluate_in_columns,
-    evaluate_scalar,
 )
 from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.global_prios import split_by_priority
+from fairq.engine.negotiation.kinds import KindsInCycle
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.request_columns import ColumnQueue, column_queue
 from fairq.engine.negotiation.requests import RequestQueue, job_order
@@ -60,6 +60,8 @@ def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[
     told = [attribute for attribute in _SHUTDOWN if attribute.lower() in slots.names()]
     seconds = None
     if told and policy.shutdown_threshold is not None:
+        from fairq.engine.classad import evaluate_scalar
+
         seconds = evaluate_scalar(policy.shutdown_threshold, {}, now=slots.now, budget=slots.budget)
     if slots.now is None or not isinstance(seconds, int | float) or not seconds > 0:
         return ending
@@ -102,10 +104,11 @@ def find_submitters(
     chosen = policy.significant.chosen
     cluster_of = autoclusters.alike_in(chosen | policy.significant.added) if chosen else None
     most = policy.global_job_prios
+    kinds = KindsInCycle(jobs.kinds, autoclusters)
     submitters: list[SubmitterTurn] = []
     for queue in jobs.queues:
         made = (known or {}).get((queue.name, queue.schedd))
-        by_column = made.anew() if made else column_queue(queue.idle, jobs.kinds, autoclusters, policy, admits)
+        by_column = made.anew() if made else column_queue(queue.idle, kinds, autoclusters, policy, admits)
         if by_column is not None:
             decision = _decision(queue, accountant, by_column.idle_jobs)
             submitters.append(SubmitterTurn(queue.name, queue.schedd, by_column, decision))

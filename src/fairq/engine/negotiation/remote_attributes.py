@@ -20,6 +20,7 @@ from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.slots import HOLDER_NAMES, show_waiting_ranks, text_of
 from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.quotas.tree import QuotaGroup
+from fairq.expression_form import is_expression
 
 _USER_IN_USE = "RemoteUserResourcesInUse"
 _GROUP_IN_USE = "RemoteGroupResourcesInUse"
@@ -115,7 +116,7 @@ def siblings_are_named(policy: NegotiationPolicy, slots: AdColumns, jobs: Jobs) 
     policies = (str(expression) for expression in policy.expressions_on_jobs)
     own = (part for queue in jobs.queues for one in queue.idle for part in (one.own, one.template) if part)
     values = (value for ad in chain(jobs.ads.values(), own) for value in ad.values())
-    of_jobs = (value for value in values if isinstance(value, str) and value.startswith("/Expr("))
+    of_jobs = filter(is_expression, values)
     return any(map(_OF_SIBLINGS.search, chain(policies, slots.external_references(), of_jobs)))
 
 

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.autoclusters import Autoclusters
-from fairq.engine.negotiation.kinds import autoclusters_of
+from fairq.engine.negotiation.kinds import KindsInCycle
 from fairq.engine.negotiation.marks import first_unmarked
 from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import Request
-from fairq.idle_jobs import IdleJobs, Kinds, Numbers
+from fairq.idle_jobs import IdleJobs, Numbers
+
+_ORDER = ("cluster", "first_proc", "queue_date", "priority")
+"""The columns by which jobs are sorted."""
 
 
 class PassedOver(NamedTuple):
@@ -45,21 +48,23 @@ class ColumnQueue:
         columns = idle.columns
         self.idle_jobs = idle.jobs
         self.kept_out = 0
-        rows = np.arange(len(numbers))
+        cluster, first, dates, priority = (columns[name] for name in _ORDER)
+        rows: NDArray[np.intp] | None = None
         if admits is not None:
             kinds, which = np.unique(numbers, return_inverse=True)
             rows = np.flatnonzero(np.array([admits(kind) for kind in kinds.tolist()], np.bool_)[which])
             kept = columns["last_proc"][rows] - columns["first_proc"][rows] + 1
             self.kept_out = self.idle_jobs - int(kept.sum())
-        cluster, first = columns["cluster"][rows], columns["first_proc"][rows]
-        keys = [first, cluster, *([columns["queue_date"][rows]] if by_time else []), -columns["priority"][rows]]
-        rows = rows[np.lexsort(keys)]
-        self._cluster, self._first = columns["cluster"][rows], columns["first_proc"][rows]
-        self._last, self._priority = columns["last_proc"][rows], columns["priority"][rows]
+            cluster, first, dates, priority = (column[rows] for column in (cluster, first, dates, priority))
+        order = np.lexsort([first, cluster, *([dates] if by_time else []), -priority])
+        self._cluster, self._first, self._priority = cluster[order], first[order], priority[order]
+        rows = order if rows is None else rows[order]
+        self._last = columns["last_proc"][rows]
         numbers = numbers[rows]
         # A request is a run of ranges of one autocluster.
-        self._starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
-        self._ends = np.append(self._starts[1:], len(numbers))
+        is_start = np.ones(len(numbers), np.bool_)
+        np.not_equal(numbers[1:], numbers[:-1], out=is_start[1:])
+        self._starts = is_start.nonzero()[0]
         self._autoclusters = numbers[self._starts]
         self._left = np.ones(len(self._starts), np.bool_)
         self._made: dict[int, Request] = {}
@@ -95,7 +100,8 @@ class ColumnQueue:
         """The request at *place* among all."""
         made = self._made.get(place)
         if made is None:
-            start, end = int(self._starts[place]), int(self._ends[place])
+            start = int(self._starts[place])
+            end = int(self._starts[place + 1]) if place + 1 < len(self._starts) else len(self._cluster)
             bounds = zip(
                 self._cluster[start:end].tolist(),
                 self._first[start:end].tolist(),
@@ -170,8 +176,7 @@ class ColumnSession(Iterator[Request]):
                 is_hopeless &= autoclusters != but
             stop = int(is_hopeless.argmin()) if not is_hopeless.all() else len(is_hopeless)
             open_ones, autoclusters = open_ones[:stop], autoclusters[:stop]
-        _, firsts = np.unique(autoclusters, return_index=True)
-        firsts.sort()
+        firsts = _firsts(autoclusters, len(refused))
         found = open_ones[firsts] + self._at
         refused[autoclusters] = True
         self._at += int(open_ones[-1]) + 1
@@ -180,7 +185,7 @@ class ColumnSession(Iterator[Request]):
 
 def column_queue(
     idle: object,
-    kinds: Kinds,
+    kinds: KindsInCycle,
     autoclusters: Autoclusters,
     policy: NegotiationPolicy,
     admits: Callable[[int], bool] | None,
@@ -190,14 +195,23 @@ def column_queue(
         return None
     if policy.skip_by == "nothing" or (policy.skip_by == "cluster" and policy.significant.chosen):
         return None
-    numbers = autoclusters_of(idle, kinds, autoclusters)
+    numbers = kinds.autoclusters_of(idle)
     if numbers is None:
         return None
     if policy.skip_by == "cluster" and _has_mixed(idle.columns["cluster"], numbers):
         return None
-    if any("concurrencylimits" in autoclusters.kinds[number] for number in set(numbers.tolist())):
+    if autoclusters.limited and not autoclusters.limited.isdisjoint(numbers.tolist()):
         return None
     return ColumnQueue(idle, numbers, policy.job_order == "submission_time", admits)
+
+
+def _firsts(numbers: NDArray[np.int64], size: int) -> NDArray[np.intp]:
+    """Return the places where *numbers*, all less than *size*, are for the first time: without sorting them."""
+    places = np.arange(len(numbers))
+    first = np.empty(size, np.intp)
+    # Of several places of a number, the last one assigned stays: they are assigned backwards.
+    first[numbers[::-1]] = places[::-1]
+    return np.flatnonzero(first[numbers] == places)
 
 
 def _has_mixed(clusters: Numbers, numbers: NDArray[np.int64]) -> bool:

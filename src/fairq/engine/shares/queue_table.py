@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import overload
 
 import numpy as np
 
@@ -12,9 +11,10 @@ from fairq.engine.shares.columns import Integers
 from fairq.engine.shares.division import Floats
 from fairq.engine.shares.model import TaskQueue
 from fairq.engine.shares.requirement_table import RequirementTable
+from fairq.rows import Rows
 
 
-class QueueTable(Sequence[TaskQueue]):
+class QueueTable(Rows[TaskQueue]):
     """A sequence of task queues; the columns have the fields of `TaskQueue`."""
 
     def __init__(self, ids: Integers, requirements: RequirementTable, jobs: Integers, real_priorities: Floats) -> None:
@@ -36,17 +36,10 @@ class QueueTable(Sequence[TaskQueue]):
     def __len__(self) -> int:
         return len(self.ids)
 
-    @overload
-    def __getitem__(self, place: int) -> TaskQueue: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[TaskQueue]: ...
-
-    def __getitem__(self, place: int | slice) -> TaskQueue | list[TaskQueue]:
-        if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
+    def at(self, row: int) -> TaskQueue:
+        """Return the task queue of a row."""
         return TaskQueue(
-            int(self.ids[place]), self.requirements[place], int(self.jobs[place]), float(self.real_priorities[place])
+            int(self.ids[row]), self.requirements[row], int(self.jobs[row]), float(self.real_priorities[row])
         )
 
     def __iter__(self) -> Iterator[TaskQueue]:

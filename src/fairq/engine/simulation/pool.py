@@ -6,7 +6,7 @@ matching rules read them. A match on a partitionable slot takes a piece of it, w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -82,12 +82,6 @@ class SimulatedPool:
             values = (column.json_value(row, self._ads.pool) for row in range(self._size))
             known = self._columns[name] = [None if value is ABSENT else value for value in values]
         return known
-
-    @property
-    def tenants(self) -> Iterable[Tenant]:
-        """All tenants of slots and of pieces of slots."""
-        yield from (tenant for tenant in self._tenants if tenant is not None)
-        yield from self._pieces
 
     def tenant(self, row: int) -> Tenant | None:
         """The tenant of the slot at *row* of the last snapshot."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.engine.classad.budget import EvaluationBudget, Limit
 from fairq.errors.base import EvaluationBudgetError
+from fairq.expression_form import may_read
 from fairq.steps.current import settings_in_force
 from fairq.steps.evaluation.guard import guarded
-from fairq.steps.evaluation.spelling import spelled
 
 if TYPE_CHECKING:
     from fairq.engine.classad import Expression
@@ -48,6 +48,7 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
     """
     from fairq.engine.classad import evaluate_each
     from fairq.engine.classad.scalar import decides_alone
+    from fairq.steps.evaluation.spelling import spelled
 
     by_column = decides_alone(expression)
     parts = _parts_read(expression, map(spelled, records))
@@ -95,12 +96,7 @@ def _parts_read(
             shapes[shape] = None if hides else [name for name in shape if name.lower() in names]
         read = shapes[shape]
         part = record if read is None else {name: record[name] for name in read}
-        yield (part, True) if read is not None and all(map(is_plain, part.values())) else (record, False)
-
-
-def is_plain(value: Any) -> bool:
-    """Return whether *value* is no expression, list or ad."""
-    return value is None or isinstance(value, (bool, int, float)) or (isinstance(value, str) and value[:6] != "/Expr(")
+        yield (record, False) if read is None or any(map(may_read, part.values())) else (part, True)
 
 
 def check(budget: EvaluationBudget) -> None:

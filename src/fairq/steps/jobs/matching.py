@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from fairq.expression_form import is_expression, may_read
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import State
-from fairq.steps.evaluation.budget import is_plain
 from fairq.steps.evaluation.unknown import UnknownNames
 from fairq.steps.jobs.overlay import RUNNING_ATTRIBUTES, Overlay
 
@@ -97,7 +97,7 @@ class Matcher:
         """Return whether the constraint can differ for jobs of a range, directly or through an attribute."""
         varying = _varying(job)
         values = [*self._shared[job.ad_id].values(), *job.overrides_for(job.first_proc).values()]
-        texts = [self._text, *(v.lower() for v in values if isinstance(v, str) and v.startswith("/Expr("))]
+        texts = [self._text, *map(str.lower, filter(is_expression, values))]
         return any(name in text for name in varying for text in texts)
 
     def _is_true(self) -> bool:
@@ -136,7 +136,7 @@ class _KnownValues:
             return None
         values = [ad[name] for name in read]
         # 1, 1.0 and true are equal in Python, and not in an expression.
-        return (read, *map(type, values), *values) if all(map(is_plain, values)) else None
+        return (read, *map(type, values), *values) if not any(map(may_read, values)) else None
 
     def _read(self, names: Iterable[str]) -> tuple[str, ...] | None:
         from fairq.engine.classad.scopes import RESERVED

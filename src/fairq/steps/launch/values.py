@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairq.expression_form import is_expression
+
 
 def raw(ad: Mapping[str, Any], name: str) -> Any:
     """Return an attribute of *ad* unevaluated, ignoring letter case; None if it is missing."""
@@ -17,7 +19,7 @@ def raw(ad: Mapping[str, Any], name: str) -> Any:
 def computed(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, Any] | None = None) -> Any:
     """Return the value of an attribute at *now*; None if it is missing, undefined or an error."""
     value = raw(ad, name)
-    if not isinstance(value, str) or not value.startswith("/Expr("):
+    if not is_expression(value):
         return value
     from fairq.engine.classad import evaluate_scalar, expression_of
 

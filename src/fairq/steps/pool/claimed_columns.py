@@ -6,7 +6,6 @@ Nothing is put together before somebody asks for it: of what claims tell, a cycl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,15 +43,9 @@ class ClaimedAds(OverlaidAds):
         self._told = told
         self.overlaid = (*ALWAYS, *known) if len(rows) else ()
 
-    @overload
-    def __getitem__(self, row: int) -> Ad: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[Ad]: ...
-    def __getitem__(self, row: int | slice) -> Ad | list[Ad]:
-        if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
+    def at(self, row: int) -> Ad:
+        """Return the ad of a row."""
         ad = self.base[row]
-        row %= len(self)
         place = int(np.searchsorted(self._rows, row))
         if place == len(self._rows) or self._rows[place] != row:
             return ad

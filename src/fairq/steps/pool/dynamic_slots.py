@@ -14,6 +14,7 @@ from msgspec import Struct
 from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.matches import Match
+from fairq.expression_form import as_expression, within
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
@@ -101,7 +102,7 @@ def _rest(parent: Ad, taken: Mapping[str, float], count: int) -> Ad:
         if isinstance(value, int | float):
             rest[name] = max(0, plain(value - less))
         else:
-            rest[name] = f"/Expr(({str(value).removeprefix('/Expr(').removesuffix(')/')}) - {plain(less)})/"
+            rest[name] = as_expression(f"({within(str(value))}) - {plain(less)}")
     rest["NumDynamicSlots"] = count
     return rest
 

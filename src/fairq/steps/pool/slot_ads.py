@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from fairq.errors.base import ExpressionError
 from fairq.errors.pool import InvalidSlotError
+from fairq.expression_form import as_expression
 from fairq.hardware import Machine
 from fairq.records import Ad
 from fairq.submitfile.values import value_of
@@ -66,10 +67,10 @@ def slot_ad(name: str, number: int, shape: Shape, platform: Platform, now: int, 
         "TotalSlotCpus": shape.cpus,
         "TotalSlotMemory": shape.memory,
         "TotalSlotDisk": shape.disk,
-        "SlotWeight": "/Expr(Cpus)/",
+        "SlotWeight": as_expression("Cpus"),
         "Start": True,
-        "WithinResourceLimits": f"/Expr({WITHIN}{_WITHIN_GPUS if shape.gpus is not None else ''})/",
-        "Requirements": "/Expr(START && (WithinResourceLimits))/",
+        "WithinResourceLimits": as_expression(WITHIN + (_WITHIN_GPUS if shape.gpus is not None else "")),
+        "Requirements": as_expression("START && (WithinResourceLimits)"),
         "Rank": 0.0,
         "CurrentRank": 0.0,
         "State": "Unclaimed",
@@ -126,7 +127,7 @@ def machine_slots(machine: Machine, count: int, now: int, *, partitionable: bool
         )
         attributes = dict(totals)
         if gpus:
-            attributes["AvailableGPUs"] = [f"/Expr(GPUs_{gpu.name.replace('-', '_')})/" for gpu in gpus]
+            attributes["AvailableGPUs"] = [as_expression(f"GPUs_{gpu.name.replace('-', '_')}") for gpu in gpus]
             for gpu in gpus:
                 attributes[f"GPUs_{gpu.name.replace('-', '_')}"] = {"Id": gpu.name, **gpu.properties}
         platform = Platform(machine.name, machine.arch, machine.system, attributes)

@@ -103,7 +103,7 @@ class Forecaster:
         ads = self._pool.slots.ads
         policy = negotiation_policy(settings)
         weights = slot_weights(ads, policy).tolist()
-        accountant.check_slots(self._pool.slots.keys, users_of(ads, policy), weights, self._now)
+        accountant.check_matches(self._pool.slots.keys, users_of(ads, policy), weights, self._now)
         accountant.recount()
         return accountant
 

@@ -18,6 +18,7 @@ from fairq.engine.simulation.journal import Journal
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Arrival, Simulation
+from fairq.expression_form import as_expression
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 EVERYBODY = "everybody"
 """The submitter that all jobs are charged to under first come, first served."""
 
-_REQUIREMENTS = "/Expr(TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory)/"
+_REQUIREMENTS = as_expression("TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory")
 _END_OF_TIME = 1 << 60
 
 

@@ -14,13 +14,14 @@ from fairq.engine.shares.job_needs import read_needs
 from fairq.engine.shares.needs_table import JOB_PRIORITY, Attribute, attributes_of_kinds, read_table
 from fairq.engine.shares.requirement_table import RequirementTable
 from fairq.errors.shares import JobRequirementError
+from fairq.expression_form import is_expression
 from fairq.records import Ad, overrides
 from fairq.state import jobs
 from fairq.state.connection import State
 from fairq.state.idle_ranges import IdleRanges
 from fairq.state.kept_queues import JobKey
 from fairq.steps.taskqueues.job_pieces import JobPieces
-from fairq.steps.taskqueues.job_requirements import IDENTITY, identity_of, is_expression, plain_value, read_as
+from fairq.steps.taskqueues.job_requirements import IDENTITY, identity_of, plain_value, read_as
 from fairq.steps.taskqueues.policy import SharePolicy
 
 _OWNER = "owner"

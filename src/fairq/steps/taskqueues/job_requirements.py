@@ -9,6 +9,7 @@ from typing import Any
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.shares.job_needs import ATTRIBUTES as NEEDS
 from fairq.errors.base import ExpressionError
+from fairq.expression_form import is_expression, within
 from fairq.records import Ad
 
 IDENTITY = ("acctgroup", "acctgroupuser", "accountinggroup")
@@ -41,12 +42,7 @@ def identity_of(ad: Mapping[str, Any], owner: str) -> tuple[str, str]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) and not value.startswith("/Expr(") else ""
-
-
-def is_expression(value: Any) -> bool:
-    """Return whether a value is an expression."""
-    return isinstance(value, str) and value.startswith("/Expr(")
+    return value if isinstance(value, str) and not is_expression(value) else ""
 
 
 def plain_value(value: Any) -> Any:
@@ -56,7 +52,7 @@ def plain_value(value: Any) -> Any:
     from fairq.engine.classad import ERROR, UNDEFINED, evaluate_alone, parse
 
     try:
-        found = evaluate_alone(parse(value.removeprefix("/Expr(").removesuffix(")/")))
+        found = evaluate_alone(parse(within(value)))
     except ExpressionError:
         return None
     return None if found is UNDEFINED or found is ERROR else found

@@ -21,6 +21,7 @@ from fairq.engine.shares.choice import chance, choose_jobs, choose_queues
 from fairq.engine.shares.model import WaitingJob
 from fairq.engine.shares.notes import Note
 from fairq.engine.shares.rules import Rules, Selection
+from fairq.expression_form import is_expression
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.state import claims, history, jobs, meta, pilot_slots, slots, submitters
 from fairq.state.connection import State, reading, writing
@@ -301,7 +302,7 @@ def _requested(ad: Ad, name: str, default: int) -> int:
 
 def _limits(ad: Ad) -> str | None:
     value = next((value for name, value in ad.items() if name.lower() == "concurrencylimits"), None)
-    return value if isinstance(value, str) and not value.startswith("/Expr(") else None
+    return value if isinstance(value, str) and not is_expression(value) else None
 
 
 def _weights(ads: list[Ad], settings: Settings) -> list[float]:

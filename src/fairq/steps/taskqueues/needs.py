@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fairq.engine.shares.job_needs import JobNeeds, read_needs
 from fairq.errors.shares import JobRequirementError
+from fairq.expression_form import is_expression
 from fairq.records import Ad, JobRange
 from fairq.state import jobs
 from fairq.state.connection import State
@@ -16,7 +17,6 @@ from fairq.steps.taskqueues.job_requirements import (
     ATTRIBUTES,
     IDENTITY,
     identity_of,
-    is_expression,
     plain_value,
     relevant,
 )

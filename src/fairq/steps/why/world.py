@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from fairq.ad_table import EditedAds
 from fairq.claim_table import ClaimTable
 from fairq.engine.accounting.accountant import Accountant
-from fairq.engine.classad.library import expression_text
 from fairq.engine.explain import within_reach
 from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.clauses import without
@@ -23,6 +22,7 @@ from fairq.engine.explain.diagnosis import CycleInput, Outcome
 from fairq.engine.explain.pieces import given_back, pieces_of, rows_called
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
+from fairq.expression_form import as_expression, expression_text
 from fairq.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.pool.claimed_ads import without_claim
@@ -304,7 +304,7 @@ def with_clauses(ad: Ad, changes: Sequence[Change]) -> Ad:
     attribute = next(name for name in ad if name.lower() == str(changes[0].attribute).lower())
     text = expression_text(ad[attribute])
     new = "true" if text is None else without(text, {str(change.clause): change.to for change in changes})
-    return {**ad, attribute: f"/Expr({new})/"}
+    return {**ad, attribute: as_expression(new)}
 
 
 def _with_part(jobs: JobRange, part: JobRange) -> list[JobRange]:

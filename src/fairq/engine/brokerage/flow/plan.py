@@ -63,9 +63,6 @@ class Plan:
             reasons.extend(StageReason(reason, one.stage, one) for reason in one.reasons)
         self.reasons: tuple[StageReason, ...] = tuple(reasons)
         self.permanent = np.array([entry.reason.permanent for entry in reasons], dtype=np.bool_)
-        self.only_permanent = {
-            one.name: all(reason.permanent for reason in one.reasons) for one in (*self.before, *self.after)
-        }
         self._arguments = activity, filters, weights, stops
 
     @classmethod

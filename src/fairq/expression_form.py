@@ -1,0 +1,37 @@
+"""Expressions among the values of an ad: as HTCondor's JSON has them, they are texts of the form ``/Expr(…)/``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+OPEN = "/Expr("
+CLOSE = ")/"
+
+
+def is_expression(value: Any) -> TypeGuard[str]:
+    """Return whether a value begins as an expression does. In an ad that was read, it is one."""
+    return isinstance(value, str) and value.startswith(OPEN)
+
+
+def expression_text(value: Any) -> str | None:
+    """Return the text of an expression; None for any other value, and for a text without an end."""
+    return within(value) if is_expression(value) and value.endswith(CLOSE) else None
+
+
+def may_read(value: Any) -> bool:
+    """Return whether a value is an expression, a list or a nested ad; all others are plain."""
+    if isinstance(value, str):
+        return value.startswith(OPEN)
+    # Most others are numbers, for which a look at Mapping takes long.
+    return not isinstance(value, (int, float)) and isinstance(value, (list, tuple, Mapping))
+
+
+def within(value: str) -> str:
+    """Return the text of an expression; a text that is none is returned as it is."""
+    return value.removeprefix(OPEN).removesuffix(CLOSE)
+
+
+def as_expression(text: str) -> str:
+    """Return the expression *text* as an ad has it."""
+    return f"{OPEN}{text}{CLOSE}"
