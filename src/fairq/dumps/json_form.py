@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import IO, Any
 
 from fairq.dumps.repetition import Found, RepeatedAds, Repetition
-from fairq.dumps.shapes import AdsByShape, FoundByShape, Shapes
+from fairq.dumps.shapes import AdsByShape, FoundByShape, ads_after
 from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
@@ -39,10 +39,10 @@ class JsonAds:
         """Read *text*, the beginning of the dump that was already read, and then the rest of *source*.
 
         With *own*, ads of an array that are alike but for these attributes (in lower case) and some others come
-        together. With *by_shape*, so do others that have one attribute a line.
+        together. With *by_shape*, so do others.
         """
         self._repetition = None if own is None else Repetition(own)
-        self._shapes = Shapes() if by_shape else None
+        self._by_shape = by_shape
         self._apart = 0
         """How many ads in succession repeated none."""
         self._wait = _APART
@@ -85,8 +85,8 @@ class JsonAds:
     def _together(self) -> RepeatedAds | AdsByShape | None:
         """Take the ads after the last one that can be read together."""
         found: Found | FoundByShape | None = None
-        if self._shapes is not None and self._apart >= self._wait:
-            found = self._shapes.after(self._text, self._at)
+        if self._by_shape and self._apart >= self._wait:
+            found = ads_after(self._text, self._at)
             # Where the text read so far ends, one ad is in between; odd ads are not looked at again and again.
             self._wait = 1 if found else min(2 * self._wait, _LONGEST_WAIT)
             self._apart = self._wait if found else 0
