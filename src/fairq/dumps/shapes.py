@@ -18,9 +18,6 @@ from fairq.records import Ad
 
 _BETWEEN = re.compile(r"[ \t\r\n]*,[ \t\r\n]*(?=\{)")
 
-_FEWEST = 100
-"""Fewer ads are not worth a look at their shapes."""
-
 _SMALL = 4
 """So few ads of a shape stay single: looking at each column takes longer."""
 
@@ -71,15 +68,14 @@ class FoundByShape(NamedTuple):
 def ads_after(text: str, at: int) -> FoundByShape | None:
     """Return the ads in *text* after the one that ends *at*, as far as the text has whole ones.
 
-    None if they are too few. What follows must be read otherwise: it may be a damaged ad, or the end of the text.
+    None if there is none. What follows must be read otherwise: it may be a damaged ad, or the end of the text.
     """
     between = _BETWEEN.match(text, at)
     if between is None:
         return None
     # This may also stand inside an ad: then the text up to there is not sound.
-    border = f"}}{between[0]}{{"
-    end = text.rfind(border, at) + 1
-    if end <= 0 or text.count(border, at, end) < _FEWEST:
+    end = text.rfind(f"}}{between[0]}{{", between.end()) + 1
+    if not end:
         return None
     ads = _decoded(f"[{text[between.end() : end]}]")
     return None if ads is None else FoundByShape(AdsByShape(ads), end, text.count("\n", at, end))
