@@ -99,11 +99,14 @@ def _decoded(text: str) -> list[Ad] | None:
 def _is_one(column: Sequence[Any]) -> bool:
     """Return whether all rows of a column are written in the same way."""
     first = column[0]
-    if first != column[-1] or column.count(first) < len(column):
+    try:
+        if first != column[-1] or column.count(first) < len(column):
+            return False
+        kinds = set(map(type, column))
+        # 1, 1.0 and true are equal, and so are 0.0 and -0.0, and lists with these.
+        return len(kinds) == 1 and (kinds <= _ALWAYS_ONE or len(set(map(repr, column))) == 1)
+    except RecursionError:  # lists in lists in lists: such an ad is refused later
         return False
-    kinds = set(map(type, column))
-    # 1, 1.0 and true are equal, and so are 0.0 and -0.0, and lists with these.
-    return len(kinds) == 1 and (kinds <= _ALWAYS_ONE or len(set(map(repr, column))) == 1)
 
 
 def _refuse(constant: str) -> NoReturn:
