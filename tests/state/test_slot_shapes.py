@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fairq.errors.base import StateDamagedError
 from fairq.records import Ad, SlotRecord
 from fairq.slot_table import SlotTable
 from fairq.state import slots
@@ -111,3 +112,5 @@ def test_slots_without_their_shape_are_found(pool: Path) -> None:
     assert finding.startswith("reference: ") and finding.endswith(
         "of the records in slot refer to a missing slot_shape"
     )
+    with pytest.raises(StateDamagedError, match="slot_shape 1, which is missing"), reading(pool) as state:
+        slots.load_all(state)

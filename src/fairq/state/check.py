@@ -57,19 +57,15 @@ _Running = tuple[int, str, int, int, str]
 def findings(state: State) -> list[str]:
     """Return every fault found, one line each; none in a sound state.
 
-    Where the file itself is damaged, the records are not looked at.
+    Where the file itself is damaged, the records are not looked at, and where records are, their copies are not.
     """
     try:
         damage = [*_damage(state), *_altered_schema(state), *_altered_ads(state), *_altered_kinds(state)]
     except UnicodeDecodeError:
         # SQLite says what is damaged by a name that is damaged itself.
         damage = ["damage: a name in the schema is not UTF-8"]
-    return damage or [
-        *_broken_references(state),
-        *_unreadable_json(state),
-        *contradictions(state),
-        *copies.differences(state),
-    ]
+    found = damage or [*_broken_references(state), *_unreadable_json(state), *contradictions(state)]
+    return found or list(copies.differences(state))
 
 
 def contradictions(state: State) -> Iterator[str]:

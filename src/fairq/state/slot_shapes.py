@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from fairq.errors.base import StateDamagedError
 from fairq.records import Ad
 from fairq.state import rows
 from fairq.state.ad_texts import PartTexts
@@ -34,7 +35,7 @@ def texts(state: State, found: PartTexts) -> Iterator[str]:
 
 
 def ads(state: State, texts: Iterable[str]) -> list[Ad]:
-    """Return the ads of these *texts*."""
+    """Return the ads of these *texts*; raises StateDamagedError if the shape of any is missing."""
     found: list[Any] = rows.loads_all(texts)
     shapes: dict[int, tuple[Sequence[str], Ad]] = {}
     for place, one in enumerate(found):
@@ -60,6 +61,8 @@ def missing(state: State) -> int:
 
 
 def _load(state: State, number: int) -> tuple[Sequence[str], Ad]:
-    (content,) = state.connection.execute("SELECT content FROM slot_shape WHERE id = ?", (number,)).fetchone()
-    names, common = rows.loads_all([content])[0]
+    found = state.connection.execute("SELECT content FROM slot_shape WHERE id = ?", (number,)).fetchone()
+    if found is None:
+        raise StateDamagedError(state=state.path, reason=f"slots refer to slot_shape {number}, which is missing")
+    names, common = rows.loads_all(found)[0]
     return names, common

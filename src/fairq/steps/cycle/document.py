@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fairq.alike_records import AlikeRecords, AlikeRun
 from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
 from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.engine.negotiation.rejections import RejectedMany, Rejection
-from fairq.packed_rejections import packed
 from fairq.records import Claim, MatchRecord
 from fairq.words.rejections import rejection_words
 
 if TYPE_CHECKING:
     from fairq.ad_table import AdTable
+    from fairq.alike_records import AlikeRun
     from fairq.engine.accounting.leases import ExpiredLease
     from fairq.engine.classad.budget import Overrun
     from fairq.engine.explain.record import ExplainedRejection
@@ -84,7 +83,6 @@ def _partitionable(ads: AdTable) -> set[int]:
 
 def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
     """The cycle without its matches, as it is stored; `unpacked` makes of it what is printed as JSON."""
-    entries = decision.rejections.entries
     return {
         "cycle": number,
         "time": decision.time,
@@ -101,7 +99,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "time_budgets_used_up": list(decision.time_budgets_used_up),
         "limits": [asdict(of) for of in decision.limits],
         "overruns": [overrun_document(of) for of in decision.overruns],
-        "rejections": [_packed(of) if isinstance(of, RejectedMany) else _rejection(of) for of in entries],
+        "rejections": list(_rejections(decision.rejections.entries)),
         "dropped": [_job(of.cluster, of.proc) for of in decision.dropped],
     }
 
@@ -128,10 +126,24 @@ def _rejection(of: Rejection) -> dict[str, Any]:
     }
 
 
-def _packed(of: RejectedMany) -> dict[str, Any]:
-    jobs = np.column_stack((of.clusters, of.procs)).ravel().tolist()
-    which = (of.by_policy + ord("0")).astype(np.uint8).tobytes().decode()
-    return packed(of.submitter, of.group, of.quota_group, jobs, _REASONS, which)
+def _rejections(entries: Sequence[Rejection | RejectedMany]) -> Iterator[dict[str, Any]]:
+    # The numbers of all entries are converted at once: most entries have few.
+    many = [of for of in entries if isinstance(of, RejectedMany)]
+    clusters = np.concatenate([np.empty(0, np.int64), *(of.clusters for of in many)])
+    procs = np.concatenate([np.empty(0, np.int64), *(of.procs for of in many)])
+    by_policy = np.concatenate([np.empty(0, np.bool_), *(of.by_policy for of in many)])
+    jobs: list[int] = np.column_stack((clusters, procs)).ravel().tolist()
+    which = (by_policy + ord("0")).astype(np.uint8).tobytes().decode()
+    start = 0
+    for of in entries:
+        if isinstance(of, Rejection):
+            yield _rejection(of)
+            continue
+        from fairq.packed_rejections import packed
+
+        end = start + len(of.clusters)
+        yield packed(of.submitter, of.group, of.quota_group, jobs[2 * start : 2 * end], _REASONS, which[start:end])
+        start = end
 
 
 _REASONS = (RejectReason.NO_MATCH.value, RejectReason.PREEMPTION_POLICY.value)
@@ -153,6 +165,8 @@ def overrun_document(of: Overrun) -> dict[str, Any]:
 
 def match_documents(cycle: Cycle) -> Sequence[Mapping[str, Any]]:
     """All matches in the order made, as `match_document`."""
+    from fairq.alike_records import AlikeRecords
+
     steps = cycle.decision.matches.steps
     runs = [_alike_documents(cycle, step) for step in steps if isinstance(step, AlikeMatches)]
     if runs and len(runs) == len(steps):
@@ -168,6 +182,8 @@ def match_documents(cycle: Cycle) -> Sequence[Mapping[str, Any]]:
 
 
 def _alike_documents(cycle: Cycle, run: AlikeMatches) -> AlikeRun:
+    from fairq.alike_records import AlikeRun
+
     jobs = [f"{cluster}.{proc}" for cluster, first, last in run.jobs for proc in range(first, last + 1)]
     by_request = cycle.policy.report_job == "request" and run.request is not None
     shared = {
