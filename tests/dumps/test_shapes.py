@@ -1,13 +1,15 @@
-"""Slot ads with one attribute a line are read as they are one by one, whatever is odd or damaged among them."""
+"""Ads that are parsed together are read as they are one by one, whatever is odd or damaged among them."""
 
 from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 
+from fairq.dumps.jobs import read_jobs
 from fairq.dumps.slots import read_slots
 from fairq.dumps.source import Source
 from fairq.errors.base import FairqError
@@ -35,10 +37,14 @@ def _lines(place: int) -> list[str]:
 
 
 def _text(ads: list[list[str]], *, apart: bool) -> str:
-    """The ads as condor_status prints them; *apart*: no two brackets are alike, and each ad is read by itself."""
-    starts = ("{ \n" if apart and place % 2 else "{\n" for place in range(len(ads)))
-    bodies = map(",\n".join, ads)
-    return "[\n" + ",\n".join(f"{start}{body}\n}}" for start, body in zip(starts, bodies, strict=True)) + "\n]\n"
+    """The ads as condor_status prints them; *apart*: nothing between two is alike, so that each is read by itself."""
+    texts = (f"{{\n{body}\n}}" for body in map(",\n".join, ads))
+    return "[\n" + "".join(_separated(texts, apart=apart)) + "\n]\n"
+
+
+def _separated(texts: Iterable[str], *, apart: bool) -> Iterator[str]:
+    for place, text in enumerate(texts):
+        yield f"{',' if place else ''}\n{' ' * place if apart else ''}{text}"
 
 
 def _read(text: str) -> str:
@@ -100,3 +106,43 @@ def test_shapes_are_told_apart_by_names_in_the_same_number() -> None:
 
     assert found == _read(_text(ads, apart=True))
     assert "'A': 0" in found and "'B': 1" in found
+
+
+def test_ads_on_lines_of_their_own_are_read_as_one_by_one() -> None:
+    """The layout does not matter: here, each ad is a line, and has lists of ads."""
+    ads = ['{"Devices": [{"Id": 1}, {"Id": 2}], ' + ", ".join(_lines(place)) + "}" for place in range(COUNT)]
+
+    found = _read("[" + "".join(_separated(ads, apart=False)) + "]")
+
+    assert found == _read("[" + "".join(_separated(ads, apart=True)) + "]")
+    assert f"slot1@wn{COUNT - 1}" in found
+
+
+def test_lists_in_lists_without_end_are_refused() -> None:
+    """Also where several ads have them."""
+    ads = [[*_lines(3 * place), f'"Deep": {"[" * 800}{"]" * 800}'] for place in range(COUNT)]
+
+    assert "nested too deeply" in _read(_text(ads, apart=False))
+
+
+def _read_jobs(text: str) -> str:
+    try:
+        return repr(read_jobs(Source("jobs.json", io.BytesIO(text.encode())), lambda ad: f"{ad['Owner']}@x", 9))
+    except FairqError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    "odd", ["1", "1.0", "true", "-0.0", "[1]", "[1.0]", '"a"', "null", '"/Expr(1 +)/"', "NaN", "1 2"]
+)
+def test_jobs_that_do_not_repeat_are_read_as_one_by_one(odd: str) -> None:
+    """Their order, what those of a cluster share, and the message are the same; equal values keep their types."""
+    ads = [
+        f'{{\n"ClusterId": {place // 4 + 1},\n"ProcId": {place % 4},\n"Owner": "u{place % 3}",\n"Args": "\\"{place}",\n'
+        f'"Odd": {odd if place in (ODD, ODD + 5) else place % 2}\n}}'
+        for place in range(COUNT)
+    ]
+
+    found = _read_jobs("[" + "".join(_separated(ads, apart=False)) + "]")
+
+    assert found == _read_jobs("[" + "".join(_separated(ads, apart=True)) + "]")

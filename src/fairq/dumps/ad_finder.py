@@ -12,7 +12,7 @@ _LONG = 40
 _ENDS = 8
 
 _NEAR = 1 << 14
-_FAR = 1 << 20
+_FAR = 1 << 22
 """Characters to search at a time: few after a search that found ads only at its beginning, more after another."""
 
 

@@ -35,22 +35,15 @@ def read_ads(source: Source) -> Iterator[Ad]:
 
     Raises UnreadableDumpError, InvalidDumpError or InvalidAdError at the first thing that is wrong.
     """
-    for found in read_repeated_ads(source):
-        assert not isinstance(found, RepeatedAds)
+    for found in read_ads_together(source, None):
+        assert isinstance(found, dict)
         yield found
 
 
-def read_repeated_ads(source: Source, own: Collection[str] | None = None) -> Iterator[Ad | RepeatedAds]:
-    """Yield the same; with *own*, ads that are alike but for these attributes (in lower case) and others, together."""
-    for found in read_ads_together(source, own, by_shape=False):
-        assert not isinstance(found, AdsByShape)
-        yield found
-
-
-def read_ads_together(
-    source: Source, own: Collection[str] | None, *, by_shape: bool = True
-) -> Iterator[Ad | RepeatedAds | AdsByShape]:
-    """Yield the same; with *by_shape*, others that come sorted by their shapes, too."""
+def read_ads_together(source: Source, own: Collection[str] | None) -> Iterator[Ad | RepeatedAds | AdsByShape]:
+    """Yield the same; with *own*, ads of an array that are alike but for these attributes (in lower case) and some
+    others come together, and so do many that repeat none before them.
+    """
     text = source.read()
     while text and text.isspace():
         text = source.read()
@@ -58,7 +51,7 @@ def read_ads_together(
     if not start or _NO_JOBS.fullmatch(start):
         return
     if start.startswith(("[", "{")):
-        yield from JsonAds(source, text, own, by_shape=by_shape)
+        yield from JsonAds(source, text, own)
     elif _FIRST_LINE.match(start):
         yield from LongAds(source, text)
     else:

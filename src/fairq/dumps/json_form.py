@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import IO, Any
 
 from fairq.dumps.repetition import Found, RepeatedAds, Repetition
-from fairq.dumps.shapes import AdsByShape, FoundByShape, Shapes
+from fairq.dumps.shapes import AdsByShape, FoundByShape, ads_after
 from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
@@ -20,7 +20,10 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 """A surrogate: Python's mark for a byte that is not UTF-8 (U+DC80 to U+DCFF), or half a character."""
 
 _APART = 50
-"""After so many ads in succession that repeat none, they are looked for by shape."""
+"""After so many more ads that repeat none than others, they are parsed together."""
+
+_WORTH = 8
+"""An ad that repeats none, and that was compared with others for it, costs as much time as so many that do."""
 
 _LONGEST_WAIT = 1000
 
@@ -33,18 +36,15 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 class JsonAds:
     """The ads of a JSON array, decoded one by one as the text comes in."""
 
-    def __init__(
-        self, source: Source, text: str, own: Collection[str] | None = None, *, by_shape: bool = False
-    ) -> None:
+    def __init__(self, source: Source, text: str, own: Collection[str] | None = None) -> None:
         """Read *text*, the beginning of the dump that was already read, and then the rest of *source*.
 
         With *own*, ads of an array that are alike but for these attributes (in lower case) and some others come
-        together. With *by_shape*, so do others that have one attribute a line.
+        together, and so do many that repeat none before them.
         """
         self._repetition = None if own is None else Repetition(own)
-        self._shapes = Shapes() if by_shape else None
         self._apart = 0
-        """How many ads in succession repeated none."""
+        """How many more ads repeated none than others."""
         self._wait = _APART
         self._source = source
         self._text = text
@@ -84,15 +84,17 @@ class JsonAds:
 
     def _together(self) -> RepeatedAds | AdsByShape | None:
         """Take the ads after the last one that can be read together."""
-        found: Found | FoundByShape | None = None
-        if self._shapes is not None and self._apart >= self._wait:
-            found = self._shapes.after(self._text, self._at)
+        if self._repetition is None:
+            return None
+        found: Found | FoundByShape | None
+        if self._apart >= self._wait:
+            found = ads_after(self._text, self._at)
             # Where the text read so far ends, one ad is in between; odd ads are not looked at again and again.
             self._wait = 1 if found else min(2 * self._wait, _LONGEST_WAIT)
             self._apart = self._wait if found else 0
-        elif self._repetition is not None:
+        else:
             found = self._repetition.after(self._text, self._at)
-            self._apart = 0 if found else self._apart + 1
+            self._apart = max(0, self._apart - found.ads.size // _WORTH) if found else self._apart + 1
         if found is None:
             return None
         # They tell how many line breaks they have: counting these takes a tenth of the time of an import.

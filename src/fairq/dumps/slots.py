@@ -82,7 +82,8 @@ class _SlotReader:
                 self._take(found, number)
                 continue
             if not self._take_together(found, number):
-                for place, ad in enumerate(found.ads(), number + 1):
+                ads = found.ads() if isinstance(found, RepeatedAds) else found.ads
+                for place, ad in enumerate(ads, number + 1):
                     self._take(ad, place)
             number += found.size
         self.sorter.check()
@@ -130,7 +131,7 @@ class _SlotReader:
         slot_names, addresses, draining = [""] * found.size, [""] * found.size, [False] * found.size
         versions: set[str] = set()
         parts: list[AlikeSlots] = []
-        for part, places in found.parts:
+        for part, places in found.parts():
             try:
                 ad = self._soundness.tidied(dict(part.ad), number + 1)
                 columns = {
