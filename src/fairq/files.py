@@ -20,7 +20,7 @@ from typing import BinaryIO
 NEW_MODE = 0o666
 """Mode of a new file, less the umask."""
 
-_DRAFT = re.compile(r"\.fairq-[0-9a-f]{16}\.draft")
+_DRAFT = r"\.fairq-[0-9a-f]{16}\.draft"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -66,7 +66,7 @@ def user_name(number: int) -> str:
 def sweep(directory: Path) -> None:
     """Remove visible drafts of this user that nobody has locked: their processes were killed."""
     try:
-        found = [place for place in directory.iterdir() if _DRAFT.fullmatch(place.name)]
+        found = [place for place in directory.iterdir() if re.fullmatch(_DRAFT, place.name)]
     except OSError:
         return
     for place in found:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, time, timedelta
 
-_SIZE = re.compile(r"(-?\d{1,30}(?:\.\d*)?)\s*(?:([kmgt])(?:i?b)?)?", re.IGNORECASE | re.ASCII)
+_SIZE = r"(?ia)(-?\d{1,30}(?:\.\d*)?)\s*(?:([kmgt])(?:i?b)?)?"
 _BYTES = {"k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 _PART = r"\d{1,15}(?:\.\d{1,9})?\s*[smhdw]"
-_DURATION = re.compile(rf"{_PART}(?:\s*{_PART})*", re.IGNORECASE | re.ASCII)
+_DURATION = rf"(?ia){_PART}(?:\s*{_PART})*"
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 LONGEST = 253_402_300_799
@@ -22,7 +22,7 @@ LATEST = 7_289_654_399
 """The last second of the year 2200 (UTC). A later time is a mistake, for example milliseconds or extra digits."""
 
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
-_CLOCK = re.compile(rf"({'|'.join(_DAYS)})?\s*(\d\d?:\d\d(?::\d\d)?)?", re.IGNORECASE | re.ASCII)
+_CLOCK = rf"(?ia)({'|'.join(_DAYS)})?\s*(\d\d?:\d\d(?::\d\d)?)?"
 
 
 class OutsideError(ValueError):
@@ -35,7 +35,7 @@ def size(text: str, unit: int) -> int | None:
     K, M, G and T are powers of 1024, as in HTCondor; a bare number is in *unit* already.
     Source: ``parse_int64_bytes``.
     """
-    found = _SIZE.fullmatch(text.strip())
+    found = re.fullmatch(_SIZE, text.strip())
     if found is None:
         return None
     whole, _, fraction = found[1].partition(".")
@@ -50,7 +50,7 @@ def duration(text: str) -> float | None:
     text = text.strip()
     if re.fullmatch(r"\d{1,15}", text, re.ASCII):
         return int(text)
-    if not _DURATION.fullmatch(text):
+    if not re.fullmatch(_DURATION, text):
         return None
     parts = re.findall(r"([\d.]+)\s*([a-z])", text.lower())
     return sum(float(number) * _SECONDS[unit] for number, unit in parts)
@@ -78,7 +78,7 @@ def moment(text: str, now: int) -> int | None:
     if text[:1] in ("-", "+") and (distance := duration(text[1:])) is not None:
         return _inside(now + int(-distance if text[0] == "-" else distance))
     try:
-        if text and (found := _CLOCK.fullmatch(text)):
+        if text and (found := re.fullmatch(_CLOCK, text)):
             when = datetime.combine(_day(found[1], now), _time_of_day(found[2]))
         else:
             when = datetime.fromisoformat(text)

@@ -9,9 +9,9 @@ import typer
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
-from fairq.cli.output import Output, View, emit
+from fairq.cli.output import Output
 from fairq.cli.output.activity import doing
-from fairq.cli.whatif import Factor, Set, With, Without
+from fairq.cli.whatif_options import Factor, Set, With, Without
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ def negotiate(
         invocation.note(text)
     cycle = held.cycle
     if cycle is None:
+        from fairq.cli.output import emit
         from fairq.cli.runs_view import runs_view
 
         emit(runs_view(held), output)
@@ -134,6 +135,7 @@ def negotiate(
     if not dry_run and output.quiet and output.format == "table":
         return  # `emit` would show nothing; a hundred thousand matches take a tenth of the cycle to put into words
     from fairq.cli.cycle_view import cycle_view
+    from fairq.cli.output import emit
     from fairq.cli.runs_view import with_runs
     from fairq.packed_rejections import unpacked
     from fairq.steps.cycle.document import match_documents
@@ -157,6 +159,7 @@ def _tell(invocation: Invocation, cycle: Cycle) -> None:
 
 def _try_out(invocation: Invocation, output: Output, alteration: Alteration, now: int) -> None:
     from fairq.cli import whatif
+    from fairq.cli.output import View, emit
     from fairq.steps.simulate.whatif import what_if
 
     found = what_if(invocation.state_path, invocation.settings, invocation.settings_files, alteration, now)

@@ -13,7 +13,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Output, View, emit
 from fairq.cli.overruns import overrun_sentence
-from fairq.cli.whatif import Factor, Set, With, Without
+from fairq.cli.whatif_options import Factor, Set, With, Without
 from fairq.errors.base import InvalidNumberError, UsageError
 
 if TYPE_CHECKING:

@@ -1,28 +1,15 @@
-"""The options that try a change, and the display of its effect."""
+"""The display of what a change would do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from fairq.cli.figures import short, two_places
 from fairq.cli.output import Column, Table
 
 if TYPE_CHECKING:
     from fairq.steps.simulate.whatif import WhatIf
-
-With = Annotated[
-    str | None, typer.Option("--with", metavar="FILE", help="Try FILE [settings or HTCondor configuration].")
-]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Try a setting; repeatable.")]
-Factor = Annotated[
-    list[str] | None, typer.Option("--factor", metavar="NAME=VALUE", help="Try a priority factor; repeatable.")
-]
-Without = Annotated[
-    list[str] | None, typer.Option("--without", metavar="SLOT", help="Leave out a slot or machine; repeatable.")
-]
 
 
 def submitters_table(found: WhatIf, *, title: str, key: str | None = "changes", cycle: bool = True) -> Table:

@@ -18,11 +18,8 @@ from numpy.typing import NDArray
 
 _THRESHOLD = 16
 
-_AT_ONCE = 512
-"""Equal keys that are put in order at once."""
-
-_FEW = 32
-"""So many of them are put in order first: mostly no more are read."""
+_FEW, _MANY = 64, 512
+"""So many equal keys are put in order at first, as mostly no more are read; then twice as many, up to the second."""
 
 _Path: TypeAlias = "tuple[int, int, _Path] | None"
 """The partitions, first and last of each, that a piece came from, the last one first."""
@@ -67,16 +64,16 @@ def equal_sorted(size: int) -> Iterator[NDArray[np.int64]]:
     the middle; so depth is never used up. A position is followed back through the partitions that its piece came from.
     """
     pending: list[tuple[int, int, _Path]] = [(0, size, None)]
+    at_once = _FEW
     while pending:
         first, last, path = pending.pop()
-        while last - first > _AT_ONCE:
+        while last - first > at_once:
             path = first, last, path
             cut = _cut(first, last)
             pending.append((cut, last, path))
             last = cut
-        positions = _before_partitions(last - first, first, path)
-        yield positions[:_FEW]
-        yield positions[_FEW:]
+        yield _before_partitions(last - first, first, path)
+        at_once = min(2 * at_once, _MANY)
 
 
 @cache

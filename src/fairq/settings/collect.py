@@ -33,7 +33,7 @@ LONGEST_SHOWN = 80
 DEEPEST = 50
 """Most levels of tables and lists in a settings file."""
 
-_DEEP_KEY = re.compile(rf"(?:^|[{{,])[ \t]*\[{{0,2}}[ \t]*(?:{KEY_PATTERN}[ \t]*\.[ \t]*){{{DEEPEST}}}", re.MULTILINE)
+_DEEP_KEY = rf"(?m)(?:^|[{{,])[ \t]*\[{{0,2}}[ \t]*(?:{KEY_PATTERN}[ \t]*\.[ \t]*){{{DEEPEST}}}"
 
 _NOBODYS = "<none>"
 """The engine's name for the group of all submitters without a group."""
@@ -123,11 +123,12 @@ class Collection:
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
         """Add the variables ``FAIRQ_<SECTION>_<KEY>``; an empty one counts as not set."""
+        ours = sorted(name for name, value in environ.items() if name.startswith("FAIRQ_") and value)
+        if not ours:
+            return
         known = {key.variable: key for key in SINGLE.values()}
         pattern = re.compile(f"FAIRQ_({'|'.join(SECTIONS)})_(.+)", re.IGNORECASE)
-        for variable in sorted(environ):
-            if not variable.startswith("FAIRQ_") or not environ[variable]:
-                continue
+        for variable in ours:
             found = pattern.fullmatch(variable)
             if found is None:
                 continue
@@ -258,7 +259,7 @@ def parse_document(text: str, file: Path) -> dict[str, Any]:
     import tomllib
 
     too_deep = SettingsFileError(file=file, problem=f"its tables are nested too deeply; use at most {DEEPEST} levels")
-    if _DEEP_KEY.search(text):  # the parser would take hours for a key of many parts
+    if re.search(_DEEP_KEY, text):  # the parser would take hours for a key of many parts
         raise too_deep
     try:
         document = tomllib.loads(text)

@@ -18,10 +18,8 @@ from fairq import committed
 from fairq.errors.base import BackupError
 from fairq.files import sweep
 from fairq.state import checksums
-from fairq.state.copy import keep_copy, write_copy
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
-from fairq.state.first_write import create_unborn, remove_unborn
 from fairq.state.kept import Lease, kept_open, take
 from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
@@ -116,6 +114,8 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
             if connection.in_transaction:
                 connection.rollback()
             if not (version or kept):
+                from fairq.state.first_write import remove_unborn
+
                 remove_unborn(connection, path, opened)
 
 
@@ -136,7 +136,7 @@ def watching(path: Path) -> Iterator[Callable[[], bool]]:
     """
     path = readable(path)
     with ExitStack() as open_files:
-        connection = _opened(path, Patience(0, path), open_files) if exists(path) else None
+        connection = _opened(path, Patience(0, path), open_files, is_watching=True) if exists(path) else None
 
         def version() -> object:
             try:
@@ -189,6 +189,8 @@ def backup(path: Path, target: Path, wait: float = WAIT) -> None:
         BackupError: there is no state file, *target* exists already or cannot be written.
         StateError and its kin (exit codes 3 to 10): the state file cannot be used.
     """
+    from fairq.state.copy import write_copy
+
     path = readable(path)
     patience = Patience(wait, path)
     with mapped(path, wait), ExitStack() as open_files:
@@ -216,8 +218,13 @@ def _patiently(connection: sqlite3.Connection, statement: str, patience: Patienc
                 raise
 
 
-def _opened(path: Path, patience: Patience, open_files: ExitStack) -> sqlite3.Connection | None:
-    """Open the file at *path*, which *open_files* closes; None if there is none."""
+def _opened(
+    path: Path, patience: Patience, open_files: ExitStack, *, is_watching: bool = False
+) -> sqlite3.Connection | None:
+    """Open the file at *path*, which *open_files* closes; None if there is none.
+
+    With *is_watching*, the connection serves for nothing else: SQLite need not read the schema.
+    """
     while exists(path):
         check_journal(path)
         # Mode rw even for reading: what a killed writer left half-done must be undone before it is read.
@@ -225,7 +232,7 @@ def _opened(path: Path, patience: Patience, open_files: ExitStack) -> sqlite3.Co
         uri = f"{path.as_uri()}?mode=rw"
         try:
             before = path.stat()
-            if kept := take(path):
+            if not is_watching and (kept := take(path)):
                 return open_files.enter_context(Lease(kept, path, before))
             connection = sqlite3.connect(uri, uri=True, timeout=_NAP, isolation_level=None)
         except FileNotFoundError:
@@ -234,6 +241,8 @@ def _opened(path: Path, patience: Patience, open_files: ExitStack) -> sqlite3.Co
             if path.exists():
                 raise
             continue
+        if is_watching:
+            return open_files.enter_context(closing(connection))
         open_files.enter_context(Lease(connection, path, before))
         checksums.register(connection)
         for pragma in _BEHAVIOUR:
@@ -247,6 +256,8 @@ def _begin_writing(path: Path, patience: Patience, open_files: ExitStack) -> tup
     while True:
         prepare_for_writing(path)
         if not exists(path):
+            from fairq.state.first_write import create_unborn
+
             create_unborn(path)
         with ExitStack() as attempt:
             try:
@@ -292,6 +303,8 @@ def _upgraded_copy(connection: sqlite3.Connection, version: int) -> Iterator[sql
 
 
 def _keep_copy(path: Path, version: int, wait: float) -> None:
+    from fairq.state.copy import keep_copy
+
     with ExitStack() as open_files:
         source = _opened(path, Patience(wait, path), open_files)
         if source is not None:

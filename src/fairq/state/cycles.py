@@ -12,7 +12,6 @@ from typing import Any, TypedDict
 import msgspec
 from msgspec import Struct
 
-from fairq.packed_rejections import unpacked
 from fairq.records import CycleRecord, MatchRun
 from fairq.state import match_runs
 from fairq.state.connection import State
@@ -160,5 +159,7 @@ def load(state: State, number: int) -> CycleRecord | None:
     matches = [] if stored is None else match_runs.records(json.loads(stored[0]))
     decision = json.loads(row[3])
     if "rejections" in decision:
+        from fairq.packed_rejections import unpacked
+
         decision["rejections"] = unpacked(decision["rejections"])
     return CycleRecord(*(*row[:3], decision, matches))

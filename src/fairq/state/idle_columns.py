@@ -82,7 +82,6 @@ class StoredIdle(msgspec.Struct, frozen=True):
             known[number] = KnownKind(frozenset(names), ad)
         return [found[place] for place in sorted(found) if len(found[place])], Kinds(known)
 
-
     def _changed_places(self) -> list[_Place]:
         """The submitters of the copy of whom a cluster has changed; maybe also some with one of the same number."""
         if not self.changed:

@@ -1,11 +1,35 @@
-"""The only place that prints: a command passes a `View` and the `Output` that its user requested."""
+"""The only place that prints: a command passes a `View` and the `Output` that its user requested.
+
+Names are loaded on first use: a command that shows nothing does not load what shows it.
+"""
 
 from __future__ import annotations
 
-from fairq.cli.output.emit import emit, write_text
-from fairq.cli.output.machine import write_json
-from fairq.cli.output.progress import progress
-from fairq.cli.output.selection import Output, Report
-from fairq.cli.output.view import Column, Record, Table, View
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairq.cli.output.emit import emit, write_text
+    from fairq.cli.output.machine import write_json
+    from fairq.cli.output.progress import progress
+    from fairq.cli.output.selection import Output, Report
+    from fairq.cli.output.view import Column, Record, Table, View
 
 __all__ = ["Column", "Output", "Record", "Report", "Table", "View", "emit", "progress", "write_json", "write_text"]
+
+_HOMES = {
+    "emit": ("emit", "write_text"),
+    "machine": ("write_json",),
+    "progress": ("progress",),
+    "selection": ("Output", "Report"),
+    "view": ("Column", "Record", "Table", "View"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -12,7 +12,7 @@ from fairq.cli.output import activity
 from fairq.cli.output.text import escape
 from fairq.quoting import shortened_sentence
 
-_LINE_END = re.compile(r"\s*\n\s*")
+_LINE_END = r"\s*\n\s*"
 
 
 NOTE: ContextVar[Callable[[str], None]] = ContextVar("NOTE", default=lambda _: None)
@@ -26,7 +26,7 @@ def tell(text: str) -> None:
     """
     activity.clear()
     with contextlib.suppress(OSError):
-        sys.stderr.write(escape(_LINE_END.sub(" ", shortened_sentence(text.strip()))) + "\n")
+        sys.stderr.write(escape(re.sub(_LINE_END, " ", shortened_sentence(text.strip()))) + "\n")
 
 
 def tell_error(error: object) -> None:

@@ -188,7 +188,7 @@ class Accountant:
             now: the time, in seconds since 1970.
         """
         charges = self.charges
-        charged = [None if charge is None else charge.submitter for charge in map(charges.get, keys)]
+        charged = list(map({slot: charge.submitter for slot, charge in charges.items()}.get, keys))
         # Of a hundred thousand slots, most are as they were: these cost one comparison each.
         found = zip(keys, users, weights, charged, strict=True)
         changed = [(slot, user, weight) for slot, user, weight, former in found if user != former]

@@ -14,7 +14,6 @@ from fairq.engine.classad.expression import expression_of, parse
 from fairq.engine.classad.kinds import MISSING, UNDEFINED
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.references import closure
-from fairq.engine.classad.scalar import evaluate_scalar
 from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.source import EditedSource, Source, source_of
 from fairq.engine.classad.unknown import UnknownAd
@@ -120,6 +119,8 @@ class AdColumns:
         text = expression_text(value)
         if text is None:
             return value
+        from fairq.engine.classad.scalar import evaluate_scalar
+
         ad = self.json_ad(row, self.names())
         return evaluate_scalar(parse(text), ad, now=self.now, budget=self.budget)
 

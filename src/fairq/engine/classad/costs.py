@@ -15,7 +15,6 @@ from msgspec import Struct, field
 
 from fairq.engine.classad.function_names import LINEAR, PATTERNS, PER_ELEMENT, PRODUCTS
 from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, NestedAd, Node, Reference, Unary, children
-from fairq.engine.classad.regex_cost import match_steps
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
 
 UNGUARDED: Final = 300_000
@@ -198,6 +197,8 @@ class Costs:
         patterns = self._texts(node.arguments[0], side)
         if patterns is None:
             return math.inf
+        from fairq.engine.classad.regex_cost import match_steps
+
         length = 1 + sum(self.size(part, side) for part in node.arguments[1:])
         try:
             return _STEP * max((ways * length**power for ways, power in map(match_steps, patterns)), default=0.0)

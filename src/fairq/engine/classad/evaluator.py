@@ -14,7 +14,6 @@ from fairq.engine.classad.comparison import COMPARISON, IDENTITY, compare, ident
 from fairq.engine.classad.convert import constant
 from fairq.engine.classad.distinct import Arguments, by_arguments, by_elements
 from fairq.engine.classad.expression import Expression
-from fairq.engine.classad.fallback import part_by_library, whole_by_library
 from fairq.engine.classad.function_names import RANDOM, TIMES, UNSCOPED
 from fairq.engine.classad.functions import KERNELS, KIND_TESTS, drawn, kind_test
 from fairq.engine.classad.kinds import (
@@ -52,6 +51,8 @@ def evaluate_freely(expression: Expression, side: Side, parties: Parties, rows: 
             return Evaluator(parties).value(expression.node, side, rows, n)
         except NotColumnar:
             pass
+    from fairq.engine.classad.fallback import whole_by_library
+
     return whole_by_library(expression, side, parties, rows, n)
 
 
@@ -71,6 +72,8 @@ class Evaluator:
         except NotColumnar as problem:
             if problem.whole:
                 raise
+            from fairq.engine.classad.fallback import part_by_library
+
             return part_by_library(node, side, self._parties, rows, n, self._active)
 
     def _columnar(  # noqa: PLR0911 - one per case

@@ -13,8 +13,8 @@ from fairq.engine.classad.lexer import wrapped_integer
 from fairq.expression_form import expression_text
 from fairq.nesting import DEEPEST
 
-_NOT_UNICODE = re.compile("[\ud800-\udfff]")
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+_NOT_UNICODE = "[\ud800-\udfff]"
+_UNWRITABLE = "[\0\ud800-\udfff]"
 
 
 @lru_cache(maxsize=1)
@@ -82,7 +82,7 @@ def writable(text: str) -> str:
 
     These characters are NUL, and bytes that are not UTF-8, which Python holds as lone surrogates.
     """
-    return _UNWRITABLE.sub("\ufffd", text) if "\0" in text or not text.isascii() else text
+    return re.sub(_UNWRITABLE, "\ufffd", text) if "\0" in text or not text.isascii() else text
 
 
 def has_name(name: str) -> bool:
@@ -92,7 +92,7 @@ def has_name(name: str) -> bool:
 
 def is_unicode(text: str) -> bool:
     """Return whether *text* is valid Unicode: Python holds bytes that are not UTF-8 as lone surrogates."""
-    return _NOT_UNICODE.search(text) is None
+    return text.isascii() or re.search(_NOT_UNICODE, text) is None
 
 
 def from_library(value: Any) -> Any:

@@ -7,8 +7,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
-_UNBOUNDED: Final = re.compile(r"[*+]|\{\d*,\d*\}|\{\d+\}")
-_RISKY: Final = re.compile(r"\(\?(?![:imsxU-]*[:)])|\(\*|\\[1-9gkKRXpP]|\(\?[imsxU-]*R|\[\[")
+_UNBOUNDED: Final = r"[*+]|\{\d*,\d*\}|\{\d+\}"
+_RISKY: Final = r"\(\?(?![:imsxU-]*[:)])|\(\*|\\[1-9gkKRXpP]|\(\?[imsxU-]*R|\[\["
 """Look-arounds, back references, recursion, verbs, named classes: no bound is computed for them."""
 
 _LONGEST: Final = 1000
@@ -22,14 +22,14 @@ def match_steps(pattern: str) -> tuple[float, int]:
     steps. A repeated group with a repetition or a choice inside takes exponentially many steps: *f* is infinite.
     *f* is infinite also if no bound can be computed.
     """
-    if len(pattern) > _LONGEST or _RISKY.search(pattern):
+    if len(pattern) > _LONGEST or re.search(_RISKY, pattern):
         return math.inf, 0
     plain = re.sub(r"\\.", "x", pattern, flags=re.DOTALL)
     plain = re.sub(r"\[\^?\]?[^\]]*\]", "x", plain).replace("(?:", "(")
     if _repeats_a_group(plain):
         return math.inf, 0
     starts = 0 if plain.startswith("^") and "|" not in plain else 1
-    return _choices(plain), starts + len(_UNBOUNDED.findall(plain))
+    return _choices(plain), starts + len(re.findall(_UNBOUNDED, plain))
 
 
 def _choices(plain: str) -> float:

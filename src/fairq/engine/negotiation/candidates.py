@@ -346,9 +346,9 @@ class Candidates:
         if known is None:
             # The bucket is kept with it, so that its id stays its own.
             known = self._rests[id(bucket)] = FreeOfBucket(bucket.marked(len(self._cost)), self._free), bucket
-        rest = known[0].now()
         if not limits.permit_on_list(bucket.cost, bucket.state):
-            return iter(()), len(rest) > 0
+            return iter(()), bucket.start(self._free) < len(bucket.order)
+        rest = known[0].now()
         return chain.from_iterable(rest.at(places).tolist() for places in equal_sorted(len(rest))), False
 
     def _listed(

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, evaluate_scalar, expression_of
+from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, expression_of
 from fairq.engine.negotiation.decision import LimitFigures
 from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.matchlist import MatchList
@@ -24,8 +24,8 @@ from fairq.expression_form import is_expression
 _JOBS = "concurrencylimits"
 _OF_SLOTS = ("ConcurrencyLimits", "PreemptingConcurrencyLimits")
 
-_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?", re.ASCII)
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
+_NAME = r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?"
+_NUMBER = r"(?a)\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 
 
 @lru_cache(maxsize=10_000)
@@ -38,13 +38,13 @@ def parse_limits(text: str) -> tuple[tuple[str, float], ...]:
     found: dict[str, float] = {}
     for word in re.split(r"[,\s]+", text.lower()):
         name, _, amount = word.partition(":")
-        if _NAME.fullmatch(name):
+        if re.fullmatch(_NAME, name):
             found[name] = found.get(name, 0.0) + _amount(amount)
     return tuple(found.items())
 
 
 def _amount(text: str) -> float:
-    number = _NUMBER.match(text)
+    number = re.match(_NUMBER, text)
     value = float(number.group()) if number else 1.0
     return value if 0 < value < math.inf else 1.0
 
@@ -80,6 +80,8 @@ class ConcurrencyLimits:
             return None
         value = context.job[_JOBS]
         if is_expression(value):
+            from fairq.engine.classad import evaluate_scalar
+
             ad = context.ad()
             value = evaluate_scalar(expression_of(value), ad, now=self._slots.now, budget=self._slots.budget)
             if not isinstance(value, str):

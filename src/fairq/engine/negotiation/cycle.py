@@ -179,7 +179,7 @@ class NegotiationCycle:
             slots=int(np.count_nonzero(shared)),
             candidates=self._free.left,
             pie=float(sum(in_pie.tolist())) if whole is None else whole.pie,
-            min_slot_weight=self._least_weight(shared) if whole is None else whole.min_slot_weight,
+            min_slot_weight=self._least_weight(weights, shared) if whole is None else whole.min_slot_weight,
             submitters=[
                 *{id(submitter.decision): submitter.decision for submitter in self._submitters}.values(),
                 *(decision_without(queue, accountant) for queue in kept_out),
@@ -279,11 +279,10 @@ class NegotiationCycle:
                     self._free_weight.take(row)
         return partitions
 
-    def _least_weight(self, shared: NDArray[np.bool_]) -> float:
+    def _least_weight(self, weights: NDArray[np.float64], shared: NDArray[np.bool_]) -> float:
         """The smallest possible weight of a match: of any participating slot, or of any job in a carved slot."""
-        costs = [cost for cost, part in zip(self.cost, shared.tolist(), strict=True) if part]
         if self._partitions is None or self._policy.partitionable_slots == "whole":
-            return min(costs, default=0.0)
+            return float(weights[shared].min()) if shared.any() else 0.0
         least = self._partitions.least_piece(self._autoclusters.kinds, self._policy)
         parts = self._partitions.parts
         whole = (self.cost[row] for row in np.flatnonzero(shared).tolist() if row not in parts)

@@ -17,7 +17,7 @@ from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.engine.negotiation.rejections import RejectedMany, Rejection
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.engine.negotiation.turn import Turn, TurnEnd
-from fairq.engine.negotiation.turn_steps import Found, FoundMany, Refused, RefusedMany, TurnStep
+from fairq.engine.negotiation.turn_steps import Found, FoundMany, JobId, Refused, RefusedMany, TurnStep
 from fairq.engine.sums import added
 
 _REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
@@ -36,7 +36,7 @@ class HeldTurn:
         self._turn: Turn | None = None
         self._regrouped = ledger.regroups(self._group)
         self._payer = Payer(submitter.name)
-        self._asked: tuple[tuple[int, int], RequestContext] | None = None
+        self._asked: tuple[tuple[int, JobId | None, int], RequestContext] | None = None
 
     def run(self, ignore_limit: bool) -> TurnEnd:
         """Run the turn to its end; with *ignore_limit*, slots that prefer a job are matched beyond the limit."""
@@ -142,13 +142,16 @@ class HeldTurn:
     def _context(self, autocluster: int) -> RequestContext:
         ledger = self._ledger
         offered = None if self._turn is None else self._turn.offered
+        # Only a match changes what is in use.
+        moment = autocluster, offered, len(ledger.decision.matches)
+        if self._asked is not None and self._asked[0] == moment:
+            evaluate_for(ledger.budget, self._payer)
+            return self._asked[1]
         self._payer = Payer(self._submitter.name, autocluster, offered)
         evaluate_for(ledger.budget, self._payer)
-        # Only a match changes what is in use.
-        moment = autocluster, len(ledger.decision.matches)
-        if self._asked is None or self._asked[0] != moment:
-            self._asked = moment, ledger.request_context(self._submitter.decision, autocluster, self._group)
-        return self._asked[1]
+        context = ledger.request_context(self._submitter.decision, autocluster, self._group)
+        self._asked = moment, context
+        return context
 
     def _take(self, found: Found) -> None:
         """Charge a match, and note it."""

@@ -125,7 +125,7 @@ class Ledger(Struct, frozen=True):
         """Take slots, none of which is divided; return the keys for their charges."""
         self.free.take_all(slots)
         self.free_weight.take_all(slots)
-        return [self.keys[slot] for slot in slots]
+        return list(map(self.keys.__getitem__, slots))
 
     def allot(self, slot: int) -> Allotment:
         """Take a slot, or the proposed part of a divided slot."""

@@ -17,7 +17,6 @@ from fairq.engine.classad import (
     Expression,
     evaluate_in_ad,
     evaluate_in_columns,
-    evaluate_scalar,
 )
 from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
@@ -61,6 +60,8 @@ def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[
     told = [attribute for attribute in _SHUTDOWN if attribute.lower() in slots.names()]
     seconds = None
     if told and policy.shutdown_threshold is not None:
+        from fairq.engine.classad import evaluate_scalar
+
         seconds = evaluate_scalar(policy.shutdown_threshold, {}, now=slots.now, budget=slots.budget)
     if slots.now is None or not isinstance(seconds, int | float) or not seconds > 0:
         return ending

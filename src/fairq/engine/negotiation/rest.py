@@ -33,7 +33,7 @@ class Rest(NamedTuple):
 
     def at(self, places: NDArray[np.int64]) -> NDArray[np.int32]:
         """The slots at these places among the free ones."""
-        found: NDArray[np.int32] = self.slots[places + np.searchsorted(self.gaps, places, "right")]
+        found: NDArray[np.int32] = self.slots[places + self.gaps.searchsorted(places, "right")]
         return found
 
 
@@ -55,9 +55,10 @@ class FreeOfBucket:
         return Rest(self._slots, self._gone - np.arange(len(self._gone)))
 
     def _drop(self, taken: NDArray[np.int32]) -> None:
-        places = np.searchsorted(self._slots, taken)
+        places = self._slots.searchsorted(taken)
         places = places[self._slots.take(places, mode="clip") == taken]
-        self._gone = np.sort(np.concatenate((self._gone, places)))
+        self._gone = np.concatenate((self._gone, places))
+        self._gone.sort()
         if len(self._gone) * _GAPS > len(self._slots):
             self._slots = np.delete(self._slots, self._gone)
             self._gone = self._gone[:0]

@@ -9,18 +9,17 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fairq.alike_records import AlikeRecords, AlikeRun
 from fairq.engine.accounting.accountant import SlotKey
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
 from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.engine.negotiation.rejections import RejectedMany, Rejection
-from fairq.packed_rejections import packed
 from fairq.records import Claim, MatchRecord
 from fairq.words.rejections import rejection_words
 
 if TYPE_CHECKING:
     from fairq.ad_table import AdTable
+    from fairq.alike_records import AlikeRun
     from fairq.engine.accounting.leases import ExpiredLease
     from fairq.engine.classad.budget import Overrun
     from fairq.engine.explain.record import ExplainedRejection
@@ -140,6 +139,8 @@ def _rejections(entries: Sequence[Rejection | RejectedMany]) -> Iterator[dict[st
         if isinstance(of, Rejection):
             yield _rejection(of)
             continue
+        from fairq.packed_rejections import packed
+
         end = start + len(of.clusters)
         yield packed(of.submitter, of.group, of.quota_group, jobs[2 * start : 2 * end], _REASONS, which[start:end])
         start = end
@@ -164,6 +165,8 @@ def overrun_document(of: Overrun) -> dict[str, Any]:
 
 def match_documents(cycle: Cycle) -> Sequence[Mapping[str, Any]]:
     """All matches in the order made, as `match_document`."""
+    from fairq.alike_records import AlikeRecords
+
     steps = cycle.decision.matches.steps
     runs = [_alike_documents(cycle, step) for step in steps if isinstance(step, AlikeMatches)]
     if runs and len(runs) == len(steps):
@@ -179,6 +182,8 @@ def match_documents(cycle: Cycle) -> Sequence[Mapping[str, Any]]:
 
 
 def _alike_documents(cycle: Cycle, run: AlikeMatches) -> AlikeRun:
+    from fairq.alike_records import AlikeRun
+
     jobs = [f"{cluster}.{proc}" for cluster, first, last in run.jobs for proc in range(first, last + 1)]
     by_request = cycle.policy.report_job == "request" and run.request is not None
     shared = {

@@ -9,7 +9,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.accountant import Accountant, SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.negotiation.matches import AlikeMatches, Matches, MatchReason
 from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRun, Run
@@ -110,13 +110,12 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     pilot_slots.dissolve(state, gone)
     numbers = add_slots(state, cycle.carved, addresses) if cycle.carved else {}
     made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches.single}
-    alike = {key for run in cycle.decision.matches.alike for key in run.keys}
+    alike: set[SlotKey] = set().union(*(run.keys for run in cycle.decision.matches.alike))
     fresh = [replace(claim, charged=False) for claim in suspended if claim.charged]
-    # Most of a large pool is as it was.
     before = pool.charged.get
-    for charged, charge in [one for one in charges.items() if before(one[0]) is not one[1] or one[0] in made]:
-        if charged in alike:
-            continue
+    # Most of a large pool is as it was, or matched with jobs that are alike.
+    others = [one for one in charges.items() if one[0] not in alike]
+    for charged, charge in [one for one in others if before(one[0]) is not one[1] or one[0] in made]:
         key = numbers.get(charged, charged)
         assert isinstance(key, int)
         former = pool.claims.get(key)

@@ -11,7 +11,6 @@ from fairq.errors.base import EvaluationBudgetError
 from fairq.expression_form import may_read
 from fairq.steps.current import settings_in_force
 from fairq.steps.evaluation.guard import guarded
-from fairq.steps.evaluation.spelling import spelled
 
 if TYPE_CHECKING:
     from fairq.engine.classad import Expression
@@ -40,6 +39,7 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
         EvaluationBudgetError: the evaluation takes longer than *budget*.
     """
     from fairq.engine.classad import evaluate_each
+    from fairq.steps.evaluation.spelling import spelled
 
     for value in evaluate_each(expression, _parts_read(expression, map(spelled, records)), budget):
         check(budget)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 ATTRIBUTE = "Launch"
 """The attribute of a slot's ad that names its launcher."""
 
+_ENGINE_KEYS = [name for name in SINGLE if name.startswith("launch.") and name.count(".") > 1]
+"""The settings of all launchers."""
+
 _MB = 1024**2
 _LOCAL = "local"
 _NAP, _ENGINE_NAP = 0.05, 0.5
@@ -43,7 +46,7 @@ def runs_directory(state: Path, launcher: str, settings: Settings | None = None)
 def engine_settings(settings: Settings, launcher: str) -> dict[str, Any]:
     """Return the settings ``launch.LAUNCHER``, by their names below it; empty for a launcher without settings."""
     prefix = f"launch.{launcher}."
-    return {name.removeprefix(prefix): settings[name] for name in SINGLE if name.startswith(prefix)}
+    return {name.removeprefix(prefix): settings[name] for name in _ENGINE_KEYS if name.startswith(prefix)}
 
 
 def runs_as_owner(settings: Settings) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from fairq.expression_form import within
 from fairq.records import Ad
 
-_NAME = re.compile(r"[^\s,{}\"]+")
+_NAME = r"[^\s,{}\"]+"
 
 
 def available_gpus(ad: Ad) -> list[str]:
@@ -54,7 +54,7 @@ def _names(value: Any) -> list[str]:
         return [name for name in value if isinstance(name, str)]
     if not isinstance(value, str):
         return []
-    return _NAME.findall(within(value))
+    return re.findall(_NAME, within(value))
 
 
 def _value(ad: Ad, lower: str) -> Any:
