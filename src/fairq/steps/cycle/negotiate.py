@@ -180,7 +180,7 @@ def _renew_copy(path: Path, learned: Mapping[int, KnownKind]) -> None:
     with suppress(FairqError):
         with reading(path) as state:
             stored = idle_columns.read(state)
-        copy = idle_columns.packed(stored.loaded(), learned)
+        copy = idle_columns.packed(stored, learned)
         with writing(path) as state:
             idle_columns.store(state, copy)
 
