@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fairq.records import Ad, Claim
 from fairq.state import rows
-from fairq.state.connection import State
+from fairq.state.connection import State, keeping_few_pages
 from fairq.state.job_ranges import Procs
 
 TERMS = (
@@ -22,6 +22,9 @@ TERMS = (
 )
 _SELECT = f"SELECT slot_id, schedd, cluster, proc, {TERMS} FROM whole_claim"
 
+
+_BYTES = 100
+"""What a claim takes of the file, at most, with its indexes."""
 
 _Terms = tuple[Any, ...]
 _Charge = tuple[str, int, float]
@@ -119,7 +122,9 @@ def store_alike(state: State, alike: Iterable[AlikeClaims]) -> None:
     new.sort(key=itemgetter(0))
     if execute("SELECT EXISTS (SELECT 1 FROM claim)").fetchone()[0]:
         _delete(state, map(itemgetter(0), new))
-    rows.insert(state, "INSERT INTO claim (slot_id, terms, schedd, cluster, proc)", new)
+    # SQLite reads the page of every slot that a claim refers to.
+    with keeping_few_pages(state, changed=_BYTES * len(new)):
+        rows.insert(state, "INSERT INTO claim (slot_id, terms, schedd, cluster, proc)", new)
 
 
 def release(state: State, slot_ids: Iterable[int]) -> list[Claim]:
