@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from itertools import count, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -25,6 +26,9 @@ _SELECT = f"SELECT slot_id, schedd, cluster, proc, {TERMS} FROM whole_claim"
 
 _BYTES = 100
 """What a claim takes of the file, at most, with its indexes."""
+
+_FEW = 1_000
+"""The pages of so many slots may stay in memory."""
 
 _Terms = tuple[Any, ...]
 _Charge = tuple[str, int, float]
@@ -123,7 +127,7 @@ def store_alike(state: State, alike: Iterable[AlikeClaims]) -> None:
     if execute("SELECT EXISTS (SELECT 1 FROM claim)").fetchone()[0]:
         _delete(state, map(itemgetter(0), new))
     # SQLite reads the page of every slot that a claim refers to.
-    with keeping_few_pages(state, changed=_BYTES * len(new)):
+    with keeping_few_pages(state, changed=_BYTES * len(new)) if len(new) > _FEW else nullcontext():
         rows.insert(state, "INSERT INTO claim (slot_id, terms, schedd, cluster, proc)", new)
 
 
