@@ -30,7 +30,8 @@ def test_slots_and_texts_are_those_of_the_ads(found: list[dict[str, Any]]) -> No
 
     assert repr(list(table)) == repr(slots)
     texts = [rows.dumps(ad) for ad in found]
-    assert [text for part in table.ads for text in ad_texts.texts(ad_texts.of_table(part))] == texts
+    parts = map(ad_texts.of_table, table.ads)
+    assert [text for of in parts for text in ad_texts.in_order(of, [part.objects() for part in of])] == texts
     assert ad_texts.of_ads(found) == texts
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from fairq.records import Ad
 from fairq.rows import Rows
 
+_ALWAYS_ONE = frozenset({str, int, bool, NoneType})
 _SIMPLE = frozenset({str, int, bool, float})
 """The types of values that are the same if they are written the same."""
 
@@ -146,7 +147,8 @@ def repeated(value: Any, size: int) -> Repeated:
 def steady(value: Any, size: int) -> tuple[Any, ...]:
     """Return a column of *size* rows that all have *value*, as `shared` returns it."""
     column = (value,) * size
-    return Repeated(column) if is_one_value((value,)) else column
+    kind = type(value)
+    return Repeated(column) if kind in _ALWAYS_ONE or (kind is float and value) else column
 
 
 def picked(column: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:

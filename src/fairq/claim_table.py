@@ -78,7 +78,9 @@ class ClaimTable(Mapping[int, Claim]):
     def weights_in_use(self) -> dict[tuple[str, str], float]:
         """Return the slot weight that the jobs in the queue of each submitter at each schedd use, added up in order."""
         schedds = {schedd: number for number, schedd in enumerate(dict.fromkeys(self.schedds))}
-        at = np.fromiter(map(schedds.__getitem__, self.schedds), np.intp, len(self))
+        at: NDArray[np.intp] | int = 0
+        if len(schedds) > 1:
+            at = np.fromiter(map(schedds.__getitem__, self.schedds), np.intp, len(self))
         places = [(one.submitter, schedd or "") for one in self.alike for schedd in schedds]
         numbers = {place: number for number, place in enumerate(dict.fromkeys(places))}
         number_of = np.array([numbers[place] for place in places], np.intp)
@@ -90,6 +92,8 @@ class ClaimTable(Mapping[int, Claim]):
     @cached_property
     def queued(self) -> NDArray[np.bool_]:
         """Per claim, whether its job is in the queue."""
+        if None not in self.clusters:
+            return np.ones(len(self), np.bool_)
         return np.array([cluster is not None for cluster in self.clusters], np.bool_)
 
     def without(self, slot: int) -> ClaimTable:

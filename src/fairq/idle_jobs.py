@@ -93,12 +93,12 @@ class IdleJobs(Rows[JobRange]):
 
     def without(self, clusters: Iterable[int]) -> IdleJobs:
         """Return the ranges of all other clusters."""
-        of_these = self._of(clusters)
+        of_these = among(self.columns["cluster"], clusters)
         return self._rows(~of_these) if of_these.any() else self
 
     def of_clusters(self, clusters: Iterable[int]) -> IdleJobs:
         """Return the ranges of these clusters."""
-        return self._rows(self._of(clusters))
+        return self._rows(among(self.columns["cluster"], clusters))
 
     def joined(self, other: IdleJobs) -> IdleJobs:
         """Return these ranges, and *other* ones of the same submitter after them."""
@@ -108,18 +108,19 @@ class IdleJobs(Rows[JobRange]):
         }
         return IdleJobs(self.schedd, self.submitter, columns, [*self.texts, *other.texts])
 
-    def _of(self, clusters: Iterable[int]) -> NDArray[np.bool_]:
-        # For a hundred numbers, np.isin takes four times as long.
-        wanted = np.sort(np.fromiter(clusters, np.int64))
-        if not len(wanted):
-            return np.zeros(len(self), np.bool_)
-        own = self.columns["cluster"]
-        found: NDArray[np.bool_] = wanted[np.minimum(np.searchsorted(wanted, own), len(wanted) - 1)] == own
-        return found
-
     def _rows(self, rows: NDArray[np.bool_]) -> IdleJobs:
         columns = {name: column[rows] for name, column in self.columns.items()}
         return IdleJobs(self.schedd, self.submitter, columns, self.texts)
+
+
+def among(own: Numbers, clusters: Iterable[int]) -> NDArray[np.bool_]:
+    """Return which of the numbers *own* are among *clusters*."""
+    # For a hundred numbers, np.isin takes four times as long.
+    wanted = np.sort(np.fromiter(clusters, np.int64))
+    if not len(wanted):
+        return np.zeros(len(own), np.bool_)
+    found: NDArray[np.bool_] = wanted[np.minimum(np.searchsorted(wanted, own), len(wanted) - 1)] == own
+    return found
 
 
 def idle_jobs(schedd: str, submitter: str, rows: Sequence[Sequence[Any]]) -> IdleJobs:

@@ -188,7 +188,7 @@ def _columns(run: _Run) -> Iterable[Sequence[Any]]:
 
 def _joined(parts: Sequence[Sequence[Any]], order: Sequence[int] | None) -> tuple[Any, ...]:
     """Return the column of these *parts*, in another *order*."""
-    if all(isinstance(part, Repeated) for part in parts):
+    if all(isinstance(part, Repeated) or len(part) == 1 for part in parts):
         firsts = tuple(part[0] for part in parts)
         if is_one_value(firsts):
             return repeated(firsts[0], sum(map(len, parts)))

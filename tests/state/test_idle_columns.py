@@ -130,6 +130,44 @@ def test_the_copy_is_written_anew_when_much_has_changed(pool: Path) -> None:
     assert {kind.ad["requestmemory"] for kind in kinds.values()} == {100, 200, 300, 512}
 
 
+def test_the_former_copy_and_the_new_one_follow_every_change_while_the_new_one_is_made(pool: Path) -> None:
+    def is_valid(state: State) -> bool:
+        return has_copy(state) and read(state) == in_order(jobs.idle(state))
+
+    with writing(pool) as opened:
+        add(opened, 100)
+        jobs.remove(opened, "", 12, 1, 2)
+        idle_columns.track(opened)
+        assert is_valid(opened)
+        assert not changed(opened)
+        jobs.remove(opened, "", 13, 0, 4)
+        stored = idle_columns.read(opened)
+        add(opened, 101)
+        jobs.remove(opened, "", 14, 0, 1)
+        assert is_valid(opened)
+        before = idle_columns.read(opened).queued
+
+        idle_columns.store(opened, idle_columns.packed(stored.loaded(), {}))
+
+        assert is_valid(opened)
+        assert len(idle_columns.read(opened).queued) < len(before)
+        jobs.remove(opened, "", 15, 0, 4)
+        assert is_valid(opened)
+
+
+def test_a_copy_of_changes_that_nobody_notes_any_more_is_not_stored(pool: Path) -> None:
+    with writing(pool) as opened:
+        idle_columns.track(opened)
+        copy = idle_columns.packed(idle_columns.load(opened), {})
+        restore(opened, export(opened))
+        jobs.remove(opened, "", 12, 1, 2)
+
+        idle_columns.store(opened, copy)
+
+        assert not has_copy(opened)
+        assert read(opened) == in_order(jobs.idle(opened))
+
+
 def test_a_short_queue_has_no_copy(pool: Path) -> None:
     with writing(pool) as opened:
         for cluster in range(10, 8 + CLUSTERS):

@@ -106,7 +106,7 @@ HIDDEN = {
 
 PUBLIC = {
     "meta", "submitter", "slot", "claim", "claim_terms", "run", "cycle", "match", "dynamic_slot", "task_queue",
-    "share_group", "usage_report", "pilot_slot", "matching_delay", "slot_columns", "usage", "usage_edit",
+    "share_group", "usage_report", "pilot_slot", "matching_delay", "slot_shape", "slot_columns", "usage", "usage_edit",
     "idle_changed",
 }  # fmt: skip
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from fairq.dumps.json_form import JsonAds
@@ -121,17 +122,7 @@ class Soundness:
 
     def tidied_column(self, name: str, values: list[Any], number: int) -> list[Any]:
         """Return the *values* of an attribute as `tidied` does; raises InvalidAdError if it would for any of them."""
-        kinds = set(map(type, values))
-        if kinds == {str}:
-            texts = "\n".join(values)
-            sound = texts.isascii() and OPEN not in texts
-        elif kinds == {int}:
-            sound = min(values) >= -_LARGEST and max(values) <= _LARGEST
-        elif kinds == {float}:
-            sound = all(map(math.isfinite, values))
-        else:
-            sound = kinds == {bool}
-        return values if sound else [self.tidied({name: value}, number)[name] for value in values]
+        return values if _are_sound(values) else [self.tidied({name: value}, number)[name] for value in values]
 
     def _check(self, name: str, value: Any, number: int, levels: int) -> None:
         if isinstance(value, int):
@@ -189,6 +180,28 @@ class Soundness:
 
     def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
         return InvalidAdError(source=self._name, number=number, problem=problem, cure=cure)
+
+
+def _are_sound(values: Sequence[Any]) -> bool:
+    """Return whether all *values* are sound at a glance; others may be, too."""
+    kinds = set(map(type, values))
+    for kind in kinds:
+        some: Sequence[Any] = values if len(kinds) == 1 else [value for value in values if type(value) is kind]
+        if kind is str:
+            texts = "\n".join(some)
+            sound = texts.isascii() and "/Expr(" not in texts
+        elif kind is int:
+            sound = min(some) >= -_LARGEST and max(some) <= _LARGEST
+        elif kind is float:
+            sound = all(map(math.isfinite, some))
+        elif kind is list:
+            inside: list[Any] = list(chain.from_iterable(some))
+            sound = list not in set(map(type, inside)) and _are_sound(inside)
+        else:
+            sound = kind is bool
+        if not sound:
+            return False
+    return True
 
 
 class Spellings:

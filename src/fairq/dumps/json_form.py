@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import IO, Any
 
-from fairq.dumps.repetition import RepeatedAds, Repetition
-from fairq.dumps.shapes import AdsByShape, Shapes
+from fairq.dumps.repetition import Found, RepeatedAds, Repetition
+from fairq.dumps.shapes import AdsByShape, FoundByShape, Shapes
 from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
@@ -23,6 +23,9 @@ _APART = 50
 """After so many ads in succession that repeat none, they are looked for by shape."""
 
 _LONGEST_WAIT = 1000
+
+_SHORT = 1 << 14
+"""Characters that hold few ads."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -81,30 +84,31 @@ class JsonAds:
 
     def _together(self) -> RepeatedAds | AdsByShape | None:
         """Take the ads after the last one that can be read together."""
+        found: Found | FoundByShape | None = None
         if self._shapes is not None and self._apart >= self._wait:
-            by_shape = self._shapes.after(self._text, self._at)
+            found = self._shapes.after(self._text, self._at)
             # Where the text read so far ends, one ad is in between; odd ads are not looked at again and again.
-            self._wait = 1 if by_shape else min(2 * self._wait, _LONGEST_WAIT)
-            self._apart = self._wait if by_shape else 0
-            if by_shape is not None:
-                self._at = by_shape[1]
-                return by_shape[0]
+            self._wait = 1 if found else min(2 * self._wait, _LONGEST_WAIT)
+            self._apart = self._wait if found else 0
         elif self._repetition is not None:
-            repeated = self._repetition.after(self._text, self._at)
-            self._apart = 0 if repeated else self._apart + 1
-            if repeated is not None:
-                # They tell how many line breaks they have: counting these takes a tenth of the time of an import.
-                self._count_to(self._at)
-                self._at = self._counted = repeated.end
-                self._breaks += repeated.breaks
-                return repeated.ads
-        return None
+            found = self._repetition.after(self._text, self._at)
+            self._apart = 0 if found else self._apart + 1
+        if found is None:
+            return None
+        # They tell how many line breaks they have: counting these takes a tenth of the time of an import.
+        self._count_to(self._at)
+        self._at = self._counted = found.end
+        self._breaks += found.breaks
+        return found.ads
 
     def _count_to(self, position: int) -> None:
         self._breaks += self._text.count("\n", self._counted, position)
         self._counted = position
 
     def _ad(self) -> Ad:
+        if len(self._text) - self._at < _SHORT:
+            # The error about an ad that is cut off counts the lines of all text before it.
+            self._forget()
         while True:
             try:
                 ad, end = self._decode(self._text, self._at)
@@ -137,10 +141,15 @@ class JsonAds:
         if len(self._text) - self._at > LARGEST_AD:
             raise self._at_line(f"the ad has no end within {LARGEST_AD >> 20} Mi characters", self._at)
         piece = self._source.read()
-        self._count_to(self._at)
-        self._text = self._text[self._at :] + piece
-        self._at = self._counted = 0
+        self._forget()
+        self._text += piece
         return bool(piece)
+
+    def _forget(self) -> None:
+        """Drop the text before the next ad."""
+        self._count_to(self._at)
+        self._text = self._text[self._at :]
+        self._at = self._counted = 0
 
     def _may_be_cut(self, failure: json.JSONDecodeError) -> bool:
         near_the_end = len(self._text) - failure.pos < _LONGEST_TOKEN

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from fairq.dumps.repetition import RepeatedAds
@@ -49,6 +49,14 @@ class AdsByShape(NamedTuple):
         return iter(found)
 
 
+class FoundByShape(NamedTuple):
+    """*ads* in a text, where the last of them ends, and how many line breaks there are up to it."""
+
+    ads: AdsByShape
+    end: int
+    breaks: int
+
+
 class Shapes:
     """Finds such ads."""
 
@@ -59,8 +67,8 @@ class Shapes:
         self._known: dict[str, tuple[str, Any]] = {}
         """Names and values of lines that shapes had in common."""
 
-    def after(self, text: str, at: int) -> tuple[AdsByShape, int] | None:
-        """Return the ads in *text* after the one that ends *at*, as far as they are sound, and where the last one ends.
+    def after(self, text: str, at: int) -> FoundByShape | None:
+        """Return the ads in *text* after the one that ends *at*, as far as they are sound.
 
         None if they are too few. What follows must be read otherwise: it may be a damaged ad, or the end of the text.
         """
@@ -87,7 +95,8 @@ class Shapes:
         if not pieces:
             return None
         length = sum(map(len, pieces)) + (len(pieces) - 1) * (len(_END) + len(between[0])) + len(_END)
-        return AdsByShape(parts, len(pieces)), between.end() + length
+        breaks = sum(map(len, lines[: len(pieces)])) + len(pieces) * between[0].count("\n")
+        return FoundByShape(AdsByShape(parts, len(pieces)), between.end() + length, breaks)
 
     def _sorted(self, lines: list[list[str]], places: list[int]) -> Iterator[Part]:
         """Yield the ads of *lines* at these *places* by shape, but for those that are no ads."""
@@ -97,12 +106,19 @@ class Shapes:
             alike = None
             if len(places) > _SMALL:
                 columns = list(zip(*[lines[place] for place in places], strict=True))
-                varying = [row for row, column in enumerate(columns) if column.count(column[0]) < len(column)]
-                shapes = next(filter(None, (_names(columns[row], places) for row in varying)), None)
+                values: dict[int, str | None] = {}
+                for row, column in enumerate(columns):
+                    if column.count(column[0]) < len(column):
+                        values[row] = _values(column)
+                        shapes = None if values[row] else _names(column, places)
+                        if shapes is not None:
+                            break
+                else:
+                    shapes = None
                 if shapes is not None:
                     waiting += shapes
                     continue
-                alike = self._alike(columns, varying)
+                alike = self._alike(columns, values)
             if alike is not None:
                 yield Part(alike, places)
                 continue
@@ -120,10 +136,11 @@ class Shapes:
             return None
         return ad if end == len(text) else None
 
-    def _alike(self, columns: list[tuple[str, ...]], varying: list[int]) -> RepeatedAds | None:
-        """Return the ads with these lines, of which those of the rows *varying* vary; None if there is any doubt."""
+    def _alike(self, columns: list[tuple[str, ...]], varying: Mapping[int, str | None]) -> RepeatedAds | None:
+        """Return the ads with these lines; *varying* has the values of rows that vary. None if there is any doubt."""
         ad: Ad = {}
         last = len(columns) - 1
+        size = len(columns[0])
         for row, column in enumerate(columns):
             found = self._attribute(column[0], "" if row == last else ",")
             if found is None:
@@ -133,13 +150,12 @@ class Shapes:
             return None
         names = list(ad)
         values = {}
-        for row in varying:
-            start = columns[row][0].index('": ') + 3
-            of_row = self._column([line[start:] for line in columns[row]], "" if row == last else ",")
+        for row, text in varying.items():
+            of_row = None if text is None else self._column(text, size, "" if row == last else ",")
             if of_row is None:
                 return None
             values[names[row]] = of_row
-        return RepeatedAds(ad, values, len(columns[0]))
+        return RepeatedAds(ad, values, size)
 
     def _attribute(self, line: str, end: str) -> tuple[str, Any] | None:
         """Return name and value of a *line* that has one attribute and this *end*; else None."""
@@ -161,32 +177,50 @@ class Shapes:
             self._known[line] = found
         return found
 
-    def _column(self, texts: list[str], end: str) -> list[Any] | None:
-        """Return the values of *texts*, each with this *end*; None if any is something else."""
-        joined = ("\n" if end else ",\n").join(texts)
+    def _column(self, text: str, size: int, end: str) -> list[Any] | None:
+        """Return the values on the *size* lines of *text*, each with this *end*; None if any is something else."""
+        # Each brings its comma, so that one without is found, and a line break, which no text may hold.
+        joined = text if end else text.replace("\n", ",\n")
         if not joined.endswith(end):
             return None
+        array = f"[{joined.removesuffix(end)}]"
         try:
-            # Each brings its comma, so that one without is found, and a line break, which no text may hold.
-            values: list[Any] = self._values(f"[{joined.removesuffix(end)}]")
+            values: list[Any] = self._values(array)
             kinds = set(map(type, values))
-            if list in kinds or dict in kinds:
-                # The brackets of one text might close those of another.
-                single = [self._decode(text) for text in texts]
-                if any(text[stop:] != end for text, (_, stop) in zip(texts, single, strict=True)):
+            # The brackets of one line might close those of another.
+            if dict in kinds or (list in kinds and not _has_flat_lists(array, size)):
+                lines = text.split("\n")
+                single = [self._decode(line) for line in lines]
+                if any(line[stop:] != end for line, (_, stop) in zip(lines, single, strict=True)):
                     return None
                 return [value for value, _ in single]
         except (ValueError, RecursionError):
             return None
-        return values if len(values) == len(texts) else None
+        return values if len(values) == size else None
+
+
+def _has_flat_lists(array: str, size: int) -> bool:
+    """Return whether each of the *size* lines of *array* has one list, with no other brackets, not even in texts."""
+    return (
+        array.count("[") == array.count("]") == size + 1
+        and array.startswith("[[")
+        and array.endswith("]]")
+        and array.count("],\n[") == size - 1
+    )
+
+
+def _values(lines: Sequence[str]) -> str | None:
+    """Return the values on *lines*, one a line, if all have the same attribute."""
+    name = _ATTRIBUTE.match(lines[0])
+    # All texts between two that begin alike do so, too.
+    if name is None or not (min(lines).startswith(name[0]) and max(lines).startswith(name[0])):
+        return None
+    start = name.end()
+    return "\n".join([line[start:] for line in lines])
 
 
 def _names(lines: Sequence[str], places: Sequence[int]) -> list[list[int]] | None:
     """Return *places* by the names of the attributes on their *lines*, None if all have one."""
-    name = _ATTRIBUTE.match(lines[0])
-    # All texts between two that begin alike do so, too.
-    if name is not None and min(lines).startswith(name[0]) and max(lines).startswith(name[0]):
-        return None
     shapes: dict[str, list[int]] = {}
     for place, line in zip(places, lines, strict=True):
         shapes.setdefault(line.partition('": ')[0], []).append(place)

@@ -36,6 +36,33 @@ class PartTexts(NamedTuple):
                 literal = ""
         return map("".join, zip(*pieces, repeat(literal + "}", size), strict=True))
 
+    def shape(self) -> str:
+        """Return a JSON array: the attributes that `own_values` has, and an ad with null in place of their values."""
+        own = set(self._own())
+        names = dumps([self.part.names[place] for place in sorted(own)])
+        common = (
+            f"{dumps(name)}:{'null' if place in own else text}"
+            for place, (name, text) in enumerate(zip(self.part.names, self.columns, strict=True))
+        )
+        return f"[{names},{{{','.join(common)}}}]"
+
+    def own_values(self, number: int) -> Iterator[str]:
+        """Yield, for each ad in order of row, a JSON array of *number* and the values that are not in the shape."""
+        size = len(self.part.rows)
+        pieces: list[Iterable[str]] = [repeat(f"[{number}", size)]
+        for place in self._own():
+            column = self.columns[place]
+            pieces += repeat(","), repeat(column) if isinstance(column, str) else column
+        return map("".join, zip(*pieces, repeat("]"), strict=False))
+
+    def _own(self) -> list[int]:
+        """Return the places of columns with different values, or with values that an ad may not share."""
+        return [
+            place
+            for place, (column, values) in enumerate(zip(self.columns, self.part.columns, strict=True))
+            if not isinstance(column, str) or isinstance(values[0], (dict, list))
+        ]
+
     def arrays(self) -> str:
         """Return a JSON array of the columns, each as an array: its values, or the only one if all are the same."""
         return f"[{','.join(map(self._array, self.part.columns, self.columns))}]"
@@ -53,7 +80,8 @@ def of_ads(ads: Sequence[Ad]) -> list[str]:
         some = ads[start : start + STRETCH]
         table = AdTable()
         table.put(range(len(some)), some)
-        found += texts(of_table(table))
+        parts = of_table(table)
+        found += in_order(parts, [part.objects() for part in parts])
     return found
 
 
@@ -62,13 +90,13 @@ def of_table(ads: AdTable) -> list[PartTexts]:
     return [PartTexts(part, list(map(_values, part.columns))) for part in ads.parts]
 
 
-def texts(parts: Sequence[PartTexts]) -> list[str]:
-    """Return the texts of the ads of a table in order of row."""
+def in_order(parts: Sequence[PartTexts], texts: Sequence[Iterable[str]]) -> list[str]:
+    """Return in order of row the *texts* that the ads of each of *parts* have."""
     if len(parts) == 1:
-        return list(parts[0].objects())
+        return list(texts[0])
     found = [""] * sum(len(part.part.rows) for part in parts)
-    for part in parts:
-        for row, text in zip(part.part.rows, part.objects(), strict=True):
+    for part, of_part in zip(parts, texts, strict=True):
+        for row, text in zip(part.part.rows, of_part, strict=True):
             found[row] = text
     return found
 

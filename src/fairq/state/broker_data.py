@@ -5,7 +5,7 @@ A row is a tuple of values in the order of the kind's columns; lists and objects
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sqlite3 import Cursor
 from typing import Any, Literal
 
@@ -14,6 +14,9 @@ from fairq.state import rows
 from fairq.state.connection import State
 
 Row = tuple[Any, ...]
+
+Readers = Mapping[str, Callable[[Sequence[str]], Sequence[Any]]]
+"""By the name of a column, what returns the values of its JSON texts in place of Python's own."""
 
 _STORED_OTHERWISE = NESTED | {"boolean"}
 """Types of columns whose values are not stored as they are."""
@@ -25,10 +28,10 @@ _AT_ONCE = 500
 def load(state: State, kind: Kind, columns: Sequence[str] | None = None) -> list[Row]:
     """Return every record, in order of the keys: all columns, or those named."""
     chosen = _chosen(kind, columns)
-    return _decoded(chosen, state.connection.execute(_every(kind, chosen)).fetchall())
+    return _decoded(chosen, state.connection.execute(_every(kind, chosen)).fetchall(), {})
 
 
-def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> dict[str, list[Any]]:
+def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> dict[str, Sequence[Any]]:
     """Return the values of *columns* by name, in order of the records' keys."""
     chosen = _chosen(kind, columns)
     found = state.connection.execute(_every(kind, chosen)).fetchall()
@@ -36,11 +39,14 @@ def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> dict[str, 
     return {column.name: _converted(column, values) for column, values in zip(chosen, by_column, strict=True)}
 
 
-def each(state: State, kind: Kind) -> Iterator[Row]:
-    """Yield every record, in order of the keys; of large ones, few are in memory at a time."""
+def each(state: State, kind: Kind, readers: Readers | None = None) -> Iterator[Row]:
+    """Yield every record, in order of the keys; of large ones, few are in memory at a time.
+
+    *readers*: see `Readers`.
+    """
     found = state.connection.execute(_every(kind, kind.columns))
     while some := found.fetchmany(_AT_ONCE):
-        yield from _decoded(kind.columns, some)
+        yield from _decoded(kind.columns, some, readers or {})
 
 
 def _every(kind: Kind, columns: Sequence[Column]) -> str:
@@ -49,17 +55,22 @@ def _every(kind: Kind, columns: Sequence[Column]) -> str:
 
 
 def select(
-    state: State, kind: Kind, column: str, values: Iterable[Any], columns: Sequence[str] | None = None
+    state: State,
+    kind: Kind,
+    column: str,
+    values: Iterable[Any],
+    columns: Sequence[str] | None = None,
+    readers: Readers | None = None,
 ) -> list[Row]:
     """Return the records that have one of *values* in *column*, in the order of the values and then of the keys.
 
-    All columns, or those named.
+    All columns, or those named. *readers*: see `Readers`.
     """
     chosen = _chosen(kind, columns)
     order = ", ".join(_quoted(one.name) for one in kind.keys)
     statement = f"SELECT {_names(chosen)} FROM {kind.table} WHERE {_quoted(column)} = ? ORDER BY {order}"
     found = [row for value in values for row in state.connection.execute(statement, (value,))]
-    return _decoded(chosen, found)
+    return _decoded(chosen, found, readers or {})
 
 
 def totals(
@@ -174,20 +185,26 @@ def _with_text(row: Row, nested: list[int]) -> Row:
     return tuple(values)
 
 
-def _decoded(columns: Sequence[Column], found: list[Row]) -> list[Row]:
+def _decoded(columns: Sequence[Column], found: list[Row], readers: Readers) -> list[Row]:
     """Read JSON a column at a time, and numbers as truth values where a column has these."""
+    if not found:
+        return found
     converted = {
-        place: _converted(column, [row[place] for row in found])
+        place: _converted(column, [row[place] for row in found], readers.get(column.name))
         for place, column in enumerate(columns)
         if column.type in _STORED_OTHERWISE
     }
-    if not converted or not found:
+    if not converted:
         return found
     by_column = [converted.get(place) or [row[place] for row in found] for place in range(len(columns))]
     return list(zip(*by_column, strict=True))
 
 
-def _converted(column: Column, values: list[Any]) -> list[Any]:
+def _converted(
+    column: Column, values: list[Any], reader: Callable[[Sequence[str]], Sequence[Any]] | None = None
+) -> Sequence[Any]:
+    if reader is not None:
+        return reader(values)
     if column.type == "boolean":
         return [None if value is None else bool(value) for value in values]
     return _loaded(values) if column.type in NESTED else values

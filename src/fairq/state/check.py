@@ -14,7 +14,7 @@ from itertools import groupby
 from fairq.brokerdata.column import NESTED
 from fairq.brokerdata.kinds import STORED
 from fairq.records import SLOT_ELSEWHERE, JobStatus
-from fairq.state import copies, job_ads, meta, usage
+from fairq.state import copies, job_ads, meta, slot_shapes, usage
 from fairq.state.connection import State, migrated
 
 _TOLERANCE = 1e-6
@@ -33,6 +33,7 @@ JSON_COLUMNS = {
     "task_queue": ("number", "identity"),
     "share_group": ("name", "properties"),
     "broker_cycle": ("number", "document"),
+    "slot_shape": ("id", "content"),
     "slot_columns": ("first", "content"),
     "launch": ("id", "after", "cores", "ordered", "ended"),
     "job_event": ("id", "body"),
@@ -56,19 +57,15 @@ _Running = tuple[int, str, int, int, str]
 def findings(state: State) -> list[str]:
     """Return every fault found, one line each; none in a sound state.
 
-    Where the file itself is damaged, the records are not looked at.
+    Where the file itself is damaged, the records are not looked at, and where records are, their copies are not.
     """
     try:
         damage = [*_damage(state), *_altered_schema(state), *_altered_ads(state), *_altered_kinds(state)]
     except UnicodeDecodeError:
         # SQLite says what is damaged by a name that is damaged itself.
         damage = ["damage: a name in the schema is not UTF-8"]
-    return damage or [
-        *_broken_references(state),
-        *_unreadable_json(state),
-        *contradictions(state),
-        *copies.differences(state),
-    ]
+    found = damage or [*_broken_references(state), *_unreadable_json(state), *contradictions(state)]
+    return found or list(copies.differences(state))
 
 
 def contradictions(state: State) -> Iterator[str]:
@@ -125,6 +122,8 @@ def _broken_references(state: State) -> Iterator[str]:
     broken = state.connection.execute("PRAGMA foreign_key_check").fetchall()
     for (table, parent), rows in groupby(sorted(broken, key=str), key=lambda row: (row[0], row[2])):
         yield f"reference: {len(list(rows))} of the records in {table} refer to a missing {parent}"
+    if lost := slot_shapes.missing(state):
+        yield f"reference: {lost} of the records in slot refer to a missing slot_shape"
 
 
 def _unreadable_json(state: State) -> Iterator[str]:

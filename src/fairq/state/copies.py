@@ -38,7 +38,7 @@ def _each(stretches: Iterator[slot_columns.Stretch]) -> Iterator[_Slot]:
 
 
 def _idle_jobs(state: State) -> Iterator[str]:
-    if not idle_columns.exists(state):
+    if not idle_columns.is_tracked(state):
         return
     copied = (_in_order(of) for of in idle_columns.load(state)[0])
     stored = (_in_order(of) for of in idle_columns.queued(state))

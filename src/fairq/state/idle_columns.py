@@ -2,23 +2,26 @@
 
 Cycles create it. The database notes the clusters that change afterwards; their ranges are read from the queue. So the
 copy is always valid, and it is written anew when too much of it has changed. Without a copy, the queue is read.
+
+Nobody waits while a copy is made. First, `track` makes the database note changes from now on; then the queue is read;
+then `store` puts the copy there, whatever has changed since the first step. Between the first step and the last one,
+the table has a row without a schedd. Its content are the clusters that had changed before: the former copy lacks them.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from fairq.idle_jobs import NUMBERS, TEXTS, IdleJobs, Kinds, KnownKind, Numbers, idle_jobs
+from fairq.idle_jobs import NUMBERS, TEXTS, IdleJobs, Kinds, KnownKind, Numbers, among, idle_jobs
 from fairq.records import JobStatus
-from fairq.state import rows
+from fairq.state import idle_content, idle_ranges, rows
 from fairq.state.connection import State
 
 WORTHWHILE = 5000
@@ -28,77 +31,181 @@ _CHANGES = 1000
 """So many changed clusters are read one by one before the copy is written anew; more of a longer queue."""
 
 _SELECT = f"SELECT schedd, submitter, {', '.join(NUMBERS + TEXTS)} FROM job WHERE"
-_ORDER = "ORDER BY schedd, submitter, cluster, first_proc"
+_ORDER = "ORDER BY cluster, schedd, first_proc"
+_AD_ID = 2 + NUMBERS.index("ad_id")
+"""The place of the number of the shared ad in a row."""
 
 _Place = tuple[str, str]
 """Schedd and submitter."""
 
+_Row = tuple[Any, ...]
 
-class _Content(msgspec.Struct, array_like=True):
-    """A submitter's ranges as stored: columns in little-endian bytes, or one number for all *size* rows."""
-
-    size: int
-    columns: dict[str, bytes | int]
-    texts: list[str | None]
+Loaded = tuple[list[IdleJobs], Kinds]
+"""The idle jobs of every submitter at every schedd, ordered by schedd and submitter, and the known kinds."""
 
 
-def load(state: State) -> tuple[list[IdleJobs], Kinds]:
-    """Return the idle jobs of every submitter at every schedd, ordered by schedd and submitter, and the known kinds."""
-    try:
-        found = {(idle.schedd, idle.submitter): idle for idle in _copied(state)}
-    except (msgspec.DecodeError, ValueError):  # damaged, as 'fairq state check' tells; the queue has all of it
-        found = {}
-    if not found:
-        return list(queued(state)), Kinds()
-    changed: dict[str, set[int]] = defaultdict(set)
-    for schedd, cluster in state.connection.execute("SELECT schedd, cluster FROM idle_changed"):
-        changed[schedd].add(cluster)
-    if changed:
-        for place, idle in found.items():
-            found[place] = idle.without(changed[idle.schedd])
-        for idle in _of_clusters(state, changed):
+class StoredIdle(msgspec.Struct, frozen=True):
+    """The idle jobs as they were read: to put them into columns takes longer than that, and needs no transaction.
+
+    Args:
+        copied: those of the copy; none without a copy.
+        changed: the clusters that have changed since, by schedd.
+        queued: rows of the queue: of these clusters, or all without a copy.
+        kinds: the known kinds.
+    """
+
+    copied: dict[_Place, IdleJobs]
+    changed: dict[str, set[int]]
+    queued: list[_Row]
+    kinds: list[tuple[int, str]]
+
+    def ads_of_unknown(self) -> set[int]:
+        """Return the numbers of the shared ads of all jobs of which no kind is known, and maybe of some others."""
+        numbers = {row[_AD_ID] for row in self.queued}
+        if self.copied:
+            every = self.copied.values()
+            kinds, ads = (np.concatenate([of.columns[name] for of in every]) for name in ("kind", "ad_id"))
+            numbers.update(ads[kinds == 0].tolist())
+        return numbers
+
+    def loaded(self) -> Loaded:
+        """Return the jobs by column."""
+        found = dict(self.copied)
+        for place in self._changed_places():
+            found[place] = found[place].without(self.changed[place[0]])
+        for idle in _by_place(self.queued):
             place = idle.schedd, idle.submitter
             found[place] = found[place].joined(idle) if place in found else idle
-    known: dict[int, KnownKind] = {}
-    for number, content in state.connection.execute("SELECT id, content FROM job_kind"):
-        names, ad = json.loads(content)
-        known[number] = KnownKind(frozenset(names), ad)
-    return [found[place] for place in sorted(found) if len(found[place])], Kinds(known)
+        known: dict[int, KnownKind] = {}
+        for number, content in self.kinds:
+            names, ad = json.loads(content)
+            known[number] = KnownKind(frozenset(names), ad)
+        return [found[place] for place in sorted(found) if len(found[place])], Kinds(known)
+
+    def _changed_places(self) -> list[_Place]:
+        """The submitters of the copy of whom a cluster has changed; maybe also some with one of the same number."""
+        if not self.changed:
+            return []
+        idle = self.copied.values()
+        clusters = np.concatenate([of.columns["cluster"] for of in idle])
+        found = np.flatnonzero(among(clusters, chain.from_iterable(self.changed.values())))
+        places, ends = list(self.copied), np.cumsum([len(of) for of in idle])
+        return [places[number] for number in set(np.searchsorted(ends, found, "right").tolist())]
 
 
-def exists(state: State) -> bool:
-    """Return whether there is a copy."""
+def load(state: State) -> Loaded:
+    """Return the idle jobs, and the known kinds."""
+    return read(state).loaded()
+
+
+def read(state: State) -> StoredIdle:
+    """Read the idle jobs."""
+    find = state.connection.execute
+    try:
+        copied = {(idle.schedd, idle.submitter): idle for idle in _copied(state)}
+        changed = changed_clusters(state)
+    except (ValueError, KeyError, OverflowError):  # damaged, as 'fairq state check' tells; the queue has all of it
+        copied = {}
+    if not copied:
+        return _read_queue(state)
+    kinds = find("SELECT id, content FROM job_kind").fetchall()
+    return StoredIdle(copied, changed, _of_clusters(state, changed), kinds)
+
+
+def queued(state: State) -> list[IdleJobs]:
+    """Return the same jobs as `load`, as the queue has them; no kind is known."""
+    return _read_queue(state).loaded()[0]
+
+
+def of_clusters(state: State, clusters: Mapping[str, Iterable[int]]) -> Iterator[IdleJobs]:
+    """Return the idle jobs of these clusters, by schedd, from the queue."""
+    yield from _by_place(_of_clusters(state, clusters))
+
+
+def is_tracked(state: State) -> bool:
+    """Whether the database notes the clusters that change."""
     return bool(state.connection.execute("SELECT EXISTS (SELECT 1 FROM idle_columns)").fetchone()[0])
 
 
-def keep(state: State, loaded: Sequence[IdleJobs], kinds: Kinds) -> None:
-    """Create the copy if there is none, or too much of it has changed; *loaded* and *kinds* are what a cycle had."""
+def is_to_be_tracked(state: State) -> bool:
+    """Whether the queue is long, and the database does not note the clusters that change."""
+    count = "SELECT count(*) FROM (SELECT 1 FROM job WHERE status = ? LIMIT ?)"
+    long = state.connection.execute(count, (JobStatus.IDLE, WORTHWHILE)).fetchone()[0] == WORTHWHILE
+    return long and not is_tracked(state)
+
+
+def track(state: State) -> None:
+    """Make the database note the clusters that change from now on, apart from those that have changed before."""
+    content = msgspec.msgpack.encode({schedd: sorted(of) for schedd, of in changed_clusters(state).items()})
+    state.connection.execute("DELETE FROM idle_columns WHERE schedd IS NULL")
+    state.connection.execute("DELETE FROM idle_changed")
+    state.connection.execute("INSERT INTO idle_columns VALUES (NULL, NULL, ?)", (content,))
+
+
+def changed_clusters(state: State) -> dict[str, set[int]]:
+    """Return the clusters that have changed since the copy was made, or since changes are noted, by schedd."""
     find = state.connection.execute
-    size = sum(map(len, loaded))
-    if exists(state):
-        most = _CHANGES + size // 16
-        if len(kinds.learned) <= most and find("SELECT count(*) FROM idle_changed").fetchone()[0] <= most:
-            return
-    elif size < WORTHWHILE:
-        return
-    kept, now = load(state)
-    forget(state)
-    if sum(map(len, kept)) < WORTHWHILE:
-        return
-    now.learned = kinds.learned
-    numbers = _Numbers(now)
-    for idle in kept:
-        idle.columns["kind"] = numbers.of(idle)
-        content = msgspec.msgpack.encode(_packed(idle))
-        find("INSERT INTO idle_columns VALUES (?, ?, ?)", (idle.schedd, idle.submitter, content))
-    state.connection.executemany(
-        "INSERT INTO job_kind VALUES (?, ?)",
-        ((number, rows.dumps((sorted(kind.names), kind.ad))) for number, kind in numbers.used.items()),
+    changed: dict[str, set[int]] = defaultdict(set)
+    for schedd, cluster in find("SELECT schedd, cluster FROM idle_changed"):
+        changed[schedd].add(cluster)
+    for (content,) in find("SELECT content FROM idle_columns WHERE schedd IS NULL"):
+        for schedd, clusters in msgspec.msgpack.decode(content, type=dict[str, list[int]]).items():
+            changed[schedd].update(clusters)
+    return changed
+
+
+def is_outdated(state: State, ranges: int, learned: int) -> bool:
+    """Whether changes are noted, and the copy is to be made, or made anew.
+
+    *ranges* is the length of the queue, *learned* the number of ads whose kinds are known now.
+    """
+    find = state.connection.execute
+    if not is_tracked(state):
+        return False
+    if find("SELECT EXISTS (SELECT 1 FROM idle_columns WHERE schedd IS NULL)").fetchone()[0]:
+        return True  # nobody has made it since changes are noted
+    most = _CHANGES + ranges // 16
+    return learned > most or int(find("SELECT count(*) FROM idle_changed").fetchone()[0]) > most
+
+
+def packed(found: Loaded, learned: Mapping[int, KnownKind]) -> Packed:
+    """Return the copy of *found*, with kinds *learned* since it was read, by the number of a shared ad."""
+    idle, kinds = found
+    numbers = _Numbers(kinds.known, learned)
+    rows_of_copy: list[tuple[str, str, bytes]] = []
+    for of in idle:
+        of.columns["kind"] = numbers.of(of)
+        rows_of_copy.append((of.schedd, of.submitter, idle_content.encoded(of)))
+    return Packed(
+        sum(map(len, idle)),
+        rows_of_copy,
+        [(number, rows.dumps((sorted(kind.names), kind.ad))) for number, kind in numbers.used.items()],
     )
 
 
+class Packed(msgspec.Struct, frozen=True):
+    """The copy as it is stored: so many *ranges*, the rows of their submitters, and of the kinds."""
+
+    ranges: int
+    submitters: list[tuple[str, str, bytes]]
+    kinds: list[tuple[int, str]]
+
+
+def store(state: State, copy: Packed) -> None:
+    """Store the *copy*, read when changes were noted as they still are; drop the copy of a short queue."""
+    if not is_tracked(state):
+        return
+    if copy.ranges < WORTHWHILE:
+        forget(state)
+        return
+    for table in ("idle_columns", "job_kind"):
+        state.connection.execute(f"DELETE FROM {table}")
+    state.connection.executemany("INSERT INTO idle_columns VALUES (?, ?, ?)", copy.submitters)
+    state.connection.executemany("INSERT INTO job_kind VALUES (?, ?)", copy.kinds)
+
+
 def forget(state: State) -> None:
-    """Delete the copy."""
+    """Delete the copy, and note changes no more."""
     for table in ("idle_columns", "idle_changed", "job_kind"):
         state.connection.execute(f"DELETE FROM {table}")
 
@@ -106,14 +213,14 @@ def forget(state: State) -> None:
 class _Numbers:
     """Gives kinds new numbers, from 1 on; *used* are those that any job has."""
 
-    def __init__(self, kinds: Kinds) -> None:
+    def __init__(self, known: Mapping[int, KnownKind], learned: Mapping[int, KnownKind]) -> None:
         self.used: dict[int, KnownKind] = {}
-        self._kinds = kinds
+        self._known, self._learned = known, learned
         self._numbers: dict[int, int] = {}
 
     def of(self, idle: IdleJobs) -> Numbers:
         """The kinds of the ranges by their new numbers; 0 where none is known, or a job has something of its own."""
-        known, learned = self._kinds.known, self._kinds.learned
+        known, learned = self._known, self._learned
         kinds = (
             learned.get(ad_id) or known.get(kind)
             for ad_id, kind in zip(idle.columns["ad_id"].tolist(), idle.columns["kind"].tolist(), strict=True)
@@ -129,43 +236,31 @@ class _Numbers:
         return number
 
 
-def _copied(state: State) -> Iterator[IdleJobs]:
-    decoder = msgspec.msgpack.Decoder(_Content)
-    for schedd, submitter, content in state.connection.execute("SELECT schedd, submitter, content FROM idle_columns"):
-        stored = decoder.decode(content)
-        columns = {name: _unpacked(column, stored.size) for name, column in stored.columns.items()}
-        yield IdleJobs(schedd, submitter, columns, stored.texts)
+def _read_queue(state: State) -> StoredIdle:
+    find = f"{_SELECT} {idle_ranges.condition(state)} {_ORDER}"
+    return StoredIdle({}, {}, state.connection.execute(find).fetchall(), [])
 
 
-def queued(state: State) -> Iterator[IdleJobs]:
-    """Yield the same jobs as `load`, as the queue has them; no kind is known."""
-    found = state.connection.execute(f"{_SELECT} status = ? {_ORDER}", (JobStatus.IDLE,))
-    yield from _by_place(found.fetchall())
+def _copied(state: State) -> list[IdleJobs]:
+    find = "SELECT schedd, submitter, content FROM idle_columns WHERE schedd IS NOT NULL"
+    return idle_content.decoded(state.connection.execute(find))
 
 
-def _of_clusters(state: State, clusters: dict[str, set[int]]) -> Iterator[IdleJobs]:
-    """The idle jobs of these clusters, by schedd."""
-    found: list[tuple[Any, ...]] = []
+def _of_clusters(state: State, clusters: Mapping[str, Iterable[int]]) -> list[_Row]:
+    """The rows of the idle jobs of these clusters, by schedd, in the order of clusters and procs."""
+    found: list[_Row] = []
     for schedd, numbers in clusters.items():
-        for number in numbers:
+        for number in sorted(numbers):
             found += state.connection.execute(
-                f"{_SELECT} cluster = ? AND schedd = ? AND status = ?", (number, schedd, JobStatus.IDLE)
+                f"{_SELECT} cluster = ? AND schedd = ? AND status = ? {_ORDER}", (number, schedd, JobStatus.IDLE)
             )
-    yield from _by_place(sorted(found, key=itemgetter(0, 1, 2, 3)))
+    return found
 
 
-def _by_place(found: Iterable[tuple[Any, ...]]) -> Iterator[IdleJobs]:
-    for (schedd, submitter), some in groupby(found, key=itemgetter(0, 1)):
-        yield idle_jobs(schedd, submitter, [row[2:] for row in some])
-
-
-def _packed(idle: IdleJobs) -> _Content:
-    columns: dict[str, bytes | int] = {}
-    for name, column in idle.columns.items():
-        one = bool((column == column[0]).all())
-        columns[name] = int(column[0]) if one else column.astype("<i8").tobytes()
-    return _Content(len(idle), columns, list(idle.texts))
-
-
-def _unpacked(column: bytes | int, size: int) -> Numbers:
-    return np.full(size, column, np.int64) if isinstance(column, int) else np.frombuffer(column, "<i8", size)
+def _by_place(found: Iterable[_Row]) -> Iterator[IdleJobs]:
+    rows_of: dict[_Place, list[_Row]] = defaultdict(list)
+    for row in found:
+        rows_of[row[0], row[1]].append(row[2:])
+    while rows_of:
+        (schedd, submitter), some = rows_of.popitem()
+        yield idle_jobs(schedd, submitter, some)

@@ -40,13 +40,18 @@ def count(state: State) -> int:
     return int(found.fetchone()[0])
 
 
+def condition(state: State) -> str:
+    """Return the SQL condition by which all idle jobs are found in least time, in the order of clusters and procs."""
+    (every,) = state.connection.execute("SELECT count(*) FROM job").fetchone()
+    # The plus keeps SQLite from the index of statuses: to read most jobs in their order takes a third of the time.
+    return f"{'+status' if count(state) > every / 4 else 'status'} = {int(JobStatus.IDLE)}"
+
+
 def load(state: State) -> IdleRanges:
     """Return all idle jobs."""
-    find = state.connection.execute
-    (every,) = find("SELECT count(*) FROM job").fetchone()
-    # The plus keeps SQLite from the index of statuses: to read most jobs in their order takes a third of the time.
-    status = "+status" if count(state) > every / 4 else "status"
-    return _columns(find(f"SELECT {_COLUMNS} FROM job WHERE {status} = ? {_ORDER}", (JobStatus.IDLE,)).fetchall())
+    return _columns(
+        state.connection.execute(f"SELECT {_COLUMNS} FROM job WHERE {condition(state)} {_ORDER}").fetchall()
+    )
 
 
 def at(state: State, keys: Iterable[JobKey]) -> IdleRanges:

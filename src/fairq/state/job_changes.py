@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, TypedDict, Unpack
 
@@ -27,6 +28,8 @@ _TAIL = (
 )
 _BOUNDS = 4
 _AD_ID = 0
+_VALUES = ("last_proc", *_TAIL)
+_KEY = "cluster = ? AND schedd = ? AND first_proc = ?"
 
 
 class JobColumns(TypedDict, total=False):
@@ -63,8 +66,13 @@ def change_many(state: State, procs: Iterable[Procs], **columns: Unpack[JobColum
         for name, value in columns.items()
     }
 
+    places = [(_TAIL.index(name), value) for name, value in values.items()]
+
     def changed(tail: Tail) -> Tail:
-        return tuple(values.get(name, old) for name, old in zip(_TAIL, tail, strict=True))
+        new = list(tail)
+        for place, value in places:
+            new[place] = value
+        return tuple(new)
 
     return _rewrite(state, procs, changed)
 
@@ -112,6 +120,7 @@ def _rewrite(state: State, procs: Iterable[Procs], changed: Callable[[Tail], Tai
     """Rewrite the ranges that *procs* meet; shared ads that no job uses any more go too."""
     stale: list[tuple[int, str, int]] = []
     fresh: list[tuple[Any, ...]] = []
+    other: dict[tuple[str, ...], list[tuple[Any, ...]]] = defaultdict(list)
     ads_before: set[int] = set()
     ads_after: set[int] = set()
     total = 0
@@ -121,15 +130,25 @@ def _rewrite(state: State, procs: Iterable[Procs], changed: Callable[[Tail], Tai
         if not count:
             continue
         total += count
-        kept = set(before) & set(after)
-        firsts = {piece.first for piece in after}
-        stale += ((cluster, schedd, piece.first) for piece in before if piece.first not in firsts)
-        fresh += ((cluster, schedd, *piece[:2], *piece.tail) for piece in after if piece not in kept)
+        gone = {piece.first: piece for piece in before}
+        for piece in after:
+            former = gone.pop(piece.first, None)
+            if former is None:
+                fresh.append((cluster, schedd, *piece[:2], *piece.tail))
+            elif former != piece:
+                pairs = zip(_VALUES, (former.last, *former.tail), (piece.last, *piece.tail), strict=True)
+                names, new = zip(*((name, value) for name, old, value in pairs if value != old), strict=True)
+                other[names].append((*new, cluster, schedd, piece.first))
+        stale += ((cluster, schedd, first) for first in gone)
         ads_before.update(piece.tail[_AD_ID] for piece in before)
         ads_after.update(piece.tail[_AD_ID] for piece in after)
-    state.connection.executemany("DELETE FROM job WHERE cluster = ? AND schedd = ? AND first_proc = ?", stale)
+    state.connection.executemany(f"DELETE FROM job WHERE {_KEY}", stale)
+    for names, rows_of_names in other.items():
+        # SQLite then leaves the indexes of all other columns alone.
+        new_values = ", ".join(f"{name} = ?" for name in names)
+        state.connection.executemany(f"UPDATE job SET {new_values} WHERE {_KEY}", rows_of_names)
     state.connection.executemany(
-        f"INSERT OR REPLACE INTO job (cluster, schedd, first_proc, last_proc, {', '.join(_TAIL)}) "
+        f"INSERT INTO job (cluster, schedd, first_proc, last_proc, {', '.join(_TAIL)}) "
         f"VALUES ({', '.join('?' * (_BOUNDS + len(_TAIL)))})",
         fresh,
     )

@@ -19,7 +19,7 @@ from fairq.garbage import without_collection
 from fairq.raw_column import RawColumn
 from fairq.records import Ad
 from fairq.slot_table import STRETCH
-from fairq.state import ad_texts, rows
+from fairq.state import ad_texts, rows, slot_shapes
 from fairq.state.ad_texts import PartTexts
 from fairq.state.connection import State
 
@@ -99,7 +99,7 @@ def of_slots(state: State) -> Iterator[Stretch]:
     cursor = state.connection.execute("SELECT id, name, ad FROM slot ORDER BY id")
     while some := cursor.fetchmany(STRETCH):
         ids, names, texts = zip(*some, strict=True)
-        found: list[Ad] = rows.loads_all(texts)
+        found = slot_shapes.ads(state, texts)
         ads = AdTable()
         ads.put(range(len(found)), found)
         yield Stretch(list(ids), list(names), ads)

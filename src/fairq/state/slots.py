@@ -9,7 +9,7 @@ from fairq.ad_table import AdTable
 from fairq.garbage import without_collection
 from fairq.records import Ad, Claim, SlotRecord
 from fairq.slot_table import SlotTable
-from fairq.state import ad_texts, claims, dynamic_slots, pilot_slots, rows, slot_columns
+from fairq.state import ad_texts, claims, dynamic_slots, pilot_slots, rows, slot_columns, slot_shapes
 from fairq.state.connection import State
 
 _SELECT = "SELECT id, name, address, draining, ad FROM slot"
@@ -17,24 +17,24 @@ _SELECT = "SELECT id, name, address, draining, ad FROM slot"
 
 def load_all(state: State) -> list[SlotRecord]:
     """Return every slot with its ad, in pool order."""
-    return _records(state.connection.execute(f"{_SELECT} ORDER BY id").fetchall())
+    return _records(state, state.connection.execute(f"{_SELECT} ORDER BY id").fetchall())
 
 
 def load(state: State, name: str) -> list[SlotRecord]:
     """Return the slots of this name in pool order: more than one if they differ in address only."""
-    return _records(state.connection.execute(f"{_SELECT} WHERE name = ? ORDER BY id", (name,)).fetchall())
+    return _records(state, state.connection.execute(f"{_SELECT} WHERE name = ? ORDER BY id", (name,)).fetchall())
 
 
 def load_first(state: State, limit: int, after: int = -1) -> list[SlotRecord]:
     """Return the first *limit* slots in pool order, of those with higher numbers than *after*."""
     found = state.connection.execute(f"{_SELECT} WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
-    return _records(found.fetchall())
+    return _records(state, found.fetchall())
 
 
 def of_ids(state: State, numbers: Iterable[int]) -> list[SlotRecord]:
     """Return the slots of these numbers."""
     find = state.connection.execute
-    return _records([row for number in numbers for row in find(f"{_SELECT} WHERE id = ?", (number,))])
+    return _records(state, [row for number in numbers for row in find(f"{_SELECT} WHERE id = ?", (number,))])
 
 
 def longest_name(state: State) -> int:
@@ -47,7 +47,7 @@ def rewrite_ads(state: State, numbers: Iterable[int], change: Callable[[Ad], Ad]
     wanted = [(number,) for number in numbers]
     find = state.connection.execute
     texts = [find("SELECT ad FROM slot WHERE id = ?", number).fetchone()[0] for number in wanted]
-    new = (rows.dumps(change(ad)) for ad in rows.loads_all(texts))
+    new = (rows.dumps(change(ad)) for ad in slot_shapes.ads(state, texts))
     state.connection.executemany(
         "UPDATE slot SET ad = ? WHERE id = ?", ((ad, number) for ad, (number,) in zip(new, wanted, strict=True))
     )
@@ -55,7 +55,7 @@ def rewrite_ads(state: State, numbers: Iterable[int], change: Callable[[Ad], Ad]
 
 def load_ads(state: State) -> list[Ad]:
     """Return the ads of all slots in pool order, faster than whole records."""
-    return rows.loads_all(ad for (ad,) in state.connection.execute("SELECT ad FROM slot ORDER BY id"))
+    return slot_shapes.ads(state, (ad for (ad,) in state.connection.execute("SELECT ad FROM slot ORDER BY id")))
 
 
 class StoredSlots(NamedTuple):
@@ -143,6 +143,7 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     dynamic_slots.forget_all(state)
     pilot_slots.forget_all(state)
     state.connection.execute("DELETE FROM slot")
+    slot_shapes.forget_all(state)
     slots = SlotTable.of(slots)
     with slot_columns.dropped(state):
         _put_table(state, slots)
@@ -196,7 +197,8 @@ def names_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
 
 def attribute_names(state: State) -> list[str]:
     """Return the names of attributes that the newest ads have, in order."""
-    return rows.attribute_names(state, "slot")
+    newest = state.connection.execute("SELECT ad FROM slot ORDER BY id DESC LIMIT 20")
+    return sorted({name for ad in slot_shapes.ads(state, (ad for (ad,) in newest)) for name in ad})
 
 
 def _next_id(state: State) -> int:
@@ -239,7 +241,8 @@ def _put_table(state: State, slots: SlotTable) -> None:
         here = slice(first, end)
         parts = ad_texts.of_table(ads)
         ids, names = range(first + 1, end + 1), slots.names[here]
-        new = zip(ids, names, slots.addresses[here], ad_texts.texts(parts), slots.draining[here], strict=True)
+        texts = ad_texts.in_order(parts, [slot_shapes.texts(state, part) for part in parts])
+        new = zip(ids, names, slots.addresses[here], texts, slots.draining[here], strict=True)
         rows.insert(state, "INSERT INTO slot (id, name, address, ad, draining)", new)
         if copied:
             slot_columns.put(state, ids, names, parts)
@@ -273,8 +276,8 @@ def _take_in(found: StoredSlots, stretch: slot_columns.Stretch, apart: Collectio
         found.ads.put_columns(*part)
 
 
-def _records(found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
-    ads = rows.loads_all(row[4] for row in found)
+def _records(state: State, found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
+    ads = slot_shapes.ads(state, (row[4] for row in found))
     return [
         SlotRecord(number, name, ad, address, bool(draining))
         for (number, name, address, draining, _), ad in zip(found, ads, strict=True)
@@ -283,6 +286,6 @@ def _records(found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
 
 def has_launcher(state: State) -> bool:
     """Tell whether the ad of any slot names a launcher; answered by an index of its own."""
-    condition = "ad GLOB '*Launch\":*' AND instr(ad, '\"Launch\":')"
-    found = state.connection.execute(f"SELECT EXISTS (SELECT 1 FROM slot WHERE {condition})")
+    condition = "ad GLOB '*Launch\":*' AND instr(ad, ?)"
+    found = state.connection.execute(f"SELECT EXISTS (SELECT 1 FROM slot WHERE {condition})", (slot_shapes.LAUNCH,))
     return bool(found.fetchone()[0])

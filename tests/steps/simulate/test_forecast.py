@@ -118,6 +118,28 @@ def test_the_latest_start_allows_for_submissions_like_those_of_the_last_day(run,
     assert all(start.earliest == start.likely for start in starts)
 
 
+def test_a_forecast_goes_beyond_days_in_which_jobs_could_be_preempted_and_are_not(run, state: Path):
+    """One slot, in use for ten days; in each cycle until then, jobs of a high priority would take it."""
+    Path(f"{state}.toml").write_text('[negotiator]\npreemption_requirements = "TARGET.JobPrio > 100"\n')
+    assert run("--state", state, "slots", "add", "node", "--now", NOW).code == 0
+    file = state.with_name("job.sub")
+    for user in ("alice", "bob"):
+        file.write_text(f"""
+            executable = /bin/true
+            allowed_execute_duration = 864000
+            accounting_group = x
+            accounting_group_user = {user}
+            queue
+        """)
+        assert run("--state", state, "submit", file, "--now", NOW).code == 0
+        assert run("--state", state, "negotiate", "--now", NOW).code == 0
+    with reading(state) as opened:
+        forecast = Forecaster.of_state(opened, load(None, state, {}), NOW).forecast()
+    (start,) = forecast.starts.values()
+    assert start.earliest == start.likely == NOW + 10 * 86400
+    assert forecast.until == NOW + 14 * 86400
+
+
 def test_jobs_of_the_submitter_with_the_same_limit_tell_more_than_its_other_jobs(run, state: Path):
     assert run("--state", state, "slots", "add", "node", "--count", "8", "--now", NOW).code == 0
     file = state.with_name("job.sub")

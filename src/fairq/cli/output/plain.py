@@ -97,10 +97,10 @@ def _widest(texts: Sequence[str]) -> int:
 
 def _rows(columns: _Columns, count: int, sizes: Sequence[int], rights: Sequence[bool]) -> Iterator[str]:
     """Yield the lines of the first *count* rows; padding a column at a time takes a third of the time."""
-    padded = [
-        _all_padded(texts[:count], size, right)
-        for texts, size, right in zip([texts for _, texts, _ in columns], sizes, rights, strict=True)
-    ]
+    cells = [texts[:count] for _, texts, _ in columns]
+    padded = list(map(_all_padded, cells, sizes, rights))
+    if cells and not rights[-1]:
+        padded[-1] = cells[-1]  # the blanks behind it would be stripped
     return map(str.rstrip, map("  ".join, zip(*padded, strict=True)))
 
 

@@ -20,6 +20,9 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.requests import Request
 from fairq.idle_jobs import IdleJobs, Numbers
 
+_ORDER = ("cluster", "first_proc", "queue_date", "priority")
+"""The columns by which jobs are sorted."""
+
 
 class PassedOver(NamedTuple):
     """Requests for which no slot is left: their autoclusters, each once, and their first jobs."""
@@ -45,21 +48,23 @@ class ColumnQueue:
         columns = idle.columns
         self.idle_jobs = idle.jobs
         self.kept_out = 0
-        rows = np.arange(len(numbers))
+        cluster, first, dates, priority = (columns[name] for name in _ORDER)
+        rows: NDArray[np.intp] | None = None
         if admits is not None:
             kinds, which = np.unique(numbers, return_inverse=True)
             rows = np.flatnonzero(np.array([admits(kind) for kind in kinds.tolist()], np.bool_)[which])
             kept = columns["last_proc"][rows] - columns["first_proc"][rows] + 1
             self.kept_out = self.idle_jobs - int(kept.sum())
-        cluster, first = columns["cluster"][rows], columns["first_proc"][rows]
-        keys = [first, cluster, *([columns["queue_date"][rows]] if by_time else []), -columns["priority"][rows]]
-        rows = rows[np.lexsort(keys)]
-        self._cluster, self._first = columns["cluster"][rows], columns["first_proc"][rows]
-        self._last, self._priority = columns["last_proc"][rows], columns["priority"][rows]
+            cluster, first, dates, priority = (column[rows] for column in (cluster, first, dates, priority))
+        order = np.lexsort([first, cluster, *([dates] if by_time else []), -priority])
+        self._cluster, self._first, self._priority = cluster[order], first[order], priority[order]
+        rows = order if rows is None else rows[order]
+        self._last = columns["last_proc"][rows]
         numbers = numbers[rows]
         # A request is a run of ranges of one autocluster.
-        self._starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
-        self._ends = np.append(self._starts[1:], len(numbers))
+        is_start = np.ones(len(numbers), np.bool_)
+        np.not_equal(numbers[1:], numbers[:-1], out=is_start[1:])
+        self._starts = is_start.nonzero()[0]
         self._autoclusters = numbers[self._starts]
         self._left = np.ones(len(self._starts), np.bool_)
         self._made: dict[int, Request] = {}
@@ -95,7 +100,8 @@ class ColumnQueue:
         """The request at *place* among all."""
         made = self._made.get(place)
         if made is None:
-            start, end = int(self._starts[place]), int(self._ends[place])
+            start = int(self._starts[place])
+            end = int(self._starts[place + 1]) if place + 1 < len(self._starts) else len(self._cluster)
             bounds = zip(
                 self._cluster[start:end].tolist(),
                 self._first[start:end].tolist(),

@@ -63,6 +63,10 @@ class _Job(Struct):
     end: int
 
 
+_PATIENCE = 16
+"""A patient simulation waits for this part of the time since the last change; so many cycles come first."""
+
+
 class Simulation:
     """A pool over time.
 
@@ -85,6 +89,8 @@ class Simulation:
         running: jobs that run at the start.
         charge_each_end: charge all submitters up to each end, as commands that report an end do. Otherwise, all ends
             since the last cycle are charged at once, which is faster and differs only in the last digits.
+        is_patient: where nothing has changed for long, cycles that only time can make differ are held less often: after
+            a sixteenth of the time since the last change. What such a cycle would match may come later by as much.
     """
 
     def __init__(
@@ -103,6 +109,7 @@ class Simulation:
         running: Iterable[Running] = (),
         *,
         charge_each_end: bool = False,
+        is_patient: bool = False,
     ) -> None:
         self.pool = pool
         self.queues = queues
@@ -121,6 +128,8 @@ class Simulation:
         # The ledger of a simulation is not used, and would grow over many thousand cycles.
         accountant.keeps_books = False
         self._every = every
+        self._is_patient = is_patient
+        self._last_change = start
         self._witness = witness
         self._times = dict(round_robin_times or {})
         self._ends: list[tuple[int, int]] = []
@@ -157,7 +166,7 @@ class Simulation:
             times.append(self._next_arrival.time)
         again = self._may_match_more and self.queues.idle and (self.pool.free > 0 or self._preempts)
         if again:
-            times.append(self.now + 1)
+            times.append(self.now + 1 + ((self.now - self._last_change) // _PATIENCE if self._is_patient else 0))
         if not times:
             return None
         time = max(min(times), self.now + 1, self._start)
@@ -165,6 +174,8 @@ class Simulation:
 
     def _step(self, now: int) -> None:
         accountant = self.accountant
+        if (self._ends and self._ends[0][0] <= now) or (self._next_arrival and self._next_arrival.time <= now):
+            self._last_change = now
         if self._charges_each_end:
             self._end_jobs(now)
             accountant.update(now)
@@ -203,6 +214,8 @@ class Simulation:
         jobs = Jobs(self.queues.snapshot(), self._ads)
         decision = NegotiationCycle(slots, jobs, accountant, self.policy, now, self._times).run()
         self.cycles += 1
+        if decision.matches:
+            self._last_change = now
         if decision.round_robin_times:
             self._times = decision.round_robin_times
         # The victims of a match are rows of this cycle's snapshot: look them up before the pool changes.

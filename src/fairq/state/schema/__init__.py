@@ -42,6 +42,7 @@ _NAMES = (
     "0017_idle_columns",
     "0018_kept_queues",
     "0019_slot_launcher",
+    "0020_slot_shapes",
 )
 """The modules, each without its m."""
 

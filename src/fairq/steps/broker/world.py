@@ -180,10 +180,9 @@ def _jobs_for(state: State, share: str) -> tuple[Nested, Nested]:
     by_type: Nested = {}
     sums = partial(broker_data.totals, state, STATISTICS, "n", "state", SUMMED)
     for queue, kind, *numbers in sums(["queue", "resource_type"], ("gshare", "=", share)):
-        of_share = jobs.setdefault(queue, {}).setdefault(share, dict.fromkeys(SUMMED, 0))
         found = dict(zip(SUMMED, numbers, strict=True))
-        for job_state, number in found.items():
-            of_share[job_state] += number
+        others = jobs.setdefault(queue, {}).get(share)
+        jobs[queue][share] = found if others is None else {one: others[one] + found[one] for one in SUMMED}
         if kind:
             by_type.setdefault(queue, {}).setdefault(share, {})[kind] = found
     for queue, *numbers in sums(["queue"], ("gshare", "<>", share)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,7 +83,6 @@ def _partitionable(ads: AdTable) -> set[int]:
 
 def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
     """The cycle without its matches, as it is stored; `unpacked` makes of it what is printed as JSON."""
-    entries = decision.rejections.entries
     return {
         "cycle": number,
         "time": decision.time,
@@ -100,7 +99,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "time_budgets_used_up": list(decision.time_budgets_used_up),
         "limits": [asdict(of) for of in decision.limits],
         "overruns": [overrun_document(of) for of in decision.overruns],
-        "rejections": [_packed(of) if isinstance(of, RejectedMany) else _rejection(of) for of in entries],
+        "rejections": list(_rejections(decision.rejections.entries)),
         "dropped": [_job(of.cluster, of.proc) for of in decision.dropped],
     }
 
@@ -127,12 +126,24 @@ def _rejection(of: Rejection) -> dict[str, Any]:
     }
 
 
-def _packed(of: RejectedMany) -> dict[str, Any]:
-    from fairq.packed_rejections import packed
+def _rejections(entries: Sequence[Rejection | RejectedMany]) -> Iterator[dict[str, Any]]:
+    # The numbers of all entries are converted at once: most entries have few.
+    many = [of for of in entries if isinstance(of, RejectedMany)]
+    clusters = np.concatenate([np.empty(0, np.int64), *(of.clusters for of in many)])
+    procs = np.concatenate([np.empty(0, np.int64), *(of.procs for of in many)])
+    by_policy = np.concatenate([np.empty(0, np.bool_), *(of.by_policy for of in many)])
+    jobs: list[int] = np.column_stack((clusters, procs)).ravel().tolist()
+    which = (by_policy + ord("0")).astype(np.uint8).tobytes().decode()
+    start = 0
+    for of in entries:
+        if isinstance(of, Rejection):
+            yield _rejection(of)
+            continue
+        from fairq.packed_rejections import packed
 
-    jobs = np.column_stack((of.clusters, of.procs)).ravel().tolist()
-    which = (of.by_policy + ord("0")).astype(np.uint8).tobytes().decode()
-    return packed(of.submitter, of.group, of.quota_group, jobs, _REASONS, which)
+        end = start + len(of.clusters)
+        yield packed(of.submitter, of.group, of.quota_group, jobs[2 * start : 2 * end], _REASONS, which[start:end])
+        start = end
 
 
 _REASONS = (RejectReason.NO_MATCH.value, RejectReason.PREEMPTION_POLICY.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import AccountingRecord
-from fairq.state import claim_columns, idle_columns, jobs, meta
+from fairq.state import claim_columns, idle_columns, job_ads, jobs, meta
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
@@ -113,6 +114,18 @@ class LoadedPool(Struct, frozen=True):
 
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
     """Load all that a cycle at *now* looks at; leases that are over have ended."""
+    return read_pool(state, settings, now)()
+
+
+def read_pool(state: State, settings: Settings, now: int) -> Callable[[], LoadedPool]:
+    """Read the same, and return what puts the jobs into columns: that takes longer, and needs no transaction."""
+    pool = load_without_jobs(state, settings, now)
+    jobs_waiting = _read_jobs(state, pool.claims)
+    return lambda: replace(pool, jobs=jobs_waiting())
+
+
+def load_without_jobs(state: State, settings: Settings, now: int) -> LoadedPool:
+    """Load the same without any jobs."""
     held = claim_columns.load(state)
     stored = load_standing(state, held, now)
     keys, ads, carved = stored.ids, stored.ads, stored.carved
@@ -129,23 +142,28 @@ def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
         parts = imported_parts(stored.names, ads, carved)
     columns = AdColumns(ads, now, evaluation_budget(settings))
     pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts})
-    jobs_waiting = _load_jobs(state, held)
-    return LoadedPool(pool, keys, ads, jobs_waiting, held, charged, accountant, expired, parts, standing)
+    return LoadedPool(pool, keys, ads, Jobs((), {}), held, charged, accountant, expired, parts, standing)
 
 
-def _load_jobs(state: State, held: ClaimTable) -> Jobs:
-    found, kinds = idle_columns.load(state)
-    idle = {(of.submitter, of.schedd): of for of in found}
+def _read_jobs(state: State, held: ClaimTable) -> Callable[[], Jobs]:
+    stored = idle_columns.read(state)
+    texts = job_ads.texts(state, stored.ads_of_unknown())
     running = jobs.running_counts(state)
     weight = held.weights_in_use()
-    queues = [
-        SubmitterQueue(
-            name,
-            schedd,
-            running.get((name, schedd), 0),
-            idle.get((name, schedd), ()),
-            weight.get((name, schedd), 0.0),
-        )
-        for name, schedd in sorted(idle.keys() | running.keys())
-    ]
-    return Jobs(queues, SharedAds(state, found), kinds)
+
+    def by_column() -> Jobs:
+        found, kinds = stored.loaded()
+        idle = {(of.submitter, of.schedd): of for of in found}
+        queues = [
+            SubmitterQueue(
+                name,
+                schedd,
+                running.get((name, schedd), 0),
+                idle.get((name, schedd), ()),
+                weight.get((name, schedd), 0.0),
+            )
+            for name, schedd in sorted(idle.keys() | running.keys())
+        ]
+        return Jobs(queues, SharedAds(state.path, found, texts), kinds)
+
+    return by_column

@@ -6,7 +6,8 @@ decision hangs on makes it worthless: slots, claims, priorities, and what the st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -16,6 +17,8 @@ from fairq.engine.negotiation.matches import Match, Matches
 from fairq.engine.quotas.record import GroupFigures
 from fairq.idle_jobs import IdleJobs
 from fairq.records import JobRange
+from fairq.state import idle_columns
+from fairq.state.connection import State
 from fairq.steps.cycle.load import LoadedPool
 
 _Place = tuple[str, int]
@@ -23,7 +26,7 @@ _Place = tuple[str, int]
 
 
 def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
-    """Whether a decision on the pool *before* is as good on the pool *now*, but for the jobs."""
+    """Whether a decision on the pool *before* is as good on the pool *now*, but for the jobs: they do not count."""
     return (
         before.standing == now.standing
         and before.ids == now.ids
@@ -35,15 +38,25 @@ def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
     )
 
 
-def matches_lost(decision: CycleDecision, before: LoadedPool, now: LoadedPool) -> list[Match]:
-    """The matches whose jobs do not wait as they did *before*."""
+def matches_lost(decision: CycleDecision, before: LoadedPool, state: State) -> list[Match]:
+    """The matches whose jobs do not wait in the *state* as they did *before*."""
     clusters = {(match.schedd, match.cluster) for match in decision.matches}
-    former, current = (dict(_waiting(pool, clusters)) for pool in (before, now))
+    if idle_columns.is_tracked(state):
+        # Changes have been noted since before the pool was loaded: the other clusters need no look.
+        changed = idle_columns.changed_clusters(state)
+        clusters = {(schedd, cluster) for schedd, cluster in clusters if cluster in changed[schedd]}
+    if not clusters:
+        return []
+    former = _by_cluster((queue.idle for queue in before.jobs.queues), clusters)
+    by_schedd: dict[str, set[int]] = defaultdict(set)
+    for schedd, cluster in clusters:
+        by_schedd[schedd].add(cluster)
+    current = _by_cluster(idle_columns.of_clusters(state, by_schedd), clusters)
     return [
         match
         for match in decision.matches
-        if _of(former[match.schedd, match.cluster], match.proc)
-        != _of(current.get((match.schedd, match.cluster), ()), match.proc)
+        if (place := (match.schedd, match.cluster)) in clusters
+        and _of(former[place], match.proc) != _of(current.get(place, ()), match.proc)
     ]
 
 
@@ -89,17 +102,16 @@ def _after(figures: GroupFigures, accountant: Accountant, all_used: float) -> Gr
     )
 
 
-def _waiting(pool: LoadedPool, clusters: set[_Place]) -> Iterator[tuple[_Place, list[JobRange]]]:
-    """The idle jobs of these clusters, those of each together."""
-    found: dict[_Place, list[JobRange]] = {}
+def _by_cluster(found: Iterable[Sequence[JobRange]], clusters: set[_Place]) -> dict[_Place, list[JobRange]]:
+    """Those of the idle jobs *found* that are of these clusters, by cluster."""
+    of_clusters: dict[_Place, list[JobRange]] = {}
     numbers = {cluster for _, cluster in clusters}
-    for queue in pool.jobs.queues:
-        idle = queue.idle
+    for idle in found:
         for jobs in idle.of_clusters(numbers) if isinstance(idle, IdleJobs) else idle:
             place = jobs.schedd, jobs.cluster
             if place in clusters:
-                found.setdefault(place, []).append(jobs)
-    yield from found.items()
+                of_clusters.setdefault(place, []).append(jobs)
+    return of_clusters
 
 
 def _of(ranges: list[JobRange] | tuple[()], proc: int) -> JobRange | None:

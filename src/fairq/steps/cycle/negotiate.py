@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,15 @@ from msgspec.structs import replace
 from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.errors.base import FairqError
 from fairq.garbage import without_collection
-from fairq.idle_jobs import IdleJobs
+from fairq.idle_jobs import KnownKind
 from fairq.records import Actor
 from fairq.state import cycles, idle_columns, meta, tally
 from fairq.state.connection import State, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
-from fairq.steps.cycle.load import LoadedPool, load_pool, with_known_groups
+from fairq.steps.cycle.load import LoadedPool, load_without_jobs, read_pool, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.sampling import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle
@@ -57,9 +59,8 @@ def negotiate(
         CycleUnderWayError: another cycle works on this state.
     """
     if dry_run:
-        with without_collection(), reading(path) as state:
-            doing("loading the pool")
-            snapshot = _load(state, settings, actor.time)
+        with without_collection():
+            snapshot = _taken(path, settings, actor.time, doing)
             doing("matching jobs with slots")
             return _decide(snapshot, actor.time, explain)
     with cycle_lock(path):
@@ -87,23 +88,25 @@ def hold_cycle(
     if first is not None:
         with writing(path) as state:
             first(state)
+    with reading(path) as state:
+        is_untracked = idle_columns.is_to_be_tracked(state)
+    if is_untracked:
+        with writing(path) as state:
+            idle_columns.track(state)
     with without_collection(), watching(path) as is_changed:
-        with reading(path) as state:
-            doing("loading the pool")
-            snapshot = _load(state, settings, actor.time)
+        snapshot = _taken(path, settings, actor.time, doing)
         doing("matching jobs with slots")
         cycle = _decide(snapshot, actor.time, explain)
         with writing(path) as state:
             former, settings = settings, settings.now()
             changed_meanwhile = is_changed()
             if settings is not former or changed_meanwhile:
-                now = _load(state, settings, actor.time)
-                kept = _without_lost(cycle, snapshot, now, explain) if settings is former else None
+                kept = _without_lost(cycle, snapshot, state, settings, explain) if settings is former else None
                 if kept is None:
                     doing("matching again, since the pool has changed")
-                    snapshot, cycle = now, _decide(now, actor.time, explain)
-                else:
-                    cycle = kept
+                    snapshot = _read(state, settings, actor.time)()
+                    kept = _decide(snapshot, actor.time, explain)
+                cycle = kept
             doing(f"storing {len(cycle.decision.matches)} matches")
             store_cycle(state, cycle, snapshot.pool, snapshot.known, actor)
             if cycle.decision.matches and is_launching(state, settings):
@@ -112,13 +115,18 @@ def hold_cycle(
                 intend(state, settings, _matched(cycle, snapshot.pool), clock)
             groups = snapshot.pool.accountant.policy.group_names
             tally.keep(state, tally.current(state, lambda name: assigned_group(name, groups)))
-            if not changed_meanwhile:
-                idle_columns.keep(state, _by_column(snapshot.pool), snapshot.pool.jobs.kinds)
+            learned = snapshot.pool.jobs.kinds.learned
+            is_outdated = idle_columns.is_outdated(state, _ranges(snapshot.pool), len(learned))
+            if is_outdated:
+                idle_columns.track(state)
             forget_old(state, settings, actor.time)
             cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
             seconds = time.monotonic() - begin
             meta.set(state, CYCLE_SECONDS, f"{seconds:.3f}")
             tally.add_cycle(state, seconds)
+        del snapshot  # the copy takes as much memory once more
+        if is_outdated:
+            _renew_copy(path, learned)
         return cycle
 
 
@@ -140,22 +148,48 @@ class _Snapshot(Struct, frozen=True):
     notes: list[str]
 
 
-def _load(state: State, settings: Settings, now: int) -> _Snapshot:
-    pool = load_pool(state, settings, now)
+def _taken(path: Path, settings: Settings, now: int, doing: Callable[[str], None]) -> _Snapshot:
+    """Take a snapshot of the state, which can be changed again as soon as it is read."""
+    with reading(path) as state:
+        doing("loading the pool")
+        put_together = _read(state, settings, now)
+    return put_together()
+
+
+def _read(state: State, settings: Settings, now: int) -> Callable[[], _Snapshot]:
+    """Read a snapshot; return what puts it together without the *state*."""
+    loaded = read_pool(state, settings, now)
     policy = with_known_groups(negotiation_policy(settings), state, settings)
     missing = missing_accounting(state)
     notes = [] if missing is None else [missing]
-    return _Snapshot(pool, policy, cycles.next_number(state), set(pool.accountant.records), notes)
+    number = cycles.next_number(state)
+
+    def put_together() -> _Snapshot:
+        pool = loaded()
+        return _Snapshot(pool, policy, number, set(pool.accountant.records), notes)
+
+    return put_together
 
 
-def _without_lost(cycle: Cycle, before: _Snapshot, now: _Snapshot, explain: bool) -> Cycle | None:
+def _renew_copy(path: Path, learned: Mapping[int, KnownKind]) -> None:
+    """Make the copy of the idle jobs anew, with the kinds that the cycle *learned*; nobody waits for that."""
+    # The cycle is stored: what goes wrong with the copy only makes the next cycle read the queue.
+    with suppress(FairqError):
+        with reading(path) as state:
+            stored = idle_columns.read(state)
+        copy = idle_columns.packed(stored.loaded(), learned)
+        with writing(path) as state:
+            idle_columns.store(state, copy)
+
+
+def _without_lost(cycle: Cycle, before: _Snapshot, state: State, settings: Settings, explain: bool) -> Cycle | None:
     """Return *cycle* without the matches of jobs that are not as they were *before*; None: it must be decided anew."""
     from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
 
-    if not still_holds(before.pool, now.pool):
+    if not still_holds(before.pool, load_without_jobs(state, settings, cycle.decision.time)):
         return None
     decision = cycle.decision
-    lost = matches_lost(decision, before.pool, now.pool)
+    lost = matches_lost(decision, before.pool, state)
     if not lost:
         return cycle
     if not can_drop(lost):
@@ -184,8 +218,8 @@ def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
         )
 
 
-def _by_column(pool: LoadedPool) -> list[IdleJobs]:
-    return [queue.idle for queue in pool.jobs.queues if isinstance(queue.idle, IdleJobs)]
+def _ranges(pool: LoadedPool) -> int:
+    return sum(len(queue.idle) for queue in pool.jobs.queues)
 
 
 def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:

@@ -1,10 +1,14 @@
-"""The shared ads of the idle jobs: read at once where no kinds of jobs are known, else when asked for."""
+"""The shared ads of the idle jobs: read at once where no kinds of jobs are known, else when asked for.
+
+What is read at once is parsed when the first ad is asked for: nobody waits for that.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -12,20 +16,25 @@ from fairq.engine.distinct import distinct
 from fairq.idle_jobs import IdleJobs
 from fairq.records import Ad
 from fairq.state import job_ads
-from fairq.state.connection import State, reading
+from fairq.state.connection import reading
 
 _ONE_BY_ONE, _STRETCH = 10, 2048
 """So many ads are read one by one; then so many at once. The jobs of one submitter mostly have neighbouring ads."""
 
 
 class SharedAds(Mapping[int, Ad]):
-    """The shared ads of *idle* jobs by number."""
+    """The shared ads of *idle* jobs by number.
 
-    def __init__(self, state: State, idle: Sequence[IdleJobs]) -> None:
-        self._path = state.path
+    Args:
+        path: of the state.
+        idle: the jobs.
+        texts: ads that were read already, by number.
+    """
+
+    def __init__(self, path: Path, idle: Sequence[IdleJobs], texts: dict[int, str]) -> None:
+        self._path = path
         self._idle = idle
-        unknown = [of.columns["ad_id"][of.columns["kind"] == 0] for of in idle]
-        self._found = job_ads.ads(state, distinct(np.concatenate(unknown)).tolist() if unknown else ())
+        self._texts = texts
         self._asked = 0
 
     def __getitem__(self, number: int) -> Ad:
@@ -41,6 +50,11 @@ class SharedAds(Mapping[int, Ad]):
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    @cached_property
+    def _found(self) -> dict[int, Ad]:
+        texts, self._texts = self._texts, {}
+        return job_ads.parsed(texts)
 
     @cached_property
     def _numbers(self) -> list[int]:

@@ -74,6 +74,7 @@ class World(Struct, frozen=True):
             self.round_robin_times,
             running,
             charge_each_end=True,
+            is_patient=True,
         )
 
     def _start(self, pool: SimulatedPool, run_time: RunTime) -> tuple[Accountant, list[Running]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fairq.engine.brokerage.jobs.tasks import Chunk, File, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.jobs.units import MIB
 
 DEFAULT_MAX_FILES = 200
@@ -55,7 +55,7 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     most_files = task.rule(most_rule) or DEFAULT_MAX_FILES
     if master.files and not secondaries:
         if events_per_job is None and (files_per_job or 1) == 1:
-            return _largest_file(master.files)
+            return _largest_file(master)
         if master.has_whole_files and len(master.lfns) == len(master.files):
             # Events are counted where files are given as ranges only.
             return _largest_run(master.files, files_per_job or (most_files if (events_per_job or 0) >= 0 else 1))
@@ -76,10 +76,13 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     return largest
 
 
-def _largest_file(files: Sequence[File]) -> Atom:
+def _largest_file(master: Dataset) -> Atom:
     # The same for jobs of a single file, which most are.
-    largest = max(file.fsize or 0 for file in files)
-    return Atom(largest, max(map(effective_mib, files)), max(map(effective_events, files)))
+    files = master.files
+    sizes = [file.fsize or 0 for file in files]
+    if not master.has_whole_files:
+        return Atom(max(sizes), max(map(effective_mib, files)), max(map(effective_events, files)))
+    return Atom(max(sizes), max([size / MIB if size else 1.0 for size in sizes]), max([f.events or 1 for f in files]))
 
 
 def _largest_run(files: Sequence[File], count: int) -> Atom:

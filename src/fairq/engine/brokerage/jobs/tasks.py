@@ -14,11 +14,14 @@ USER_LABELS = frozenset({"user", "panda"})
 """Labels of tasks for the analysis brokerage; all others are production."""
 
 
-class File(Struct, frozen=True):
-    """One input file: *fsize* in bytes, and an event range if only a part of it is read."""
+class File(Struct, frozen=True, rename={"events": "nEvents", "start_event": "startEvent", "end_event": "endEvent"}):
+    """One input file: *fsize* in bytes, and an event range if only a part of it is read.
+
+    In JSON it has PanDA's names.
+    """
 
     lfn: str
-    fsize: float = 0
+    fsize: int | float = 0
     events: int | None = None
     start_event: int | None = None
     end_event: int | None = None
@@ -52,7 +55,7 @@ class Dataset(Struct, frozen=True, dict=True):
     @property
     def has_whole_files(self) -> bool:
         """Whether no file is given as a range of events."""
-        return all(file.start_event is None and file.end_event is None for file in self.files)
+        return {file.start_event for file in self.files} | {file.end_event for file in self.files} <= {None}
 
 
 class Chunk(Struct, frozen=True, dict=True):

@@ -91,7 +91,7 @@ def input_data(request: BrokerageRequest) -> InputData:
     """Return the input of the request's chunk at each queue; it is computed once per task."""
     columns, chunk = request.columns, request.chunk
     on_disk: list[_Held] = []
-    anywhere: list[_Held] = []
+    on_tape: list[_Held] = []
     readers, storages = _rows_reading(columns), columns.world.storages
     for dataset in chunk.datasets:
         whole = _must_be_whole(request, dataset)
@@ -102,16 +102,28 @@ def input_data(request: BrokerageRequest) -> InputData:
             files = available_files(dataset, rse, held, merging=chunk.is_merging)
             if not files or (whole and len(files) < len(dataset.lfns)):
                 continue
-            _add(anywhere, rows, files)
-            if not storages[rse].is_tape:
-                _add(on_disk, rows, files)
-    disk = _counted(chunk, on_disk)
-    everywhere = disk if len(on_disk) == len(anywhere) and on_disk == anywhere else _counted(chunk, anywhere)
+            (on_tape if storages[rse].is_tape else on_disk).append((rows, files))
+    disk = everywhere = _counted(chunk, _apart(on_disk))
+    if on_tape:
+        everywhere = _counted(chunk, _apart([*on_disk, *on_tape]))
     return InputData(columns, chunk.total_size, len(chunk.sizes), disk, everywhere)
 
 
 _Held = tuple[int, frozenset[str]]
 """Queues, as a set, and the files that they have."""
+
+
+def _apart(held: Iterable[_Held]) -> list[_Held]:
+    """Return what *held* comes to, each queue in one element only."""
+    found: list[_Held] = []
+    taken = 0
+    for rows, files in held:
+        if rows & taken:
+            _add(found, rows, files)
+        else:
+            found.append((rows, files))
+        taken |= rows
+    return found
 
 
 def _add(found: list[_Held], rows: int, files: frozenset[str]) -> None:

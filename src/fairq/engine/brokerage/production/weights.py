@@ -152,7 +152,9 @@ class Near(PlainWeight):
 
     def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
         """Return the factor near the nucleus and 1 elsewhere."""
-        return np.where(nucleus_of(request).near[rows], near_weight(request), 1.0)
+        columns, times = request.columns, near_weight(request)
+        key = ("near factor", request.task.nucleus, request.rules.every_queue, times)
+        return columns.kept(key, lambda: np.where(nucleus_of(request).near, times, 1.0))[rows]
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the factor near the nucleus."""
