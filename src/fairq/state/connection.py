@@ -44,6 +44,8 @@ _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""
 
 _READ_KIB, _MOST_KIB = 2048, 65536
+"""The memory that SQLite has for pages: where few of them are kept, and at most. Beyond it, changes are written early."""
+
 _CACHE = f"PRAGMA cache_size = -{_MOST_KIB}"
 
 _BEHAVIOUR = (
