@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from fairq.records import Ad, Claim
 from fairq.state import rows
-from fairq.state.connection import State
+from fairq.state.connection import State, keeping_few_pages
 from fairq.state.job_ranges import Procs
 
 TERMS = (
@@ -26,6 +26,12 @@ _MANY = 5000
 
 _SELECT = f"SELECT slot_id, schedd, cluster, proc, {TERMS} FROM whole_claim"
 
+
+_BYTES = 100
+"""What a claim takes of the file, at most, with its indexes."""
+
+_FEW = 1_000
+"""The pages of so many slots may stay in memory."""
 
 _Terms = tuple[Any, ...]
 _Charge = tuple[str, int, float]
@@ -134,7 +140,11 @@ def store_alike(state: State, alike: Iterable[AlikeClaims]) -> None:
     (any_before,) = execute("SELECT EXISTS (SELECT 1 FROM claim)").fetchone()
     if any_before:
         _delete(state, map(itemgetter(0), new))
-    with rows.indexed_at_the_end(state, "claim") if len(new) >= _MANY and not any_before else nullcontext():
+    # SQLite reads the page of every slot that a claim refers to.
+    with (
+        rows.indexed_at_the_end(state, "claim") if len(new) >= _MANY and not any_before else nullcontext(),
+        keeping_few_pages(state, changed=_BYTES * len(new)) if len(new) > _FEW else nullcontext(),
+    ):
         rows.insert(state, "INSERT INTO claim (slot_id, terms, schedd, cluster, proc)", new)
 
 
