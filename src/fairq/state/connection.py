@@ -44,6 +44,8 @@ _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""
 
 _READ_KIB, _MOST_KIB = 2048, 65536
+"""SQLite's memory for pages where few are kept, and at most; changes beyond it are written early."""
+
 _CACHE = f"PRAGMA cache_size = -{_MOST_KIB}"
 
 _BEHAVIOUR = (
