@@ -43,3 +43,17 @@ def test_alike_claims_share_their_terms_until_the_last_is_released(state: Path) 
         assert stored(opened) == 1
         claims.delete_all(opened)
         assert (claims.load_all(opened), dict(claim_columns.load(opened)), stored(opened)) == ([], {}, 0)
+
+
+def test_readers_go_on_while_very_many_claims_are_stored(state: Path) -> None:
+    """They are written at the end: a writer that does it before locks everybody out, as SQLite's memory is full."""
+    count = 60_000
+    with writing(state) as opened:
+        slots.add(opened, (SlotRecord(0, f"s{number}", {}) for number in range(count)))
+    with writing(state) as opened:
+        claims.store_alike(opened, [AlikeClaims(FIRST, range(1, count + 1))])
+        with reading(state, wait=0) as other:
+            assert claims.load_all(other) == []
+    with reading(state) as opened:
+        assert claims.count_matched(opened) == count
+        assert claims.of_slots(opened, [count])[0].proc == count + 2

@@ -147,7 +147,7 @@ def test_the_former_copy_and_the_new_one_follow_every_change_while_the_new_one_i
         assert is_valid(opened)
         before = idle_columns.read(opened).queued
 
-        idle_columns.store(opened, idle_columns.packed(stored.loaded(), {}))
+        idle_columns.store(opened, idle_columns.packed(stored, {}))
 
         assert is_valid(opened)
         assert len(idle_columns.read(opened).queued) < len(before)
@@ -158,7 +158,7 @@ def test_the_former_copy_and_the_new_one_follow_every_change_while_the_new_one_i
 def test_a_copy_of_changes_that_nobody_notes_any_more_is_not_stored(pool: Path) -> None:
     with writing(pool) as opened:
         idle_columns.track(opened)
-        copy = idle_columns.packed(idle_columns.load(opened), {})
+        copy = idle_columns.packed(idle_columns.read(opened), {})
         restore(opened, export(opened))
         jobs.remove(opened, "", 12, 1, 2)
 
@@ -166,6 +166,23 @@ def test_a_copy_of_changes_that_nobody_notes_any_more_is_not_stored(pool: Path) 
 
         assert not has_copy(opened)
         assert read(opened) == in_order(jobs.idle(opened))
+
+
+def test_damaged_notes_of_changes_are_not_read(pool: Path) -> None:
+    with writing(pool) as opened:
+        idle_columns.track(opened)
+        opened.connection.execute("UPDATE idle_columns SET content = x'c1' WHERE schedd IS NULL")
+        jobs.remove(opened, "", 12, 1, 2)
+        assert idle_columns.changed_clusters(opened) is None
+        assert read(opened) == in_order(jobs.idle(opened))
+        idle_columns.track(opened)
+        jobs.remove(opened, "", 13, 1, 2)
+        assert idle_columns.changed_clusters(opened) == {"": {13}}
+        assert read(opened) == in_order(jobs.idle(opened))
+    cycle(pool, NOW + 60)
+    with reading(pool) as opened:
+        assert read(opened) == in_order(jobs.idle(opened))
+        assert check.findings(opened) == []
 
 
 def test_a_short_queue_has_no_copy(pool: Path) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 _THRESHOLD = 16
 
 _FEW, _MANY = 64, 512
-"""So many equal keys are put in order at first, as mostly no more are read; then twice as many, up to the second."""
+"""At least and at most so many equal keys are put in order at once."""
 
 _Path: TypeAlias = "tuple[int, int, _Path] | None"
 """The partitions, first and last of each, that a piece came from, the last one first."""
@@ -57,14 +57,16 @@ def unequal_sorted(keys: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         yield order[first:last][piece]
 
 
-def equal_sorted(size: int) -> Iterator[NDArray[np.int64]]:
+def equal_sorted(size: int, expected: int = 0) -> Iterator[NDArray[np.int64]]:
     """`std_sorted_pieces` for so many equal keys, where the order follows from their number.
+
+    The first piece has about as many as are *expected* to be read; later ones have more and more.
 
     Every partition of equal keys exchanges the first and the middle entry, turns all but the first round, and cuts in
     the middle; so depth is never used up. A position is followed back through the partitions that its piece came from.
     """
     pending: list[tuple[int, int, _Path]] = [(0, size, None)]
-    at_once = _FEW
+    at_once = min(max(expected, _FEW), _MANY)
     while pending:
         first, last, path = pending.pop()
         while last - first > at_once:

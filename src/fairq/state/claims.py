@@ -7,21 +7,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from itertools import count, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from fairq.records import Ad, Claim
 from fairq.state import rows
-from fairq.state.connection import State
+from fairq.state.connection import State, keeping_few_pages
 from fairq.state.job_ranges import Procs
 
 TERMS = (
     "submitter, start_time, slot_weight, current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, "
     "charged, matched"
 )
+_MANY = 5000
+"""From so many claims on, it takes less time to put all of them into the indexes at the end than each by itself."""
+
 _SELECT = f"SELECT slot_id, schedd, cluster, proc, {TERMS} FROM whole_claim"
 
+
+_BYTES = 100
+"""What a claim takes of the file, at most, with its indexes."""
+
+_FEW = 1_000
+"""The pages of so many slots may stay in memory."""
 
 _Terms = tuple[Any, ...]
 _Charge = tuple[str, int, float]
@@ -60,6 +70,16 @@ def of_procs(state: State, procs: Iterable[Procs]) -> list[Claim]:
             )
         )
     return found
+
+
+def are_alike(state: State, procs: Procs) -> bool:
+    """Tell whether the claims of all the jobs *procs* differ only in slot and proc, or none of them has a claim."""
+    schedd, cluster, first_proc, last_proc = procs
+    number, first, last = state.connection.execute(
+        "SELECT count(*), min(terms), max(terms) FROM claim WHERE cluster = ? AND schedd = ? AND proc BETWEEN ? AND ?",
+        (cluster, schedd, first_proc, last_proc),
+    ).fetchone()
+    return bool(number == 0 or (number == last_proc - first_proc + 1 and first == last))
 
 
 def of_slots(state: State, slot_ids: Iterable[int]) -> list[Claim]:
@@ -117,9 +137,15 @@ def store_alike(state: State, alike: Iterable[AlikeClaims]) -> None:
     )
     # In the order of the table's key: in any other, SQLite takes twice as long.
     new.sort(key=itemgetter(0))
-    if execute("SELECT EXISTS (SELECT 1 FROM claim)").fetchone()[0]:
+    (any_before,) = execute("SELECT EXISTS (SELECT 1 FROM claim)").fetchone()
+    if any_before:
         _delete(state, map(itemgetter(0), new))
-    rows.insert(state, "INSERT INTO claim (slot_id, terms, schedd, cluster, proc)", new)
+    # SQLite reads the page of every slot that a claim refers to.
+    with (
+        rows.indexed_at_the_end(state, "claim") if len(new) >= _MANY and not any_before else nullcontext(),
+        keeping_few_pages(state, changed=_BYTES * len(new)) if len(new) > _FEW else nullcontext(),
+    ):
+        rows.insert(state, "INSERT INTO claim (slot_id, terms, schedd, cluster, proc)", new)
 
 
 def release(state: State, slot_ids: Iterable[int]) -> list[Claim]:

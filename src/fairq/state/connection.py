@@ -31,6 +31,7 @@ __all__ = [
     "backup",
     "cycle_lock",
     "in_memory",
+    "keeping_few_pages",
     "kept_open",
     "migrated",
     "reading",
@@ -42,11 +43,16 @@ __all__ = [
 _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""
 
+_READ_KIB, _MOST_KIB = 2048, 65536
+"""SQLite's memory for pages in KiB: where few of them are kept, and at most. Beyond it, changes are written early."""
+
+_CACHE = f"PRAGMA cache_size = -{_MOST_KIB}"
+
 _BEHAVIOUR = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA cache_size = -65536",
+    _CACHE,
 )
 
 
@@ -117,6 +123,23 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
                 from fairq.state.first_write import remove_unborn
 
                 remove_unborn(connection, path, opened)
+
+
+@contextmanager
+def keeping_few_pages(state: State, *, changed: int) -> Iterator[None]:
+    """Keep in memory what the body changes, about so many bytes, and little of what it only reads.
+
+    To keep all pages of a large table of which each is read once costs more than to read a few of them again. With
+    more changes than that, the body takes longer; they are written before its end no sooner than otherwise.
+    """
+    execute = state.connection.execute
+    execute(f"PRAGMA cache_size = -{min(_READ_KIB + changed // 1024, _MOST_KIB)}")
+    execute(f"PRAGMA cache_spill = -{_MOST_KIB}")
+    try:
+        yield
+    finally:
+        execute("PRAGMA cache_spill = 1")
+        execute(_CACHE)
 
 
 @contextmanager

@@ -29,17 +29,42 @@ class CycleSummary(Struct, frozen=True):
     kept: bool
 
 
-def add(state: State, cycle: CycleRecord, runs: Iterable[MatchRun] | None = None) -> None:
-    """Append a cycle and its matches, or those of *runs* if given."""
+class WrittenCycle(Struct, frozen=True):
+    """A cycle with its *decision* and the *runs* of its matches as the texts that are stored."""
+
+    number: int
+    time: int
+    rules: str
+    decision: str
+    made: int
+    preempting: int
+    runs: str
+
+
+def written(cycle: CycleRecord, runs: Iterable[MatchRun] | None = None) -> WrittenCycle:
+    """Write a cycle and its matches, or those of *runs* if given; of a large pool, that takes a while."""
+    kept = list(match_runs.joined(map(match_runs.alone, cycle.matches) if runs is None else runs))
+    made = sum(len(run.slots) for run in kept)
+    preempting = sum(len(run.slots) for run in kept if run.preempted is not None)
+    text = _text(cycle.decision)
+    return WrittenCycle(cycle.number, cycle.time, cycle.rules, text, made, preempting, dumps(kept))
+
+
+def add(state: State, cycle: CycleRecord) -> None:
+    """Append a cycle and its matches."""
+    add_written(state, written(cycle))
+
+
+def add_written(state: State, cycle: WrittenCycle) -> None:
+    """Append a cycle and its matches."""
     state.connection.execute(
         "INSERT INTO cycle (number, time, rules, decision) VALUES (?, ?, ?, ?)",
-        (cycle.number, cycle.time, cycle.rules, _text(cycle.decision)),
+        (cycle.number, cycle.time, cycle.rules, cycle.decision),
     )
-    kept = list(match_runs.joined(map(match_runs.alone, cycle.matches) if runs is None else runs))
-    if kept:
-        made = sum(len(run.slots) for run in kept)
-        preempting = sum(len(run.slots) for run in kept if run.preempted is not None)
-        state.connection.execute("INSERT INTO match VALUES (?, ?, ?, ?)", (cycle.number, made, preempting, dumps(kept)))
+    if cycle.made:
+        state.connection.execute(
+            "INSERT INTO match VALUES (?, ?, ?, ?)", (cycle.number, cycle.made, cycle.preempting, cycle.runs)
+        )
 
 
 def _text(decision: dict[str, Any]) -> str:

@@ -52,12 +52,14 @@ class StoredIdle(msgspec.Struct, frozen=True):
         changed: the clusters that have changed since, by schedd.
         queued: rows of the queue: of these clusters, or all without a copy.
         kinds: the known kinds.
+        tracking: the content of the row without a schedd; None if there is none.
     """
 
     copied: dict[_Place, IdleJobs]
     changed: dict[str, set[int]]
     queued: list[_Row]
     kinds: list[tuple[int, str]]
+    tracking: bytes | None
 
     def ads_of_unknown(self) -> set[int]:
         """Return the numbers of the shared ads of all jobs of which no kind is known, and maybe of some others."""
@@ -103,13 +105,13 @@ def read(state: State) -> StoredIdle:
     find = state.connection.execute
     try:
         copied = {(idle.schedd, idle.submitter): idle for idle in _copied(state)}
-        changed = changed_clusters(state)
     except (ValueError, KeyError, OverflowError):  # damaged, as 'fairq state check' tells; the queue has all of it
         copied = {}
-    if not copied:
+    changed = changed_clusters(state)
+    if not copied or changed is None:
         return _read_queue(state)
     kinds = find("SELECT id, content FROM job_kind").fetchall()
-    return StoredIdle(copied, changed, _of_clusters(state, changed), kinds)
+    return StoredIdle(copied, changed, _of_clusters(state, changed), kinds, _tracking(state))
 
 
 def queued(state: State) -> list[IdleJobs]:
@@ -136,21 +138,32 @@ def is_to_be_tracked(state: State) -> bool:
 
 def track(state: State) -> None:
     """Make the database note the clusters that change from now on, apart from those that have changed before."""
-    content = msgspec.msgpack.encode({schedd: sorted(of) for schedd, of in changed_clusters(state).items()})
+    changed = changed_clusters(state)
+    if changed is None:
+        forget(state)
+    content = msgspec.msgpack.encode({schedd: sorted(of) for schedd, of in (changed or {}).items()})
     state.connection.execute("DELETE FROM idle_columns WHERE schedd IS NULL")
     state.connection.execute("DELETE FROM idle_changed")
     state.connection.execute("INSERT INTO idle_columns VALUES (NULL, NULL, ?)", (content,))
 
 
-def changed_clusters(state: State) -> dict[str, set[int]]:
-    """Return the clusters that have changed since the copy was made, or since changes are noted, by schedd."""
-    find = state.connection.execute
+def changed_clusters(state: State) -> dict[str, set[int]] | None:
+    """Return the clusters that have changed since the copy was made, or since changes are noted, by schedd.
+
+    None: it cannot be told.
+    """
+    if not is_tracked(state):
+        return None
     changed: dict[str, set[int]] = defaultdict(set)
-    for schedd, cluster in find("SELECT schedd, cluster FROM idle_changed"):
+    tracking = _tracking(state)
+    if tracking is not None:
+        try:
+            before = msgspec.msgpack.decode(tracking, type=dict[str, list[int]])
+        except msgspec.DecodeError:  # damaged, as above
+            return None
+        changed.update((schedd, set(clusters)) for schedd, clusters in before.items())
+    for schedd, cluster in state.connection.execute("SELECT schedd, cluster FROM idle_changed"):
         changed[schedd].add(cluster)
-    for (content,) in find("SELECT content FROM idle_columns WHERE schedd IS NULL"):
-        for schedd, clusters in msgspec.msgpack.decode(content, type=dict[str, list[int]]).items():
-            changed[schedd].update(clusters)
     return changed
 
 
@@ -162,21 +175,22 @@ def is_outdated(state: State, ranges: int, learned: int) -> bool:
     find = state.connection.execute
     if not is_tracked(state):
         return False
-    if find("SELECT EXISTS (SELECT 1 FROM idle_columns WHERE schedd IS NULL)").fetchone()[0]:
+    if _tracking(state) is not None:
         return True  # nobody has made it since changes are noted
     most = _CHANGES + ranges // 16
     return learned > most or int(find("SELECT count(*) FROM idle_changed").fetchone()[0]) > most
 
 
-def packed(found: Loaded, learned: Mapping[int, KnownKind]) -> Packed:
-    """Return the copy of *found*, with kinds *learned* since it was read, by the number of a shared ad."""
-    idle, kinds = found
+def packed(stored: StoredIdle, learned: Mapping[int, KnownKind]) -> Packed:
+    """Return the copy of *stored*, with kinds *learned* since it was read, by the number of a shared ad."""
+    idle, kinds = stored.loaded()
     numbers = _Numbers(kinds.known, learned)
     rows_of_copy: list[tuple[str, str, bytes]] = []
     for of in idle:
         of.columns["kind"] = numbers.of(of)
         rows_of_copy.append((of.schedd, of.submitter, idle_content.encoded(of)))
     return Packed(
+        stored.tracking,
         sum(map(len, idle)),
         rows_of_copy,
         [(number, rows.dumps((sorted(kind.names), kind.ad))) for number, kind in numbers.used.items()],
@@ -184,16 +198,17 @@ def packed(found: Loaded, learned: Mapping[int, KnownKind]) -> Packed:
 
 
 class Packed(msgspec.Struct, frozen=True):
-    """The copy as it is stored: so many *ranges*, the rows of their submitters, and of the kinds."""
+    """The copy as it is stored: so many *ranges*, the rows of submitters and of kinds, read with *tracking*."""
 
+    tracking: bytes | None
     ranges: int
     submitters: list[tuple[str, str, bytes]]
     kinds: list[tuple[int, str]]
 
 
 def store(state: State, copy: Packed) -> None:
-    """Store the *copy*, read when changes were noted as they still are; drop the copy of a short queue."""
-    if not is_tracked(state):
+    """Store the *copy*, unless it was read without tracking or in another state; drop the copy of a short queue."""
+    if copy.tracking is None or copy.tracking != _tracking(state):
         return
     if copy.ranges < WORTHWHILE:
         forget(state)
@@ -238,7 +253,12 @@ class _Numbers:
 
 def _read_queue(state: State) -> StoredIdle:
     find = f"{_SELECT} {idle_ranges.condition(state)} {_ORDER}"
-    return StoredIdle({}, {}, state.connection.execute(find).fetchall(), [])
+    return StoredIdle({}, {}, state.connection.execute(find).fetchall(), [], _tracking(state))
+
+
+def _tracking(state: State) -> bytes | None:
+    found = state.connection.execute("SELECT content FROM idle_columns WHERE schedd IS NULL").fetchone()
+    return None if found is None else bytes(found[0])
 
 
 def _copied(state: State) -> list[IdleJobs]:

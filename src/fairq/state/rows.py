@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any
 
@@ -39,6 +40,22 @@ def insert(state: State, into: str, found: Iterable[Sequence[Any]]) -> None:
     one = f"({', '.join('?' * width)})"
     while some := list(islice(left, _VALUES // width)):
         state.connection.execute(f"{into} VALUES {', '.join([one] * len(some))}", list(chain.from_iterable(some)))
+
+
+@contextmanager
+def indexed_at_the_end(state: State, table: str) -> Iterator[None]:
+    """Add many rows to an empty *table*, in less than half the time: its indexes are away meanwhile, and sorted once.
+
+    Within the transaction, nobody sees that they are away.
+    """
+    execute = state.connection.execute
+    having = "type = 'index' AND tbl_name = ? AND sql IS NOT NULL"
+    indexes = execute(f"SELECT name, sql FROM sqlite_master WHERE {having} ORDER BY rowid", (table,)).fetchall()
+    for name, _ in indexes:
+        execute(f"DROP INDEX {name}")
+    yield
+    for _, sql in indexes:
+        execute(sql)
 
 
 def names_starting(state: State, table: str, prefix: str, limit: int) -> list[str]:

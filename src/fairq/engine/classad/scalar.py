@@ -21,10 +21,10 @@ from fairq.engine.classad.library import (
     to_library,
     tree,
 )
-from fairq.engine.classad.nodes import Node
+from fairq.engine.classad.nodes import Node, Reference, children
 from fairq.engine.classad.pair import Pair
 from fairq.engine.classad.references import closure
-from fairq.engine.classad.scopes import CURRENT_TIME, Side
+from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Side
 from fairq.engine.classad.unparse import unparse
 from fairq.errors.base import ExpressionError
 from fairq.expression_form import expression_text
@@ -80,6 +80,19 @@ def names_deciding(expression: Expression) -> frozenset[str] | None:
     names = found.single_names()
     is_open = found.everything or found.draws or CURRENT_TIME.lower() in names
     return None if is_open or expression.node is None or reads_clock(expression.node) else names
+
+
+def decides_alone(expression: Expression) -> bool:
+    """Return whether plain values of one ad decide *expression* (see `names_deciding`), and it names no other scope."""
+    return names_deciding(expression) is not None and not _names_scope(expression.node)
+
+
+def _names_scope(node: Node | None) -> bool:
+    if isinstance(node, Reference):
+        scope = node.scope
+        is_own = isinstance(scope, Reference) and scope.scope is None and scope.name.lower() == "my"
+        return node.absolute or node.name.lower() in RESERVED or not (scope is None or is_own)
+    return node is not None and any(map(_names_scope, children(node)))
 
 
 def evaluate_each(

@@ -349,7 +349,9 @@ class Candidates:
         if not limits.permit_on_list(bucket.cost, bucket.state):
             return iter(()), bucket.start(self._free) < len(bucket.order)
         rest = known[0].now()
-        return chain.from_iterable(rest.at(places).tolist() for places in equal_sorted(len(rest))), False
+        # The last list tells how much of this one will be read.
+        pieces = equal_sorted(len(rest), known[0].lately)
+        return chain.from_iterable(rest.at(places).tolist() for places in pieces), False
 
     def _listed(
         self, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits

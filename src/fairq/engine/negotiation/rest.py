@@ -45,13 +45,15 @@ class FreeOfBucket:
         self._seen = len(free.taken())
         self._slots = np.flatnonzero(marked & free.mask()).astype(np.int32)
         self._gone = np.empty(0, np.int64)
+        self.lately = 0
+        """How many slots of the pool were taken between the last two looks."""
 
     def now(self) -> Rest:
         """The slots that are free now; what is taken later does not change the answer."""
         taken = self._free.taken()
         if self._seen < len(taken) and len(self._slots):
             self._drop(np.array(taken[self._seen :], np.int32))
-        self._seen = len(taken)
+        self.lately, self._seen = len(taken) - self._seen, len(taken)
         return Rest(self._slots, self._gone - np.arange(len(self._gone)))
 
     def _drop(self, taken: NDArray[np.int32]) -> None:

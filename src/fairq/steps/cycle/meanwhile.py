@@ -41,9 +41,9 @@ def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
 def matches_lost(decision: CycleDecision, before: LoadedPool, state: State) -> list[Match]:
     """The matches whose jobs do not wait in the *state* as they did *before*."""
     clusters = {(match.schedd, match.cluster) for match in decision.matches}
-    if idle_columns.is_tracked(state):
+    changed = idle_columns.changed_clusters(state)
+    if changed is not None:
         # Changes have been noted since before the pool was loaded: the other clusters need no look.
-        changed = idle_columns.changed_clusters(state)
         clusters = {(schedd, cluster) for schedd, cluster in clusters if cluster in changed[schedd]}
     if not clusters:
         return []

@@ -25,7 +25,7 @@ from fairq.steps.cycle.document import Cycle, decision_document, explanation_doc
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, read_pool, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.sampling import CYCLE_SECONDS
-from fairq.steps.cycle.store import store_cycle
+from fairq.steps.cycle.store import store_cycle, written_record
 from fairq.steps.jobs.ended import forget_old
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import is_launching
@@ -97,6 +97,8 @@ def hold_cycle(
         snapshot = _taken(path, settings, actor.time, doing)
         doing("matching jobs with slots")
         cycle = _decide(snapshot, actor.time, explain)
+        # Whatever takes long is done before the state is locked.
+        record = written_record(cycle)
         with writing(path) as state:
             former, settings = settings, settings.now()
             changed_meanwhile = is_changed()
@@ -106,9 +108,10 @@ def hold_cycle(
                     doing("matching again, since the pool has changed")
                     snapshot = _read(state, settings, actor.time)()
                     kept = _decide(snapshot, actor.time, explain)
-                cycle = kept
+                if kept is not cycle:
+                    cycle, record = kept, written_record(kept)
             doing(f"storing {len(cycle.decision.matches)} matches")
-            store_cycle(state, cycle, snapshot.pool, snapshot.known, actor)
+            store_cycle(state, cycle, record, snapshot.pool, snapshot.known, actor)
             if cycle.decision.matches and is_launching(state, settings):
                 from fairq.steps.launch.intent import intend
 
@@ -177,7 +180,7 @@ def _renew_copy(path: Path, learned: Mapping[int, KnownKind]) -> None:
     with suppress(FairqError):
         with reading(path) as state:
             stored = idle_columns.read(state)
-        copy = idle_columns.packed(stored.loaded(), learned)
+        copy = idle_columns.packed(stored, learned)
         with writing(path) as state:
             idle_columns.store(state, copy)
 

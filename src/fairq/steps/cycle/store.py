@@ -26,8 +26,17 @@ from fairq.steps.pool.dynamic_slots import add_slots
 from fairq.steps.pool.imported_parts import adopt
 
 
-def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], actor: Actor) -> None:
-    """Store *cycle*; *known* are the names that had an accounting record before it."""
+def written_record(cycle: Cycle) -> cycles.WrittenCycle:
+    """Write the record of *cycle*, as `store_cycle` stores it."""
+    decision = cycle.decision
+    record = CycleRecord(cycle.number, decision.time, decision.rules, cycle.document)
+    return cycles.written(record, _match_runs(cycle))
+
+
+def store_cycle(
+    state: State, cycle: Cycle, record: cycles.WrittenCycle, pool: LoadedPool, known: set[str], actor: Actor
+) -> None:
+    """Store *cycle* with its *record*; *known* are the names that had an accounting record before it."""
     matches = cycle.decision.matches
     _end_preempted(state, cycle, pool, actor.time)
     _store_claims(state, cycle, pool, actor.time)
@@ -43,8 +52,7 @@ def store_cycle(state: State, cycle: Cycle, pool: LoadedPool, known: set[str], a
         meta.set(state, GROUP_NAMES, "\n".join(pool.accountant.policy.group_names))
     if cycle.decision.round_robin_times and not cycle.policy.use_slot_weights:
         meta.set(state, ROUND_ROBIN, json.dumps(cycle.decision.round_robin_times))
-    decision = cycle.decision
-    cycles.add(state, CycleRecord(cycle.number, decision.time, decision.rules, cycle.document), _match_runs(cycle))
+    cycles.add_written(state, record)
     changes = [_lease_change(lease) for lease in cycle.expired]
     if matches:
         given = {d.submitter: d.matched for d in cycle.decision.submitters if d.matched}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fairq.engine.classad.budget import EvaluationBudget, Limit
@@ -15,6 +16,13 @@ from fairq.steps.evaluation.guard import guarded
 if TYPE_CHECKING:
     from fairq.engine.classad import Expression
     from fairq.settings import Settings
+
+
+_TOGETHER = 1000
+"""Records evaluated together."""
+
+_MANY = 200
+"""Records that take longer to evaluate one by one than NumPy takes to be loaded."""
 
 
 def evaluation_budget(settings: Settings) -> EvaluationBudget:
@@ -39,15 +47,35 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
         EvaluationBudgetError: the evaluation takes longer than *budget*.
     """
     from fairq.engine.classad import evaluate_each
+    from fairq.engine.classad.scalar import decides_alone
     from fairq.steps.evaluation.spelling import spelled
 
-    for value in evaluate_each(expression, _parts_read(expression, map(spelled, records)), budget):
-        check(budget)
-        yield value
+    by_column = decides_alone(expression)
+    parts = _parts_read(expression, map(spelled, records))
+    while some := list(islice(parts, _TOGETHER)):
+        ads = [ad for ad, _ in some]
+        if by_column and len(some) >= _MANY and all(plain for _, plain in some):
+            values: Iterable[Any] = _evaluated_by_column(expression, ads, budget)
+        else:
+            values = evaluate_each(expression, ads, budget)
+        for value in values:
+            check(budget)
+            yield value
 
 
-def _parts_read(expression: Expression, records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield what *expression* reads of each record: a few plain values are evaluated sooner than a whole ad.
+def _evaluated_by_column(
+    expression: Expression, ads: Sequence[Mapping[str, Any]], budget: EvaluationBudget
+) -> Iterator[Any]:
+    from fairq.engine.classad import AdColumns, evaluate_in_columns
+
+    values = evaluate_in_columns(expression, AdColumns(ads, budget=budget), {})
+    return map(values.python, range(len(ads)))
+
+
+def _parts_read(
+    expression: Expression, records: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """Yield what *expression* reads of each record, and whether these are plain values, which are evaluated sooner.
 
     A record in which it reads an expression, a list or an ad is yielded as a whole, because these may read more.
     """
@@ -57,7 +85,7 @@ def _parts_read(expression: Expression, records: Iterable[Mapping[str, Any]]) ->
 
     names = names_read(expression)
     if EVERY_ATTRIBUTE in names:
-        yield from records
+        yield from ((record, False) for record in records)
         return
     shapes: dict[tuple[str, ...], list[str] | None] = {}
     for record in records:
@@ -68,7 +96,7 @@ def _parts_read(expression: Expression, records: Iterable[Mapping[str, Any]]) ->
             shapes[shape] = None if hides else [name for name in shape if name.lower() in names]
         read = shapes[shape]
         part = record if read is None else {name: record[name] for name in read}
-        yield record if any(map(may_read, part.values())) else part
+        yield (record, False) if read is None or any(map(may_read, part.values())) else (part, True)
 
 
 def check(budget: EvaluationBudget) -> None:

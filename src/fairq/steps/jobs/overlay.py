@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import groupby
 
 from fairq.records import WITHDRAWN, Ad, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, jobs, launches, slots
@@ -24,10 +25,14 @@ def was_withdrawn(job: JobRange) -> bool:
 class Overlay:
     """The claims of one state, read when first needed; valid while the state is open."""
 
-    def __init__(self, state: State, only: Sequence[JobRange] | None = None) -> None:
-        """Read from *state*, the claims of the jobs *only* if given."""
+    def __init__(self, state: State, only: Sequence[JobRange] | None = None, *, by_range: bool = False) -> None:
+        """Read from *state*, the claims of the jobs *only* if given.
+
+        *by_range*: `of` is asked only about the first job of each of the `stretches`.
+        """
         self._state = state
         self._only = only
+        self._by_range = by_range
 
     def of(self, job: JobRange, proc: int) -> Ad:
         """Return the further attributes of one proc; times in seconds since 1970."""
@@ -66,6 +71,17 @@ class Overlay:
         is_started = launch is not None and launch.phase is LaunchPhase.STARTED
         return claim is not None and claim.matched and not is_started
 
+    def stretches(self, job: JobRange) -> Iterator[tuple[int, int]]:
+        """Yield the first and the last proc of each stretch of running jobs that are all only matched, or all not, and
+        wait for the same."""
+        if _procs_of(job) in self._alike:
+            yield job.first_proc, job.last_proc
+            return
+        procs = range(job.first_proc, job.last_proc + 1)
+        for _, group in groupby(procs, key=lambda proc: (self.is_matched_only(job, proc), self.waits_for(job, proc))):
+            members = list(group)
+            yield members[0], members[-1]
+
     def matched_only(self) -> int:
         """Return how many running jobs of the whole queue are only matched."""
         launched = self._launches.items()
@@ -86,10 +102,25 @@ class Overlay:
         if self._only is None:
             found = claims.load_all(self._state)
         else:
-            running = (job for job in self._only if job.status == JobStatus.RUNNING)
-            procs = (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in running)
-            found = claims.of_procs(self._state, procs)
+            procs = (_procs_of(job) for job in self._only if job.status == JobStatus.RUNNING)
+            found = claims.of_procs(
+                self._state, (one._replace(last_proc=one.first_proc) if one in self._alike else one for one in procs)
+            )
         return {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
+
+    @cached_property
+    def _alike(self) -> frozenset[jobs.Procs]:
+        """Return the ranges whose first job stands for all: no launcher has any, and their claims are alike."""
+        if not self._by_range or self._only is None:
+            return frozenset()
+        launched = {(schedd, cluster) for schedd, cluster, _ in self._launches}
+        return frozenset(
+            _procs_of(job)
+            for job in self._only
+            if job.status == JobStatus.RUNNING
+            and (job.schedd, job.cluster) not in launched
+            and (len(job) == 1 or claims.are_alike(self._state, _procs_of(job)))
+        )
 
     @cached_property
     def _launches(self) -> dict[tuple[str, int, int], Launch]:
@@ -112,3 +143,7 @@ class Overlay:
         if self._only is not None:
             return slots.names_of(self._state, (claim.slot_id for claim in self._claims.values()))
         return dict(zip(slots.load_ids(self._state), slots.load_names(self._state), strict=True))
+
+
+def _procs_of(job: JobRange) -> jobs.Procs:
+    return jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)

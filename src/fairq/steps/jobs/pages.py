@@ -13,7 +13,7 @@ from fairq.state import job_ads, jobs, launches
 from fairq.state.connection import State, reading
 from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.overlay import Overlay
-from fairq.steps.jobs.view import Queue
+from fairq.steps.jobs.view import FEW, Queue
 
 _FIRST, _SECOND = 1024, 8192
 """Number of ranges in the pages that are read singly.
@@ -42,6 +42,7 @@ class QueuePages:
         self._rest: Iterator[Queue] = iter(())
         self._counts: Counter[int] = Counter()
         self._matched = 0
+        self._by_range = False
         self._widest = jobs.widest(state, statuses)
         self._is_waiting = (statuses is None or JobStatus.RUNNING in statuses) and _has_waiting(state)
 
@@ -58,6 +59,7 @@ class QueuePages:
 
     def rows(self) -> Iterator[Ad]:
         """Yield the rows of all jobs, as `Queue.rows`."""
+        self._by_range = True
         return (row for page in self._pages() for row in page.rows())
 
     def each(self) -> Iterator[Ad]:
@@ -78,7 +80,7 @@ class QueuePages:
             return
         with without_collection():
             found = jobs.first(self._state, None, self._statuses, self._last)
-            overlay = Overlay(self._state)
+            overlay = Overlay(self._state, found if len(found) <= FEW else None, by_range=self._by_range)
             overlay.load_for(found)
             texts = job_ads.texts(self._state, (job.ad_id for job in found))
         self._state = None
@@ -97,7 +99,7 @@ class QueuePages:
             if self._state is not None:
                 found = jobs.first(self._state, size, self._statuses, self._last)
                 shared = job_ads.ads(self._state, (job.ad_id for job in found))
-                overlay = Overlay(self._state, found)
+                overlay = Overlay(self._state, found, by_range=self._by_range)
                 overlay.load_for(found)
                 page = Queue(found, shared, overlay, self._now)
                 self._last = found[-1] if found else self._last

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from fairq.steps.jobs.selection import Selection
 
 
-_FEW = 10_000
+FEW = 10_000
 """Number of ranges up to which a query for the claims of each is faster than reading all claims."""
 
 
@@ -79,8 +77,13 @@ class Queue(Struct):
         """Return the number of running jobs that are only matched: nothing known to fairq has started them."""
         if self.unread is not None:
             return self.unread[1]
-        procs = ((job, proc) for job in self.ranges if job.status == JobStatus.RUNNING for proc in _procs(job))
-        return sum(self.overlay.is_matched_only(job, proc) for job, proc in procs)
+        return sum(
+            last - first + 1
+            for job in self.ranges
+            if job.status == JobStatus.RUNNING
+            for first, last in self.overlay.stretches(job)
+            if self.overlay.is_matched_only(job, first)
+        )
 
     def rows(self) -> Iterator[Ad]:
         """Yield one ad per range of identical jobs, with ``Jobs`` naming them and ``RunTime`` in seconds.
@@ -105,13 +108,8 @@ class Queue(Struct):
             if job.status != JobStatus.RUNNING:
                 yield job
                 continue
-            for _, group in groupby(_procs(job), key=partial(self._progress, job)):
-                members = list(group)
-                yield replace(job, first_proc=members[0], last_proc=members[-1])
-
-    def _progress(self, job: JobRange, proc: int) -> tuple[bool, str | None]:
-        """Return what tells running jobs apart that are otherwise identical."""
-        return self.overlay.is_matched_only(job, proc), self.overlay.waits_for(job, proc)
+            for first, last in self.overlay.stretches(job):
+                yield replace(job, first_proc=first, last_proc=last)
 
     def is_waiting_for_engine(self) -> bool:
         """Tell whether any job waits in the queue of an engine or for its answer, or was withdrawn from it."""
@@ -182,7 +180,7 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
             if statuses is None or job.status in statuses
         ]
         found.sort(key=lambda job: (job.schedd, job.cluster, job.first_proc))
-        overlay = Overlay(state, found if len(found) <= _FEW else None)
+        overlay = Overlay(state, found if len(found) <= FEW else None)
         overlay.load_for(found)
         notes = [] if test is None else test.unknown.notes("job")
         return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)
@@ -194,7 +192,7 @@ def look_of(path: Path, people: Collection[str], now: int, statuses: Collection[
         # The state holds Unicode text only: nobody else has jobs.
         texts = [name for name in people if name.encode(errors="ignore").decode() == name]
         found = jobs.of_people(state, texts, statuses)
-        overlay = Overlay(state, found if len(found) <= _FEW else None)
+        overlay = Overlay(state, found if len(found) <= FEW else None)
         overlay.load_for(found)
         return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now)
 
