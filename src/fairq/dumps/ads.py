@@ -182,7 +182,7 @@ def _are_sound(values: Sequence[Any]) -> bool:
         some: Sequence[Any] = values if len(kinds) == 1 else [value for value in values if type(value) is kind]
         if kind is str:
             texts = "\n".join(some)
-            sound = texts.isascii() and "/Expr(" not in texts
+            sound = texts.isascii() and OPEN not in texts
         elif kind is int:
             sound = min(some) >= -_LARGEST and max(some) <= _LARGEST
         elif kind is float:
