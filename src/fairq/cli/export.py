@@ -15,7 +15,7 @@ from fairq import files
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
-from fairq.cli.output.emit import make_room
+from fairq.cli.output.printing import make_room
 from fairq.errors.base import UsageError
 from fairq.errors.pool import UnwritableExportError
 

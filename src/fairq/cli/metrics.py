@@ -16,7 +16,7 @@ from fairq import files
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
-from fairq.cli.output.emit import write_text
+from fairq.cli.output.printing import write_text
 from fairq.errors.report import ReportFileError
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ def simulate(
     A cycle in which nothing can change is not held: no job waits, or no slot is free and no job may be preempted.
     """
     from fairq.cli import simulate_views as views
-    from fairq.cli.output.progress import progress
+    from fairq.cli.output.progress_line import progress
     from fairq.steps.simulate.command import Options, prepare
     from fairq.steps.simulate.figures import document
     from fairq.steps.simulate.replay import replay

@@ -28,7 +28,7 @@ def run_import(
     lenient: bool,
 ) -> None:
     """Import *file*, print the result, and raise the errors of refused or (unless *lenient*) reinterpreted values."""
-    from fairq.cli.output.emit import write_text
+    from fairq.cli.output.printing import write_text
     from fairq.steps.broker.importing import import_records, refuse, soften
 
     actor = invocation.actor(invocation.now(now))

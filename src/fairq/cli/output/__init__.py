@@ -1,6 +1,7 @@
 """The only place that prints: a command passes a `View` and the `Output` that its user requested.
 
-Names are loaded on first use: a command that shows nothing does not load what shows it.
+Names are loaded on first use: a command that shows nothing does not load what shows it. No module here has the name of
+what it defines: once loaded, Python would take the module for it.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairq.cli.output.emit import emit, write_text
     from fairq.cli.output.machine import write_json
-    from fairq.cli.output.progress import progress
+    from fairq.cli.output.printing import emit, write_text
+    from fairq.cli.output.progress_line import progress
     from fairq.cli.output.selection import Output, Report
     from fairq.cli.output.view import Column, Record, Table, View
 
 __all__ = ["Column", "Output", "Record", "Report", "Table", "View", "emit", "progress", "write_json", "write_text"]
 
 _HOMES = {
-    "emit": ("emit", "write_text"),
+    "printing": ("emit", "write_text"),
     "machine": ("write_json",),
-    "progress": ("progress",),
+    "progress_line": ("progress",),
     "selection": ("Output", "Report"),
     "view": ("Column", "Record", "Table", "View"),
 }
