@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import re
 import subprocess
@@ -287,3 +288,11 @@ def test_a_cold_start_loads_neither_numpy_nor_the_classad_library(line, tmp_path
         check=False,
     )
     assert ended.stderr == ""
+
+
+@pytest.mark.parametrize("package", ["fairq.cli.output", "fairq.engine.classad"])
+def test_no_module_has_the_name_of_what_its_package_loads_on_first_use(package: str) -> None:
+    """Once such a module is loaded, Python takes it for the function."""
+    loaded = importlib.import_module(package)
+    modules = {path.stem for path in Path(str(loaded.__file__)).parent.glob("*.py")}
+    assert modules.isdisjoint(loaded.__all__)
