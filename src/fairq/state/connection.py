@@ -34,6 +34,7 @@ __all__ = [
     "keeping_few_pages",
     "kept_open",
     "migrated",
+    "putting_together",
     "reading",
     "trying",
     "watching",
@@ -81,6 +82,13 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
             connection = open_files.enter_context(_upgraded_copy(connection, version))
         connection.execute("PRAGMA query_only = ON")
         yield State(connection, known_as)
+
+
+@contextmanager
+def putting_together(path: Path) -> Iterator[None]:
+    """Use what was read of the state before; as in `reading`, damaged records raise StateDamagedError."""
+    with mapped(resolve(path), WAIT):
+        yield
 
 
 @contextmanager

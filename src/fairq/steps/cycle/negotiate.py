@@ -19,7 +19,7 @@ from fairq.garbage import without_collection
 from fairq.idle_jobs import KnownKind
 from fairq.records import Actor
 from fairq.state import cycles, idle_columns, meta, tally
-from fairq.state.connection import State, reading, watching, writing
+from fairq.state.connection import State, putting_together, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, read_pool, with_known_groups
@@ -59,7 +59,7 @@ def negotiate(
         CycleUnderWayError: another cycle works on this state.
     """
     if dry_run:
-        with without_collection():
+        with without_collection(), putting_together(path):
             snapshot = _taken(path, settings, actor.time, doing)
             doing("matching jobs with slots")
             return _decide(snapshot, actor.time, explain)
@@ -93,7 +93,7 @@ def hold_cycle(
     if is_untracked:
         with writing(path) as state:
             idle_columns.track(state)
-    with without_collection(), watching(path) as is_changed:
+    with without_collection(), putting_together(path), watching(path) as is_changed:
         snapshot = _taken(path, settings, actor.time, doing)
         doing("matching jobs with slots")
         cycle = _decide(snapshot, actor.time, explain)
@@ -180,7 +180,8 @@ def _renew_copy(path: Path, learned: Mapping[int, KnownKind]) -> None:
     with suppress(FairqError):
         with reading(path) as state:
             stored = idle_columns.read(state)
-        copy = idle_columns.packed(stored, learned)
+        with putting_together(path):
+            copy = idle_columns.packed(stored, learned)
         with writing(path) as state:
             idle_columns.store(state, copy)
 
