@@ -329,8 +329,11 @@ class Diagnosis:
         """Number of suitable slots in use since before this cycle, by submitter."""
         tests = (LostTo.CLAIMED_OTHERS, LostTo.CLAIMED_OWN, LostTo.OUTRANKED, LostTo.PREEMPTION_POLICY, LostTo.PRIORITY)
         rows = np.concatenate([self.losses.rows(test) for test in tests])
-        names = (self.outcome.observer.holders[row] for row in rows.tolist())
-        return Counter(name for name in names if name is not None)
+        holders = self.outcome.observer.holders
+        codes = holders.codes[rows]
+        found, firsts, counts = np.unique(codes[codes >= 0], return_index=True, return_counts=True)
+        # In the order of the slots, as people are named.
+        return Counter({holders.distinct[found[place]]: int(counts[place]) for place in firsts.argsort()})
 
     def _is_admitted(self) -> bool:
         given = self.outcome.given

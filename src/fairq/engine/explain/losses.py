@@ -110,5 +110,7 @@ class Observer:
     def _held_by(self, submitter: str) -> NDArray[np.bool_]:
         held = self._own.get(submitter)
         if held is None:
-            held = self._own[submitter] = np.array([name == submitter for name in self.holders], np.bool_)
+            is_own = np.array([name == submitter for name in self.holders.distinct], np.bool_)
+            # The last place is nobody's.
+            held = self._own[submitter] = np.append(is_own, False)[self.holders.codes]
         return held
