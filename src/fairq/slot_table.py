@@ -91,6 +91,11 @@ class SlotCollector:
         """Of the ads that are in no table yet, by their names: their rows, and themselves."""
         self._row = 0
 
+    @property
+    def room(self) -> int:
+        """How many slots more the table that is being filled takes."""
+        return STRETCH - self._row
+
     def add(self, name: str, address: str, ad: Ad, draining: bool) -> None:
         """Append a slot."""
         self._names.append(name)
@@ -188,6 +193,8 @@ def _columns(run: _Run) -> Iterable[Sequence[Any]]:
 
 def _joined(parts: Sequence[Sequence[Any]], order: Sequence[int] | None) -> tuple[Any, ...]:
     """Return the column of these *parts*, in another *order*."""
+    if len(parts) == 1 and isinstance(parts[0], tuple):
+        return parts[0] if isinstance(parts[0], Repeated) else shared(parts[0])
     if all(isinstance(part, Repeated) or len(part) == 1 for part in parts):
         firsts = tuple(part[0] for part in parts)
         if is_one_value(firsts):

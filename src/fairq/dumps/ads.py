@@ -113,7 +113,7 @@ class Soundness:
                 self._check(name, value, number, _DEEPEST)
         return {name: value for name, value in result.items() if name not in twice} if twice else result
 
-    def tidied_column(self, name: str, values: list[Any], number: int) -> list[Any]:
+    def tidied_column(self, name: str, values: Sequence[Any], number: int) -> Sequence[Any]:
         """Return the *values* of an attribute as `tidied` does; raises InvalidAdError if it would for any of them."""
         return values if _are_sound(values) else [self.tidied({name: value}, number)[name] for value in values]
 

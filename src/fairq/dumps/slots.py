@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from fairq.dumps.ads import Soundness, Spellings, read_ads_together, shown
 from fairq.dumps.kinds import SLOT, Sorter
 from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape
+from fairq.dumps.shapes import AdsByShape, gathered
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.expression_form import is_expression
@@ -76,7 +76,7 @@ class _SlotReader:
 
     def read(self) -> None:
         number = 0
-        for found in read_ads_together(self._source, _OWN):
+        for found in gathered(read_ads_together(self._source, _OWN), lambda: self.slots.room):
             if isinstance(found, dict):
                 number += 1
                 self._take(found, number)

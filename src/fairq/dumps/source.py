@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -16,7 +17,7 @@ from fairq.errors.pool import InvalidDumpError, UnreadableDumpError
 from fairq.inputs import LARGEST, STANDARD_INPUT, standard_input, too_large
 
 CHUNK = 1 << 22
-"""Characters to read at a time: the dump of a large pool is never in memory as a whole."""
+"""Bytes to read at a time: the dump of a large pool is never in memory as a whole."""
 
 LARGEST_AD = 1 << 25
 """Most characters in an ad or a line."""
@@ -39,9 +40,9 @@ class Source:
         self._seen = 0
         peekable = io.BufferedReader(cast(io.RawIOBase, stream))
         compressed = peekable.peek(2)[:2] == _GZIP_MAGIC
-        plain = cast(BinaryIO, gzip.GzipFile(fileobj=peekable)) if compressed else peekable
-        errors = "replace" if lenient else "strict"
-        self._text = io.TextIOWrapper(plain, encoding="utf-8-sig", errors=errors, newline="\n")
+        self._plain = cast(BinaryIO, gzip.GzipFile(fileobj=peekable)) if compressed else peekable
+        # `io.TextIOWrapper` would decode 8 KiB at a time and join them.
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace" if lenient else "strict").decode
 
     def read(self) -> str:
         """Return the next piece of the text; the empty text at the end.
@@ -49,7 +50,11 @@ class Source:
         Raises UnreadableDumpError if the system or gzip fails, InvalidDumpError if the content is not text.
         """
         try:
-            piece = self._text.read(CHUNK)
+            while True:
+                content = self._plain.read(CHUNK)
+                piece = self._decode(content, final=not content)
+                if piece or not content:
+                    break
         except UnicodeDecodeError:
             raise self.not_text() from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as failure:
