@@ -54,7 +54,7 @@ class AdsByShape(NamedTuple):
                     yield Part(RepeatedAds(ad, {}, 1), [place])
                 continue
             columns = zip(*[ad.values() for ad in ads], strict=True)
-            varying = {name: column for name, column in zip(names, columns, strict=True) if not _is_one(column)}
+            varying = {name: column for name, column in zip(names, columns, strict=True) if not is_one(column)}
             yield Part(RepeatedAds(ads[0], varying, len(ads)), places)
 
 
@@ -128,8 +128,8 @@ def _decoded(text: str) -> list[Ad] | None:
     return ads if all(type(ad) is dict for ad in ads) else None
 
 
-def _is_one(column: Sequence[Any]) -> bool:
-    """Return whether all rows of a column are written in the same way."""
+def is_one(column: Sequence[Any]) -> bool:
+    """Return whether all rows of a column (not empty) are written in the same way."""
     first = column[0]
     try:
         if first != column[-1] or column.count(first) < len(column):
