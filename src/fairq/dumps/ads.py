@@ -115,7 +115,12 @@ class Soundness:
 
     def tidied_column(self, name: str, values: Sequence[Any], number: int) -> Sequence[Any]:
         """Return the *values* of an attribute as `tidied` does; raises InvalidAdError if it would for any of them."""
-        return values if _are_sound(values) else [self.tidied({name: value}, number)[name] for value in values]
+        if _are_sound(values):
+            return values
+        if set(map(type, values)) == {str}:
+            tidied = {value: self.tidied({name: value}, number)[name] for value in set(values)}
+            return list(map(tidied.__getitem__, values))
+        return [self.tidied({name: value}, number)[name] for value in values]
 
     def _check(self, name: str, value: Any, number: int, levels: int) -> None:
         if isinstance(value, int):

@@ -40,7 +40,7 @@ class _Rows(NamedTuple):
     columns: Mapping[str, Sequence[Any]]
 
 
-class JobColumns:
+class JobsByColumn:
     """Reads jobs by column."""
 
     def __init__(self, terms: TermsReader, soundness: Soundness) -> None:

@@ -72,16 +72,18 @@ def divided(source: Source, cluster: int, stretches: list[Stretch]) -> tuple[Ad,
     for found in of_rests.values():
         _keep_common(shared, found)
     parts: list[tuple[Stretch, Ad | None]] = []
-    left: dict[int, Ad] = {}
-    for stretch in joined:
-        of_rest = left.get(id(stretch.rest))
-        if of_rest is None:
-            of_rest = {name: value for name, value in stretch.rest.items() if name not in shared}
-            left[id(stretch.rest)] = of_rest
-        own = dict(of_rest)
-        if stretch.names:
-            own.update(pair for pair in zip(stretch.names, stretch.values, strict=True) if pair[0] in own)
-        parts.append((stretch, own or None))
+    for found in of_rests.values():
+        rest, names = found[0].rest, found[0].names
+        left = {name: value for name, value in rest.items() if name not in shared}
+        kept = [place for place, name in enumerate(names) if name in left]
+        names = [names[place] for place in kept]
+        for stretch in found:
+            values = stretch.values
+            if len(kept) < len(values):
+                values = [values[place] for place in kept]
+            parts.append((stretch, {**left, **dict(zip(names, values, strict=True))} or None))
+    if len(of_rests) > 1:
+        parts.sort(key=lambda part: part[0].first)
     return shared, parts
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fairq.dumps.ads import Soundness, read_ads_together
-from fairq.dumps.job_columns import JobColumns
+from fairq.dumps.job_columns import JobsByColumn
 from fairq.dumps.job_stretches import Stretch, divided, is_flat, with_texts
 from fairq.dumps.job_terms import IN_TERMS, LARGEST_ID, OWN, SPELLINGS, Terms, TermsReader, schedd_of
 from fairq.dumps.kinds import JOB, Sorter
@@ -92,7 +92,7 @@ class _JobReader:
         self._source = source
         self._soundness = Soundness(source)
         self._terms = TermsReader(source, submitter_of, now)
-        self._columns = JobColumns(self._terms, self._soundness)
+        self._columns = JobsByColumn(self._terms, self._soundness)
         self._sorter = Sorter(source, JOB)
         self._has_jobs = False
         self._before: Ad = {}

@@ -72,6 +72,19 @@ class PartTexts(NamedTuple):
         return f"[{','.join(map(_array, self.part.columns, self.columns))}]"
 
 
+def of_ad(ad: Ad) -> str:
+    """Return the text of *ad*: the one that `rows.dumps` makes."""
+    kinds = set(map(type, ad.values()))
+    if kinds <= _PLAIN and _have_no_exponents(_of_kind(float, list(ad.values()), kinds)):
+        try:
+            text = _encode(ad).decode()
+        except UnicodeEncodeError:  # half a character
+            return dumps(ad)
+        if _is_plain_text(text):
+            return text
+    return dumps(ad)
+
+
 def of_ads(ads: Sequence[Ad]) -> list[str]:
     """Return the texts of *ads*: those that `rows.dumps` makes of each, for many ads in half the time."""
     found: list[str] = []

@@ -194,4 +194,4 @@ def _replace_queue(state: State, dump: JobDump) -> None:
     numbers = jobs.ad_ids(state, dump.ads)
     for job in dump.ranges:
         job.ad_id = numbers[job.ad_id]
-    jobs.add(state, dump.ranges)
+    jobs.add_first(state, dump.ranges)
