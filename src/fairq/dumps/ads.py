@@ -53,7 +53,8 @@ def read_ads_together(source: Source, own: Collection[str] | None) -> Iterator[A
     if start.startswith(("[", "{")):
         yield from JsonAds(source, text, own)
     elif _FIRST_LINE.match(start):
-        yield from LongAds(source, text)
+        ads = LongAds(source, text)
+        yield from ads if own is None else ads.together()
     else:
         raise _unknown_form(source, start)
 
