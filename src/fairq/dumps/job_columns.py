@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fairq.dumps.ads import Soundness
@@ -27,17 +27,27 @@ class JobsOfShape(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """The jobs by row: the numbers of their ads, schedds, clusters, procs, and terms (None for one that is left out).
-
-    Their ads have *steady* values, and others in *columns*, by the spelled name.
-    """
+    """The jobs by row: the numbers of their ads, schedds and clusters, procs, terms (None for one that is left out)."""
 
     numbers: Sequence[int]
     of: Sequence[tuple[str, int]]
     procs: Sequence[int]
     terms: Sequence[Terms | None]
+
+
+class _Rests(NamedTuple):
+    """What the terms do not have of the ads: *steady* values, but for those of the attributes *names*, by row."""
+
     steady: Ad
-    columns: Mapping[str, Sequence[Any]]
+    names: Sequence[str]
+    rows: Sequence[tuple[Any, ...]]
+
+    @classmethod
+    def of(cls, ad: Ad, columns: Mapping[str, Sequence[Any]], removed: Collection[str], size: int) -> _Rests:
+        """Return those of *size* ads like *ad*, but for *columns*, without the attributes *removed*."""
+        left = {name: column for name, column in columns.items() if name not in removed}
+        rows = list(zip(*left.values(), strict=True)) if left else [()] * size
+        return cls({name: value for name, value in ad.items() if name not in removed}, tuple(left), rows)
 
 
 class JobsByColumn:
@@ -71,13 +81,16 @@ class JobsByColumn:
         if terms is None:
             return None
         of = list(zip(_schedds(part, names), clusters, strict=True))
-        rows = _Rows(numbers, of, procs, terms, steady, columns)
-        in_terms = {names[lower] for lower in IN_TERMS if lower in names}
-        reason = {names["holdreason"]} if "holdreason" in names else set()
+        rows = _Rows(numbers, of, procs, terms)
+        removed = {names[lower] for lower in IN_TERMS if lower in names}
+        rests: dict[bool, _Rests] = {}
         found: list[tuple[tuple[str, int], list[Stretch]]] = []
         for start, end, is_reason_taken in _runs(rows):
-            removed = in_terms | reason if is_reason_taken else in_terms
-            found.append((of[start], _stretches(rows, start, end, removed)))
+            rest = rests.get(is_reason_taken)
+            if rest is None:
+                more = {names["holdreason"]} if is_reason_taken else set()
+                rest = rests[is_reason_taken] = _Rests.of(steady, columns, removed | more, part.size)
+            found.append((of[start], _stretches(rows, rest, start, end)))
         return JobsOfShape(found, left_out)
 
     def _terms_of(
@@ -145,15 +158,13 @@ def _runs(rows: _Rows) -> Iterator[tuple[int, int, bool]]:
         yield start, len(rows.of), is_taken
 
 
-def _stretches(rows: _Rows, start: int, end: int, removed: set[str]) -> list[Stretch]:
-    """Return the jobs of the rows from *start* to before *end*, whose ads have the names *removed* no more."""
-    here = {name: column[start:end] for name, column in rows.columns.items() if name not in removed}
-    own = {name: column for name, column in here.items() if not is_one(column)}
-    names = tuple(own)
-    rest = {
-        name: here[name][0] if name in here else value for name, value in rows.steady.items() if name not in removed
-    }
-    values = zip(*own.values(), strict=True) if own else iter([()] * (end - start))
+def _stretches(rows: _Rows, rests: _Rests, start: int, end: int) -> list[Stretch]:
+    """Return the jobs of the rows from *start* to before *end*."""
+    rest = {**rests.steady, **dict(zip(rests.names, rests.rows[start], strict=True))}
+    columns = list(zip(*rests.rows[start:end], strict=True)) if end - start > 1 else []
+    own = [place for place, column in enumerate(columns) if column[0] != column[-1] or not is_one(column)]
+    names = tuple([rests.names[place] for place in own])
+    values = zip(*[columns[place] for place in own], strict=True) if own else iter([()] * (end - start))
     of_rows = zip(rows.numbers[start:end], rows.procs[start:end], rows.terms[start:end], values, strict=True)
     found: list[Stretch] = []
     next_number = next_proc = -1
