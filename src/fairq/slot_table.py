@@ -52,7 +52,13 @@ class SlotTable(Rows[SlotRecord]):
         return SlotRecord(row + 1, self.names[row], ad, self.addresses[row], self.draining[row])
 
     def __iter__(self) -> Iterator[SlotRecord]:
-        ads = (ad for table in self.ads for ad in table)
+        return self._with(ad for table in self.ads for ad in table)
+
+    def brief(self, lower: Collection[str]) -> Iterator[SlotRecord]:
+        """Yield the slots, but of their ads only these attributes, which are given in *lower* case."""
+        return self._with(ad for table in self.ads for ad in table.brief(lower))
+
+    def _with(self, ads: Iterable[Ad]) -> Iterator[SlotRecord]:
         for row, (name, ad, address, draining) in enumerate(
             zip(self.names, ads, self.addresses, self.draining, strict=True)
         ):

@@ -20,7 +20,7 @@ from fairq.records import Ad
 from fairq.slot_table import AlikeSlots, SlotCollector, SlotTable
 from fairq.versions import Version, newest
 
-_IN_USE = {"claimed", "preempting"}
+_BUSY = {"claimed", "preempting"}
 _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
 
 
@@ -216,13 +216,15 @@ def _text(ad: Mapping[str, Any], names: dict[str, str], lower: str) -> str:
 _STARTS = ("jobstart", "enteredcurrentactivity", "enteredcurrentstate")
 _LIMITS = ("matchedconcurrencylimits", "concurrencylimits")
 _GROUPS = ("remotenegotiatinggroup", "remoteautoregroup")
-_USE = Spellings("state", "jobid", "globaljobid", *_STARTS, "currentrank", *_LIMITS, *_GROUPS)
+IN_USE = ("state", "jobid", "globaljobid", *_STARTS, "currentrank", *_LIMITS, *_GROUPS)
+"""The attributes, in lower case, that `use_of` reads."""
+_USE = Spellings(*IN_USE)
 
 
 def use_of(ad: Ad) -> Use | None:
     """Return the job that the slot *ad* runs; None if it runs none or does not name it."""
     names = _USE.of(ad)
-    if _text(ad, names, "state").lower() not in _IN_USE:
+    if _text(ad, names, "state").lower() not in _BUSY:
         return None
     schedd, _, rest = _text(ad, names, "globaljobid").partition("#")
     job = _JOB_ID.fullmatch(_text(ad, names, "jobid") or rest.partition("#")[0])
