@@ -58,6 +58,15 @@ class SlotTable(Rows[SlotRecord]):
         """Yield the slots, but of their ads only these attributes, which are given in *lower* case."""
         return self._with(ad for table in self.ads for ad in table.brief(lower))
 
+    def all_ads(self) -> AdTable:
+        """Return the ads of all slots as one table, which has the columns of theirs."""
+        found = AdTable()
+        for number, table in enumerate(self.ads):
+            first = number * STRETCH
+            for names, rows, columns in table.parts:
+                found.put_columns(names, [first + row for row in rows], columns)
+        return found
+
     def _with(self, ads: Iterable[Ad]) -> Iterator[SlotRecord]:
         for row, (name, ad, address, draining) in enumerate(
             zip(self.names, ads, self.addresses, self.draining, strict=True)

@@ -17,6 +17,8 @@ from fairq.state.rows import dumps
 
 _PLAIN = {str, int, float, bool, NoneType}
 
+_NUMBERS = {int, float}
+
 _LEAST, _MOST = 1e-4, 1e16
 """`dumps` writes a number below or from here on with an exponent."""
 
@@ -134,6 +136,8 @@ def _written(column: Sequence[Any]) -> str | Sequence[Any]:
         numbers: Iterable[float] = _of_kind(float, column, kinds)
         if _is_plain_text("".join(texts)) and _have_no_exponents(numbers):
             return column
+    if kinds <= _NUMBERS:
+        return list(map(_raw, dumps(column)[1:-1].split(",")))
     return list(map(_raw, map(dumps, column)))
 
 
