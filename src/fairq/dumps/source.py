@@ -19,6 +19,9 @@ from fairq.inputs import LARGEST, STANDARD_INPUT, standard_input, too_large
 CHUNK = 1 << 22
 """Bytes to read at a time: the dump of a large pool is never in memory as a whole."""
 
+_READ = 1 << 18
+"""Bytes to decode at a time: memory for more would come from the system anew each time."""
+
 LARGEST_AD = 1 << 25
 """Most characters in an ad or a line."""
 
@@ -50,11 +53,15 @@ class Source:
         Raises UnreadableDumpError if the system or gzip fails, InvalidDumpError if the content is not text.
         """
         try:
-            while True:
-                content = self._plain.read(CHUNK)
-                piece = self._decode(content, final=not content)
-                if piece or not content:
+            parts: list[str] = []
+            size = 0
+            while size < CHUNK or not any(parts):
+                content = self._plain.read(min(_READ, CHUNK))
+                parts.append(self._decode(content, final=not content))
+                if not content:
                     break
+                size += len(content)
+            piece = "".join(parts)
         except UnicodeDecodeError:
             raise self.not_text() from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as failure:
