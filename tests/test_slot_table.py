@@ -30,8 +30,10 @@ def test_slots_and_texts_are_those_of_the_ads(found: list[dict[str, Any]]) -> No
 
     assert repr(list(table)) == repr(slots)
     texts = [rows.dumps(ad) for ad in found]
-    parts = map(ad_texts.of_table, table.ads)
-    assert [text for of in parts for text in ad_texts.in_order(of, [part.objects() for part in of])] == texts
+    of_tables = ([part.objects() for part in ad_texts.of_table(ads)] for ads in table.ads)
+    assert [
+        text for ads, of in zip(table.ads, of_tables, strict=True) for text in ad_texts.in_order(ads.parts, of)
+    ] == texts
     assert ad_texts.of_ads(found) == texts
 
 
