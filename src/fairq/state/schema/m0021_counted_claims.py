@@ -1,4 +1,4 @@
-"""Schema 21: one index of claims in place of two; so a cycle that makes many stores them in two thirds of the time."""
+"""Schema 21: one index of claims in place of two, and fewer triggers, so that many matches are stored sooner."""
 
 from __future__ import annotations
 
@@ -34,4 +34,11 @@ STATEMENTS = (
     "CREATE UNIQUE INDEX guard_claim ON claim (cluster, proc, schedd)",
     f"CREATE VIEW whole_claim AS SELECT slot_id, schedd, cluster, proc, {_TERMS} "
     "FROM claim JOIN claim_terms ON claim_terms.id = terms",
+    # The former trigger of that name noted the cluster of each changed range twice.
+    "DROP TRIGGER idle_columns_update_new",
+    """
+    CREATE TRIGGER idle_columns_update_new AFTER UPDATE OF cluster, schedd ON job
+    WHEN EXISTS (SELECT 1 FROM idle_columns)
+    BEGIN INSERT OR IGNORE INTO idle_changed VALUES (NEW.schedd, NEW.cluster); END
+    """,
 )
