@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import chain, compress, groupby
+from itertools import chain, compress, filterfalse, groupby
 from operator import attrgetter, is_not
 from typing import cast
 
@@ -115,7 +115,7 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     fresh = [replace(claim, charged=False) for claim in suspended if claim.charged]
     # Most of a large pool is as it was, or matched with jobs that are alike.
     changed = compress(charges, map(is_not, map(pool.charged.get, charges), charges.values()))
-    others = dict.fromkeys(slot for slot in chain(changed, made) if slot in charges and slot not in alike)
+    others = dict.fromkeys(chain(filterfalse(alike.__contains__, changed), filter(charges.__contains__, made)))
     for charged, charge in [(slot, charges[slot]) for slot in others]:
         key = numbers.get(charged, charged)
         assert isinstance(key, int)
