@@ -133,7 +133,7 @@ class Outcome(Struct, dict=True):
         terms: dict[str, float] = {}
         numbers: Details = {}
         if weighing is not None and weighing.has(row):
-            weight, terms = weighing.weight_of(row), weighing.of(row)
+            weight, terms = weighing.weight_of(row), weighing.terms_of(request, row)
             for factor in self.plan.weights:
                 numbers |= factor.details(request, row)
         number = int(self.decided[row])
