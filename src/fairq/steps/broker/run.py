@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -102,20 +102,22 @@ class StageTable:
         self._rows: dict[tuple[int, str], list[int]] = {}
 
     def add(self, tasks: Iterable[Sequence[StageCount]]) -> None:
-        """Count the stages of some tasks."""
-        found: tuple[dict[str, list[StageCount]], ...] = defaultdict(list), defaultdict(list)
+        """Count the stages of some tasks, which have many lines in common."""
+        passes: tuple[list[Sequence[StageCount]], ...] = [], []
         for stages in tasks:
-            lines = found[0]
-            for count in stages:
-                if count[0] == SECOND_PASS:
-                    lines = found[1]
-                lines[count[0]].append(count)
-        for turn, lines in enumerate(found):
-            for stage, counts in lines.items():
-                row = self._rows.setdefault((turn, stage), [0] * len(StageCount._fields))
-                row[0] += len(counts)
-                for place, numbers in enumerate(islice(zip(*counts, strict=True), 1, None), 1):
-                    row[place] += sum(numbers)
+            names = [count.stage for count in stages] if stages and stages[0].stage == FIRST_PASS else []
+            second = names.index(SECOND_PASS) if SECOND_PASS in names else len(stages)
+            passes[0].append(stages[:second])
+            passes[1].append(stages[second:])
+        for turn, lines in enumerate(passes):
+            # By identity, since counting them by value takes five times as long.
+            found = {id(count): count for count in chain.from_iterable(lines)}
+            for line, number in Counter(map(id, chain.from_iterable(lines))).items():
+                count = found[line]
+                row = self._rows.setdefault((turn, count.stage), [0] * len(StageCount._fields))
+                row[0] += number
+                for place, value in enumerate(count[1:], 1):
+                    row[place] += number * value
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -100,8 +100,8 @@ class Outcome(Struct, dict=True):
     request: BrokerageRequest
     plan: Plan
     status: Status
-    refusals: list[Refusal]
-    stages: list[StageCount]
+    refusals: Sequence[Refusal] = ()
+    stages: Sequence[StageCount] = ()
     best: list[tuple[str, float]] = field(default_factory=list)
     describe: Callable[[], list[Candidate]] = list
     stopped_by: str = ""
