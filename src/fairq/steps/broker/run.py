@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.pending import is_exhausted
-from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, StageCount
+from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, Course, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case
@@ -31,7 +30,7 @@ from fairq.state.cycle_lock import BROKERAGE, cycle_lock
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.stages import reason_of, stage_record
+from fairq.steps.broker.stages import Reasons, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
 from fairq.steps.broker.verdict import Packer, described
 from fairq.steps.broker.world import load_types, load_world
@@ -101,23 +100,29 @@ class StageTable:
     def __init__(self) -> None:
         self._rows: dict[tuple[int, str], list[int]] = {}
 
-    def add(self, tasks: Iterable[Sequence[StageCount]]) -> None:
-        """Count the stages of some tasks, which have many lines in common."""
-        passes: tuple[list[Sequence[StageCount]], ...] = [], []
-        for stages in tasks:
-            names = [count.stage for count in stages] if stages and stages[0].stage == FIRST_PASS else []
-            second = names.index(SECOND_PASS) if SECOND_PASS in names else len(stages)
-            passes[0].append(stages[:second])
-            passes[1].append(stages[second:])
-        for turn, lines in enumerate(passes):
-            # By identity, since counting them by value takes five times as long.
-            found = {id(count): count for count in chain.from_iterable(lines)}
-            for line, number in Counter(map(id, chain.from_iterable(lines))).items():
-                count = found[line]
-                row = self._rows.setdefault((turn, count.stage), [0] * len(StageCount._fields))
-                row[0] += number
-                for place, value in enumerate(count[1:], 1):
-                    row[place] += number * value
+    def add(self, tasks: Iterable[Outcome]) -> None:
+        """Count the stages of some tasks."""
+        # Many tasks have the same first lines.
+        shared: Counter[Course] = Counter()
+        for one in tasks:
+            lines = one.stages
+            if one.shared is not None:
+                shared[one.shared] += 1
+                lines = lines[len(one.shared.stages) :]
+            self._add(lines, 1)
+        for course, number in shared.items():
+            self._add(course.stages, number)
+
+    def _add(self, lines: Iterable[StageCount], number: int) -> None:
+        """Count the stages of a *number* of tasks."""
+        turn = 0
+        for count in lines:
+            if count.stage == SECOND_PASS:
+                turn = 1
+            row = self._rows.setdefault((turn, count.stage), [0] * len(StageCount._fields))
+            row[0] += number
+            for place, value in enumerate(count[1:], 1):
+                row[place] += number * value
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
@@ -224,16 +229,16 @@ def _decide(
         datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
         world = load_world(state, now, datasets)
         columns = columns_of(world)
-        packer = Packer(columns.names, orders)
+        packer, reasons = Packer(columns.names, orders), Reasons()
         with watch(len(tasks)) as advance:
             while tasks:
                 some = [tasks.popleft() for _ in range(min(_AT_ONCE, len(tasks)))]
                 outcomes = _outcomes(some, by_activity, columns, rules)
                 for one, outcome in zip(some, outcomes, strict=True):
-                    done.decided.append(_decided(one, outcome, columns, packer.pack(outcome), detailed))
+                    done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
                 for activity in dict.fromkeys(one.task.activity for one in some):
                     done.stages.setdefault(activity, StageTable()).add(
-                        one.stages for one in outcomes if one.request.activity == activity
+                        one for one in outcomes if one.request.activity == activity
                     )
                 advance(len(some))
         done.legend = packer.document()
@@ -251,7 +256,9 @@ def _outcomes(
     return [next(found[one.task.activity]) for one in tasks]
 
 
-def _decided(one: Brokered, outcome: Outcome, columns: Columns, data: bytes, detailed: bool) -> Decided:
+def _decided(
+    one: Brokered, outcome: Outcome, columns: Columns, reasons: Reasons, data: bytes, detailed: bool
+) -> Decided:
     task, now = one.task, columns.world.now
     status, frozen = _status(one, outcome, columns)
     retry = now + (outcome.retry_after or 0) if status == PENDING else None
@@ -262,7 +269,7 @@ def _decided(one: Brokered, outcome: Outcome, columns: Columns, data: bytes, det
         "activity": task.activity,
         "queues": queues,
         "weight": outcome.best[0][1] if outcome.best else None,
-        "reason": "" if status == ASSIGNED else reason_of(outcome),
+        "reason": "" if status == ASSIGNED else reasons.of(outcome),
         "retry_time": retry,
     }
     if detailed:

@@ -22,7 +22,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.outcome import UNDECIDED, Candidate, Outcome, decided_by
-from fairq.engine.brokerage.flow.pipeline import Refusal, StageCount
+from fairq.engine.brokerage.flow.pipeline import Course, Refusal, StageCount
 from fairq.engine.brokerage.flow.request import Weighing
 
 _FORM = 1
@@ -75,6 +75,15 @@ class _Head(NamedTuple):
     weighed: int
 
 
+class _PackedCourse(NamedTuple):
+    """What tasks have in common: so many lines of the stage table, so many refusals, and both as they are stored."""
+
+    stages: int
+    lines: bytes
+    refusals: int
+    numbers: bytes
+
+
 class Packer:
     """Packs the outcomes of one run.
 
@@ -88,10 +97,8 @@ class Packer:
         self._rows = {name: row for row, name in enumerate(names)}
         self._orders = {activity: list(order) for activity, order in stages.items()}
         self._activities = {activity: number for number, activity in enumerate(stages)}
-        # Tasks have many lines of the stage table in common, and many sets of queues weighed. Lines that are held here
-        # keep their identity.
-        self._lines: dict[int, bytes] = {}
-        self._held: list[StageCount] = []
+        # What many tasks have in common.
+        self._courses: dict[Course | None, _PackedCourse] = {None: _PackedCourse(0, b"", 0, b"")}
         self._weighed: dict[int, bytes] = {}
         self._small = _SMALL[2 if len(names) < 2**16 else 4]
         self._start = bytes((_FORM, self._small.itemsize))
@@ -111,18 +118,20 @@ class Packer:
     def pack(self, outcome: Outcome) -> bytes:
         """Return *outcome* as bytes."""
         activity, weighing, best = outcome.request.activity, outcome.request.weighing, outcome.best
-        rows, lines, known = self._rows, self._lines, self._shared
-        own = [one for one in outcome.refusals if not one.shared]
-        shared = [known.get(id(one)) or self._number(one) if one.shared else 0 for one in outcome.refusals]
+        shared = self._courses.get(outcome.shared) or self._course(activity, outcome.shared)
+        refusals = outcome.refusals[shared.refusals :]
+        own = [one for one in refusals if not one.shared]
         weighed = 0 if weighing is None else len(weighing.rows)
         return b"".join((
             self._start,
             self._pack_small(
-                (self._activities[activity], len(outcome.stages), len(shared), len(own), len(best), weighed)
+                (self._activities[activity], len(outcome.stages), len(outcome.refusals), len(own), len(best), weighed)
             ),
-            *[lines.get(id(line)) or self._line(activity, line) for line in outcome.stages],
-            self._pack_small([rows[name] for name, _ in best]),
-            struct.pack(f"<{len(shared)}I", *shared),
+            shared.lines,
+            self._lines(activity, outcome.stages[shared.stages :]),
+            self._pack_small([self._rows[name] for name, _ in best]),
+            shared.numbers,
+            self._numbers(refusals),
             *map(self._set_of, own),
             struct.pack(f"<{len(best)}d", *[weight for _, weight in best]),
             b"" if weighing is None else self._weighed.get(weighing.members) or self._weighed_rows(weighing),
@@ -130,12 +139,26 @@ class Packer:
             outcome.stopped_by.encode(),
         ))  # fmt: skip
 
-    def _line(self, activity: str, line: StageCount) -> bytes:
-        """Return a line of a stage table, with the place of the stage for its name."""
-        place = self._orders[activity].index(line.stage)
-        self._held.append(line)
-        packed = self._lines[id(line)] = self._pack_small((place, *line[1:]))
+    def _course(self, activity: str, course: Course | None) -> _PackedCourse:
+        assert course is not None
+        packed = self._courses[course] = _PackedCourse(
+            len(course.stages),
+            self._lines(activity, course.stages),
+            len(course.refusals),
+            self._numbers(course.refusals),
+        )
         return packed
+
+    def _lines(self, activity: str, stages: Sequence[StageCount]) -> bytes:
+        """Return the lines of a stage table one after the other, with the place of each stage for its name."""
+        order = self._orders[activity]
+        return b"".join([self._pack_small((order.index(line.stage), *line[1:])) for line in stages])
+
+    def _numbers(self, refusals: Sequence[Refusal]) -> bytes:
+        """Return the numbers of shared refusals, and 0 for others."""
+        known = self._shared
+        numbers = [known.get(id(one)) or self._number(one) if one.shared else 0 for one in refusals]
+        return struct.pack(f"<{len(numbers)}I", *numbers)
 
     def _weighed_rows(self, weighing: Weighing) -> bytes:
         if len(self._weighed) >= _SETS_KEPT:

@@ -18,8 +18,8 @@ TEMPORARY_STAGE = "temporary problem check"
 _COUNTS_KEPT = 10_000
 """Sets whose numbers of members are kept: a few megabytes."""
 
-_STATES_KEPT = 20_000
-"""States of queues on their way that are kept: some ten megabytes."""
+_COURSES_KEPT = 20_000
+"""Courses that are kept: some ten megabytes."""
 
 
 class StageCount(NamedTuple):
@@ -52,7 +52,7 @@ class Refusal(NamedTuple):
     shared: bool = False
 
 
-class _State:
+class Course:
     """What became of the queues so far: the same object stands for all tasks whose queues went the same way.
 
     Args:
@@ -62,13 +62,16 @@ class _State:
         counts: the numbers of rows and units after the last stage.
         marked: None if no filter has looked at the queues in the stage under way; otherwise the number of rows that it
             has marked.
+        shared: the last course before this one that tasks have in common; None: they have this one in common.
 
     Attributes:
         is_open: filters go on looking: queues are left.
-        next: the states after this one, by the answer of a filter or the stage that ends; "": nothing is refused.
+        next: the courses after this one, by the answer of a filter or the stage that ends; "": nothing is refused.
     """
 
-    __slots__ = ("counts", "flow", "is_open", "marked", "marks", "members", "next", "refusals", "stages")
+    __slots__ = (
+        "_shared", "counts", "flow", "is_open", "marked", "marks", "members", "next", "refusals", "stages"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -79,6 +82,7 @@ class _State:
         stages: tuple[StageCount, ...],
         counts: tuple[int, int],
         marked: int | None = None,
+        shared: Course | None = None,
     ) -> None:
         self.flow = flow
         self.members = members
@@ -87,20 +91,29 @@ class _State:
         self.stages = stages
         self.counts = counts
         self.marked = marked
+        self._shared = shared
         # A filter looks even where there are no queues from the first, which makes a stage of 0 queues.
         self.is_open = members != 0 or (marked is None and not stages)
-        self.next: dict[_Answer | str, _State] = {}
+        self.next: dict[_Answer | str, Course] = {}
 
-    def after(self, answer: _Answer) -> _State:
-        """Return the state after the answer of a filter that other tasks get as well."""
+    @property
+    def shared(self) -> Course:
+        """The last course up to this one that tasks have in common."""
+        return self if self._shared is None else self._shared
+
+    def after(self, answer: _Answer) -> Course:
+        """Return the course after the answer of a filter that other tasks get as well."""
         found = self.next.get(answer)
         if found is None:
-            found = self.next[answer] = self.refuse(answer.refusals)
-            self.flow.states += 1
+            found = self.next[answer] = self._refuse(answer.refusals, self._shared)
+            self.flow.courses += 1
         return found
 
-    def refuse(self, refusals: Iterable[Refusal]) -> _State:
-        """Return the state after a filter refused the queues that are left and that *refusals* name."""
+    def refuse(self, refusals: Iterable[Refusal]) -> Course:
+        """Return the course after a filter refused the queues that are left and that *refusals* name."""
+        return self._refuse(refusals, self.shared)
+
+    def _refuse(self, refusals: Iterable[Refusal], shared: Course | None) -> Course:
         members, refused, marks, marked = self.members, self.refusals, self.marks, self.marked or 0
         for refusal in refusals:
             hit = members & refusal.rows
@@ -114,50 +127,50 @@ class _State:
                 marked += hit.bit_count()
         if refused is self.refusals and marks is self.marks:
             return self._looked()
-        return _State(self.flow, members, refused, marks, self.stages, self.counts, marked)
+        return Course(self.flow, members, refused, marks, self.stages, self.counts, marked, shared)
 
-    def _looked(self) -> _State:
-        """Return the state after a filter that refused nothing."""
+    def _looked(self) -> Course:
+        """Return the course after a filter that refused nothing."""
         if self.marked is not None:
             return self
         found = self.next.get("")
         if found is None:
-            counts = self.counts
-            found = self.next[""] = _State(self.flow, self.members, self.refusals, self.marks, self.stages, counts, 0)
-        return found
-
-    def refuse_all(self, number: int) -> _State:
-        """Return the state after every queue is refused for the reason of this *number*."""
-        refused = (*self.refusals, self.flow.refusal_of_all(number))
-        return _State(self.flow, 0, refused, self.marks, self.stages, self.counts)
-
-    def end_stage(self, stage: str) -> _State:
-        """Return the state after *stage*, with the count of what it left."""
-        found = self.next.get(stage)
-        if found is None:
-            counts = self.flow.counts(self.members)
-            count = self.flow.line(stage, self.counts, counts, self.marked or 0)
-            found = self.next[stage] = _State(
-                self.flow, self.members, self.refusals, self.marks, (*self.stages, count), counts
+            found = self.next[""] = Course(
+                self.flow, self.members, self.refusals, self.marks, self.stages, self.counts, 0, self._shared
             )
         return found
 
-    def settle_temporary(self) -> _State:
-        """Return the state after the queues with a temporary problem are removed, for the last one each."""
-        members, refused = self.members, self.refusals
-        for mark in reversed(self.marks):
-            hit = members & mark.rows
-            if hit:
-                refused = (*refused, mark)
-                members ^= hit
-        if refused is self.refusals:
+    def refuse_all(self, number: int) -> Course:
+        """Return the course after every queue is refused for the reason of this *number*."""
+        refused = (*self.refusals, self.flow.refusal_of_all(number))
+        return Course(self.flow, 0, refused, self.marks, self.stages, self.counts, shared=self.shared)
+
+    def end_stage(self, stage: str) -> Course:
+        """Return the course after *stage*, with the count of what it left."""
+        found = self.next.get(stage)
+        if found is None:
+            counts = self.flow.counts(self.members)
+            stages = (*self.stages, self.flow.line(stage, self.counts, counts, self.marked or 0))
+            found = self.next[stage] = Course(
+                self.flow, self.members, self.refusals, self.marks, stages, counts, shared=self._shared
+            )
+        return found
+
+    def settle_temporary(self) -> Course:
+        """Return the course after the queues with a temporary problem are removed, for the last one each."""
+        if not self.marks:
             return self.end_stage(TEMPORARY_STAGE)
-        settled = self.next.get(TEMPORARY_STAGE)
-        if settled is None:
-            settled = self.next[TEMPORARY_STAGE] = _State(
-                self.flow, members, refused, self.marks, self.stages, self.counts
-            ).end_stage(TEMPORARY_STAGE)
-        return settled
+        found = self.next.get(TEMPORARY_STAGE)
+        if found is None:
+            members, refused = self.members, self.refusals
+            for mark in reversed(self.marks):
+                hit = members & mark.rows
+                if hit:
+                    refused = (*refused, mark)
+                    members ^= hit
+            settled = Course(self.flow, members, refused, self.marks, self.stages, self.counts, shared=self._shared)
+            found = self.next[TEMPORARY_STAGE] = settled.end_stage(TEMPORARY_STAGE)
+        return found
 
 
 class FilterPipeline:
@@ -170,27 +183,27 @@ class FilterPipeline:
 
     def __init__(self, request: BrokerageRequest, plan: Plan) -> None:
         self.request = request
-        self.state = _flow_of(request.columns, plan, request.rules).start()
+        self.course = _flow_of(request.columns, plan, request.rules).start()
 
     @property
     def members(self) -> int:
         """The set of the rows not refused, those with a temporary problem included."""
-        return self.state.members
+        return self.course.members
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:
         """The refusals: each row is refused for the first of these that has it; rows in none of them are left."""
-        return self.state.refusals
+        return self.course.refusals
 
     @property
     def marks(self) -> tuple[Refusal, ...]:
         """Temporary problems of rows, in the order in which they were found."""
-        return self.state.marks
+        return self.course.marks
 
     @property
     def stages(self) -> tuple[StageCount, ...]:
         """Counts so far."""
-        return self.state.stages
+        return self.course.stages
 
     @property
     def left(self) -> Rows:
@@ -199,12 +212,12 @@ class FilterPipeline:
 
     def settle_temporary(self) -> bool:
         """Remove the queues with a temporary problem, for the last one each; return whether queues are left."""
-        self.state = self.state.settle_temporary()
-        return bool(self.state.members)
+        self.course = self.course.settle_temporary()
+        return bool(self.course.members)
 
     def refuse_all(self, number: int) -> None:
         """Refuse every queue for the reason of this *number*."""
-        self.state = self.state.refuse_all(number)
+        self.course = self.course.refuse_all(number)
 
 
 def run_all(pipelines: Sequence[FilterPipeline], phase: Phase) -> list[FilterPipeline]:
@@ -216,15 +229,15 @@ def run_all(pipelines: Sequence[FilterPipeline], phase: Phase) -> list[FilterPip
     All pipelines must have the same queues, plan and rules.
     """
     under_way = list(pipelines)
-    for stage, steps in pipelines[0].state.flow.stages[phase] if pipelines else ():
+    for stage, steps in pipelines[0].course.flow.stages[phase] if pipelines else ():
         for step in steps:
             step.take(under_way)
         going_on = []
         for one in under_way:
-            state = one.state
+            state = one.course
             if state.marked is not None:
                 # Most tasks come where others were: calling a method for each takes three times as long.
-                state = one.state = state.next.get(stage) or state.end_stage(stage)
+                state = one.course = state.next.get(stage) or state.end_stage(stage)
             if state.is_open:
                 going_on.append(one)
         under_way = going_on
@@ -253,21 +266,21 @@ class _Step:
             self._take_by_key(one, pipelines)
             return
         for pipeline in pipelines:
-            if pipeline.state.is_open and one.applies(pipeline.request):
+            if pipeline.course.is_open and one.applies(pipeline.request):
                 refusals = self._of(one, pipeline)
                 if refusals is not None:
-                    pipeline.state = pipeline.state.refuse(refusals)
+                    pipeline.course = pipeline.course.refuse(refusals)
 
     def _take_by_key(self, one: KeyedFilter, pipelines: Iterable[FilterPipeline]) -> None:
         known = self._known
         for pipeline in pipelines:
-            state, request = pipeline.state, pipeline.request
+            state, request = pipeline.course, pipeline.request
             if state.is_open and one.applies(request):
                 key = one.key(request)
                 answer = known.get(key)
                 if answer is None:
                     answer = known[key] = self._of_key(one, key, request)
-                pipeline.state = state.next.get(answer) or state.after(answer)
+                pipeline.course = state.next.get(answer) or state.after(answer)
 
     def _of_key(self, one: KeyedFilter, key: Hashable, request: BrokerageRequest) -> _Answer:
         parts = self._parts.get(key)
@@ -318,7 +331,7 @@ class _Flow:
 
     Attributes:
         stages: by phase, the name of each stage and its filters.
-        states: how many states tasks have in common.
+        courses: how many courses tasks have in common.
     """
 
     def __init__(self, columns: Columns, plan: Plan, rules: Rules) -> None:
@@ -336,18 +349,18 @@ class _Flow:
             ]
             for phase, filters in phases.items()
         }
-        self.states = 0
+        self.courses = 0
         self._first = self._start()
 
-    def start(self) -> _State:
-        """Return the state in which no queue is refused."""
-        if self.states >= _STATES_KEPT:
+    def start(self) -> Course:
+        """Return the course in which no queue is refused."""
+        if self.courses >= _COURSES_KEPT:
             self._first = self._start()
         return self._first
 
-    def _start(self) -> _State:
-        self.states = 0
-        return _State(self, self.every, (), (), (), self.counts(self.every))
+    def _start(self) -> Course:
+        self.courses = 0
+        return Course(self, self.every, (), (), (), self.counts(self.every))
 
     def refusal_of_all(self, number: int) -> Refusal:
         """Return the refusal of every queue for the reason of this *number*."""

@@ -134,6 +134,7 @@ def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, r
         _choose(outcomes[pipeline], pipeline.members)
     for pipeline, outcome in outcomes.items():
         outcome.refusals, outcome.stages = pipeline.refusals, pipeline.stages
+        outcome.shared = pipeline.course.shared
         if outcome.status != "assigned":
             outcome.retry_after = retry_after(outcome.request.task, PRODUCTION, rules)
     return list(outcomes.values())
