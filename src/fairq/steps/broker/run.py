@@ -99,19 +99,17 @@ class StageTable:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, str], list[int]] = {}
+        # How many tasks have these stages in common, which are not yet in the rows.
+        self._shared: Counter[Course] = Counter()
 
     def add(self, tasks: Iterable[Outcome]) -> None:
         """Count the stages of some tasks."""
-        # Many tasks have the same first lines.
-        shared: Counter[Course] = Counter()
         for one in tasks:
-            lines = one.stages
-            if one.shared is not None:
-                shared[one.shared] += 1
-                lines = lines[len(one.shared.stages) :]
-            self._add(lines, 1)
-        for course, number in shared.items():
-            self._add(course.stages, number)
+            if one.shared is None:
+                self._add(one.stages, 1)
+            else:
+                self._shared[one.shared] += 1
+                self._add(one.stages[len(one.shared.stages) :], 1)
 
     def _add(self, lines: Iterable[StageCount], number: int) -> None:
         """Count the stages of a *number* of tasks."""
@@ -126,6 +124,9 @@ class StageTable:
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
+        for course, number in self._shared.items():
+            self._add(course.stages, number)
+        self._shared.clear()
         places = {stage: place for place, stage in enumerate(order)}
         return [
             stage_record(StageCount(stage, *row[1:])) | {"tasks": row[0]}
