@@ -75,9 +75,10 @@ class _Weights:
         product = self._product(request, shared)
         weights = product.weights[rows]
         own = [one.own(request, members) for one in shared]
-        if any(own):
-            alone = sorted(set().union(*own))
-            weights[rows.searchsorted(alone)] = [_multiplied(row, own, product.factors) for row in alone]
+        for row in set().union(*own):
+            # Its place among the members is the number of those before it.
+            place = (members & (1 << row) - 1).bit_count()
+            weights[place] = _multiplied(row, own, product.factors)
         weighing = request.weighing = Weighing(self._size, members, rows, weights, shared)
         for other in self._others:
             if other.applies(request):
@@ -106,7 +107,7 @@ def _multiplied(row: int, own: list[Mapping[int, float]], factors: list[Floats])
     """Return the weight of a queue: the product of the task's own factors, otherwise of those it shares."""
     weight = 1.0
     for mine, common in zip(own, factors, strict=True):
-        weight *= mine[row] if row in mine else float(common[row])
+        weight *= mine[row] if row in mine else common.item(row)
     return weight
 
 

@@ -45,7 +45,8 @@ class Jobs(KeyedWeight):
 
     def factors(self, request: BrokerageRequest) -> Floats:
         """Return (running + 1) / (queued + 10), divided by manyAssigned (1 to 2) if input must be moved."""
-        return self._far_and_near(request)[request.chunk.total_size <= 0]
+        far, near, _ = self._far_and_near(request)
+        return near if request.chunk.total_size <= 0 else far
 
     def own(self, request: BrokerageRequest, members: int) -> Mapping[int, float]:
         """Return the factors of the queues with all input on disk."""
@@ -54,21 +55,22 @@ class Jobs(KeyedWeight):
         local = input_data(request).local & members
         if not local:
             return {}
-        near = self._far_and_near(request)[1]
-        return {row: float(near[row]) for row in listed(local, len(request.columns))}
+        _, _, near = self._far_and_near(request)
+        return {row: near[row] for row in listed(local, len(request.columns))}
 
-    def _far_and_near(self, request: BrokerageRequest) -> tuple[Floats, Floats]:
-        """Return the factor of each row if its input must be moved, and if it is local."""
+    def _far_and_near(self, request: BrokerageRequest) -> tuple[Floats, Floats, list[float]]:
+        """Return the factor of each row if its input must be moved, and if it is local; the latter as a list, too."""
         key = "jobs weight", request.task.gshare, request.rules.many_assigned, *running_key(request)
         return request.columns.kept(key, lambda: self._make(request))
 
-    def _make(self, request: BrokerageRequest) -> tuple[Floats, Floats]:
+    def _make(self, request: BrokerageRequest) -> tuple[Floats, Floats, list[float]]:
         columns, share, run = request.columns, request.task.gshare or "", running(request)
         activated = columns.job_counts(share, "activated")
         waiting = activated + columns.job_counts(share, "starting") + columns.job_counts(share, "defined")
         assigned = columns.job_counts(share, "assigned")
         far: Floats = (run + 1) / (waiting + assigned + SMOOTHING) / many_assigned(request)
-        return far, (run + 1) / (waiting + SMOOTHING)
+        near: Floats = (run + 1) / (waiting + SMOOTHING)
+        return far, near, near.tolist()
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the numbers of jobs and pilots by PanDA's names; assigned jobs only where they count."""
@@ -130,8 +132,11 @@ class Data(KeyedWeight):
         for part in data.on_disk:
             hit = part.rows & members
             if hit:
-                found |= dict.fromkeys(listed(hit, size), _data_factor(data, part.size, part.files))
-        return found | dict.fromkeys(listed(lacks_local_data(request) & members, size), 1.0)
+                factor = _data_factor(data, part.size, part.files)
+                for row in listed(hit, size):
+                    found[row] = factor
+        lacking = lacks_local_data(request) & members
+        return found | dict.fromkeys(listed(lacking, size), 1.0) if lacking else found
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return what is missing."""
