@@ -46,7 +46,7 @@ JSON_COLUMNS = {
 }
 """The columns that hold JSON, by table, after the column that names a record."""
 
-_ALTERED = re.compile(r"row (\d+) (?:missing|values differ) from index guard_(\w+)")
+_ALTERED = re.compile(r"row (\d+) (?:missing|values differ) from index guard_(\w+?)(?:_decision)?")
 """What SQLite says of a record whose columns are not what the table's guard index has of them."""
 
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"

@@ -44,6 +44,7 @@ _NAMES = (
     "0019_slot_launcher",
     "0020_slot_shapes",
     "0021_counted_claims",
+    "0022_task_guards",
 )
 """The modules, each without its m."""
 
