@@ -43,6 +43,8 @@ _NAMES = (
     "0018_kept_queues",
     "0019_slot_launcher",
     "0020_slot_shapes",
+    "0021_counted_claims",
+    "0022_task_guards",
 )
 """The modules, each without its m."""
 

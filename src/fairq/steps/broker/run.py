@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.pending import is_exhausted
-from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, StageCount
+from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, Course, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case
@@ -31,7 +30,7 @@ from fairq.state.cycle_lock import BROKERAGE, cycle_lock
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.stages import reason_of, stage_record
+from fairq.steps.broker.stages import Reasons, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
 from fairq.steps.broker.verdict import Packer, described
 from fairq.steps.broker.world import load_types, load_world
@@ -100,25 +99,34 @@ class StageTable:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, str], list[int]] = {}
+        # How many tasks have these stages in common, which are not yet in the rows.
+        self._shared: Counter[Course] = Counter()
 
-    def add(self, tasks: Iterable[Sequence[StageCount]]) -> None:
+    def add(self, tasks: Iterable[Outcome]) -> None:
         """Count the stages of some tasks."""
-        found: tuple[dict[str, list[StageCount]], ...] = defaultdict(list), defaultdict(list)
-        for stages in tasks:
-            lines = found[0]
-            for count in stages:
-                if count[0] == SECOND_PASS:
-                    lines = found[1]
-                lines[count[0]].append(count)
-        for turn, lines in enumerate(found):
-            for stage, counts in lines.items():
-                row = self._rows.setdefault((turn, stage), [0] * len(StageCount._fields))
-                row[0] += len(counts)
-                for place, numbers in enumerate(islice(zip(*counts, strict=True), 1, None), 1):
-                    row[place] += sum(numbers)
+        for one in tasks:
+            if one.shared is None:
+                self._add(one.stages, 1)
+            else:
+                self._shared[one.shared] += 1
+                self._add(one.stages[len(one.shared.stages) :], 1)
+
+    def _add(self, lines: Iterable[StageCount], number: int) -> None:
+        """Count the stages of a *number* of tasks."""
+        turn = 0
+        for count in lines:
+            if count.stage == SECOND_PASS:
+                turn = 1
+            row = self._rows.setdefault((turn, count.stage), [0] * len(StageCount._fields))
+            row[0] += number
+            for place, value in enumerate(count[1:], 1):
+                row[place] += number * value
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
+        for course, number in self._shared.items():
+            self._add(course.stages, number)
+        self._shared.clear()
         places = {stage: place for place, stage in enumerate(order)}
         return [
             stage_record(StageCount(stage, *row[1:])) | {"tasks": row[0]}
@@ -222,16 +230,16 @@ def _decide(
         datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
         world = load_world(state, now, datasets)
         columns = columns_of(world)
-        packer = Packer(columns.names, orders)
+        packer, reasons = Packer(columns.names, orders), Reasons()
         with watch(len(tasks)) as advance:
             while tasks:
                 some = [tasks.popleft() for _ in range(min(_AT_ONCE, len(tasks)))]
                 outcomes = _outcomes(some, by_activity, columns, rules)
                 for one, outcome in zip(some, outcomes, strict=True):
-                    done.decided.append(_decided(one, outcome, columns, packer.pack(outcome), detailed))
+                    done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
                 for activity in dict.fromkeys(one.task.activity for one in some):
                     done.stages.setdefault(activity, StageTable()).add(
-                        one.stages for one in outcomes if one.request.activity == activity
+                        one for one in outcomes if one.request.activity == activity
                     )
                 advance(len(some))
         done.legend = packer.document()
@@ -249,7 +257,9 @@ def _outcomes(
     return [next(found[one.task.activity]) for one in tasks]
 
 
-def _decided(one: Brokered, outcome: Outcome, columns: Columns, data: bytes, detailed: bool) -> Decided:
+def _decided(
+    one: Brokered, outcome: Outcome, columns: Columns, reasons: Reasons, data: bytes, detailed: bool
+) -> Decided:
     task, now = one.task, columns.world.now
     status, frozen = _status(one, outcome, columns)
     retry = now + (outcome.retry_after or 0) if status == PENDING else None
@@ -260,7 +270,7 @@ def _decided(one: Brokered, outcome: Outcome, columns: Columns, data: bytes, det
         "activity": task.activity,
         "queues": queues,
         "weight": outcome.best[0][1] if outcome.best else None,
-        "reason": "" if status == ASSIGNED else reason_of(outcome),
+        "reason": "" if status == ASSIGNED else reasons.of(outcome),
         "retry_time": retry,
     }
     if detailed:

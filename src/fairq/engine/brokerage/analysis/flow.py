@@ -108,7 +108,7 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
     request = BrokerageRequest(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
     select(request)
     pipeline = FilterPipeline(request, plan)
-    outcome = Outcome(request, plan, "failed", pipeline.refusals, [])
+    outcome = Outcome(request, plan, "failed")
     stop = stop_of(request)
     if stop is not None:
         outcome.stopped_by, outcome.status, outcome.stop_details = stop.tag, stop.status, stop.details
@@ -118,12 +118,13 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
         again = not passed or (rules.problems_open_second_pass and not len(pipeline.left))
         if again and has_second_pass(request):
             pipeline = FilterPipeline(_second(request), plan)
-            outcome.request, outcome.refusals = pipeline.request, pipeline.refusals
+            outcome.request = pipeline.request
             _pass(pipeline, outcome)
         if len(pipeline.left):
             _choose(pipeline, outcome)
         elif pipeline.request.is_fatal:
             outcome.status = "fatal"
+    outcome.refusals = pipeline.refusals
     if outcome.status != "assigned":
         outcome.retry_after = retry_after(task, ANALYSIS, rules)
     return outcome
@@ -148,8 +149,8 @@ def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
         pipeline.settle_temporary()
     count = pipeline.stages[0]
     name = FIRST_PASS if pipeline.request.local else SECOND_PASS
-    outcome.stages.append(StageCount(name, count.rows_before, count.rows_after, count.units_before, count.units_after))
-    outcome.stages.extend(pipeline.stages[1:])
+    first = StageCount(name, count.rows_before, count.rows_after, count.units_before, count.units_after)
+    outcome.stages = (*outcome.stages, first, *pipeline.stages[1:])
     return found
 
 
@@ -157,7 +158,7 @@ def _choose(pipeline: FilterPipeline, outcome: Outcome) -> None:
     request, before = pipeline.request, len(pipeline.stages)
     weigh_all([(request, pipeline.members)], outcome.plan)
     found = bool(run_all([pipeline], "after"))
-    outcome.stages.extend(pipeline.stages[before:])
+    outcome.stages = (*outcome.stages, *pipeline.stages[before:])
     if found:
         outcome.status = "assigned"
         rows = pipeline.left

@@ -14,7 +14,9 @@ USER_LABELS = frozenset({"user", "panda"})
 """Labels of tasks for the analysis brokerage; all others are production."""
 
 
-class File(Struct, frozen=True, rename={"events": "nEvents", "start_event": "startEvent", "end_event": "endEvent"}):
+class File(
+    Struct, frozen=True, gc=False, rename={"events": "nEvents", "start_event": "startEvent", "end_event": "endEvent"}
+):
     """One input file: *fsize* in bytes, and an event range if only a part of it is read.
 
     In JSON it has PanDA's names.
