@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from fairq.dumps.ads import Soundness, read_ads_together
 from fairq.dumps.job_columns import JobsByColumn
 from fairq.dumps.job_stretches import Stretch, divided, is_flat, with_texts
-from fairq.dumps.job_terms import IN_TERMS, LARGEST_ID, OWN, SPELLINGS, Terms, TermsReader, schedd_of
+from fairq.dumps.job_terms import IN_TERMS, LARGEST_ID, OWN, SPELLINGS, TELLING, Terms, TermsReader, schedd_of
 from fairq.dumps.kinds import JOB, Sorter
 from fairq.dumps.repetition import RepeatedAds
 from fairq.dumps.shapes import AdsByShape, gathered
@@ -22,7 +22,8 @@ from fairq.records import Ad, JobRange
 _TOGETHER = 3000
 """Jobs to look at by column at a time."""
 
-_OTHER_TERMS = {"scheddname", "jobuniverse", "wantmatching", "holdreason", "accountinggroup", "niceuser", *IN_TERMS}
+_TELLING = {"scheddname", *TELLING}
+"""What tells more of a job than the rest of its ad: its schedd and its terms."""
 
 
 class JobDump(Struct):
@@ -176,8 +177,8 @@ class _JobReader:
 
     def _take_alike(self, found: RepeatedAds, number: int) -> None:
         """Take jobs whose ads are alike; *number* ads came before them."""
-        telling = [name for name in found.varying if name.lower() in _OTHER_TERMS]
-        others = [name for name in found.varying if name.lower() not in _OTHER_TERMS and name.lower() not in OWN]
+        telling = [name for name in found.varying if name.lower() in _TELLING]
+        others = [name for name in found.varying if name.lower() not in _TELLING and name.lower() not in OWN]
         for part in found.runs(telling):
             for place, run in enumerate(part.runs(others)):
                 before = self._stretch

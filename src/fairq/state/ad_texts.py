@@ -16,6 +16,7 @@ from fairq.slot_table import STRETCH
 from fairq.state.rows import dumps
 
 _PLAIN = {str, int, float, bool, NoneType}
+"""Types of values that `_encode` writes as `dumps`, but for odd characters and numbers with exponents."""
 
 _NUMBERS = {int, float}
 
