@@ -112,10 +112,9 @@ class _JobReader:
                 number += 1
                 self._take(found, number)
                 continue
-            if isinstance(found, RepeatedAds):
-                self._take_alike(found, number)
-            elif not self._take_by_shape(found, number):
-                for place, ad in enumerate(found.ads, number + 1):
+            if not self._take_together(found, number):
+                ads = found.ads() if isinstance(found, RepeatedAds) else found.ads
+                for place, ad in enumerate(ads, number + 1):
                     self._take(ad, place)
             number += found.size
         if not self._has_jobs:
@@ -152,8 +151,17 @@ class _JobReader:
         ad = self._last = with_texts(ad, self._last)
         self._begin(Stretch(number, proc, proc, terms, ad), (schedd, cluster))
 
-    def _take_by_shape(self, found: AdsByShape, number: int) -> bool:
+    def _take_together(self, found: RepeatedAds | AdsByShape, number: int) -> bool:
         """Take many jobs; *number* ads came before them. Return False if they must be looked at one by one."""
+        if isinstance(found, AdsByShape):
+            return self._take_by_shape(found, number)
+        own = [name.lower() for name in found.varying if name.lower() in OWN]
+        if len(set(own)) < len(own):
+            return False  # of two spellings, the later one counts
+        self._take_alike(found, number)
+        return True
+
+    def _take_by_shape(self, found: AdsByShape, number: int) -> bool:
         parts = [self._columns.of(part, [number + 1 + place for place in places]) for part, places in found.parts()]
         whole = [part for part in parts if part is not None]
         if len(whole) < len(parts):

@@ -78,8 +78,11 @@ def gathered(
                     waiting = []
                 yield one
             while len(waiting) >= (size := most()):
-                yield AdsByShape(waiting[:size])
+                some = waiting[:size]
                 del waiting[:size]
+                yield AdsByShape(some)
+                # Whoever received these ads still refers to them: they go before others come.
+                some.clear()
     except FairqError as failure:
         # The ads before it come first: one of them may be damaged, too.
         if waiting:
