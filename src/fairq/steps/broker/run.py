@@ -233,7 +233,7 @@ def _decide(
                 outcomes = _outcomes(some, by_activity, columns, rules)
                 for one, outcome in zip(some, outcomes, strict=True):
                     done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
-                for activity in dict.fromkeys(one.task.activity for one in some):
+                for activity in dict.fromkeys(one.request.activity for one in outcomes):
                     done.stages.setdefault(activity, StageTable()).add(
                         one for one in outcomes if one.request.activity == activity
                     )
@@ -246,11 +246,12 @@ def _outcomes(
     tasks: Sequence[Brokered], by_activity: dict[Activity, Flow], columns: Columns, rules: Rules
 ) -> list[Outcome]:
     """Return the outcome for each of *tasks*; those of one activity are brokered together."""
+    activities = [one.task.activity for one in tasks]
     found = {}
     for activity, flow in by_activity.items():
-        cases = [Case(one.task, one.chunk) for one in tasks if one.task.activity == activity]
+        cases = [Case(one.task, one.chunk) for one, its in zip(tasks, activities, strict=True) if its == activity]
         found[activity] = iter(flow.broker_all(cases, columns, rules))
-    return [next(found[one.task.activity]) for one in tasks]
+    return [next(found[activity]) for activity in activities]
 
 
 def _decided(
