@@ -139,6 +139,11 @@ ALTERED: dict[str, tuple[str, str, str]] = {
     "a value of one job": ("job", "UPDATE job SET queue_date = 1 WHERE cluster = 2", "record 4 of job is not as"),
     "bytes for a text": ("run", "UPDATE run SET how = CAST(how AS BLOB) WHERE id = 2", "how of 1 of the records"),
     "the ad of jobs": ("job_ad", "UPDATE job_ad SET ad = '{}' WHERE id = 1", "record 1 of job_ad is not as"),
+    "a decision": (
+        "broker_tasks_decision",
+        "UPDATE broker_tasks SET reason = 'other' WHERE rowid = 1",
+        "record 1 of broker_tasks is not as",
+    ),
     "a trigger": ("history", "DROP TRIGGER history_no_delete", "the trigger history_no_delete is missing or is not as"),
 }
 

@@ -73,6 +73,7 @@ class Run(Struct):
         stages: the stage table of all tasks together, by activity; *orders* the stages in order.
         plugins: entry points of filters and weights of plugins.
         legend: what the data of the tasks refer to, for the document of the run.
+        former: the former state of each task.
     """
 
     number: int
@@ -83,6 +84,7 @@ class Run(Struct):
     orders: dict[str, list[str]] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
     legend: dict[str, Any] = field(default_factory=dict)
+    former: dict[int, tuple[str, bool]] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -168,28 +170,21 @@ def run(
         with reading(path) as state:
             done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
             if out is not None:
-                out(_actions(done, _former(state, done), applied=False))
+                out(_actions(done, applied=False))
             return done
     with cycle_lock(path, BROKERAGE), writing(path) as state:
         done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
-        former = _former(state, done)
         if out is not None:
-            out(_actions(done, former, applied=True))
+            out(_actions(done, applied=True))
         if done.decided:
-            _store(state, done, by_activity, former, actor)
+            _store(state, done, by_activity, actor)
             broker_cycles.prune(state, done.number - kept + 1)
         return done
 
 
-def _former(state: State, done: Run) -> Former:
-    decided = {one.task for one in done.decided}
-    rows = broker_data.load(state, TASKS, ["jediTaskID", "status", "assigned"]) if decided else []
-    return {task: (status, bool(queues)) for task, status, queues in rows if task in decided}
-
-
-def _actions(done: Run, former: Former, *, applied: bool) -> dict[str, Any]:
+def _actions(done: Run, *, applied: bool) -> dict[str, Any]:
     decisions = [Decision(one.task, one.status, one.document["queues"], one.document["reason"]) for one in done.decided]
-    return actions_of_run(done.number, done.time, done.rules.name, decisions, former, applied=applied)
+    return actions_of_run(done.number, done.time, done.rules.name, decisions, done.former, applied=applied)
 
 
 def due(state: State, now: float, numbers: Sequence[int], every: bool) -> list[int]:
@@ -227,6 +222,7 @@ def _decide(
     with without_collection():
         # Each task leaves when it is decided, with its input and what was found out about that.
         tasks = deque(load_brokered(state, load_types(state), chosen))
+        done.former = {one.task.task_id: (one.status, one.was_assigned) for one in tasks}
         datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
         world = load_world(state, now, datasets)
         columns = columns_of(world)
@@ -237,7 +233,7 @@ def _decide(
                 outcomes = _outcomes(some, by_activity, columns, rules)
                 for one, outcome in zip(some, outcomes, strict=True):
                     done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
-                for activity in dict.fromkeys(one.task.activity for one in some):
+                for activity in dict.fromkeys(one.request.activity for one in outcomes):
                     done.stages.setdefault(activity, StageTable()).add(
                         one for one in outcomes if one.request.activity == activity
                     )
@@ -250,11 +246,12 @@ def _outcomes(
     tasks: Sequence[Brokered], by_activity: dict[Activity, Flow], columns: Columns, rules: Rules
 ) -> list[Outcome]:
     """Return the outcome for each of *tasks*; those of one activity are brokered together."""
+    activities = [one.task.activity for one in tasks]
     found = {}
     for activity, flow in by_activity.items():
-        cases = [Case(one.task, one.chunk) for one in tasks if one.task.activity == activity]
+        cases = [Case(one.task, one.chunk) for one, its in zip(tasks, activities, strict=True) if its == activity]
         found[activity] = iter(flow.broker_all(cases, columns, rules))
-    return [next(found[one.task.activity]) for one in tasks]
+    return [next(found[activity]) for activity in activities]
 
 
 def _decided(
@@ -315,7 +312,6 @@ def _store(
     state: State,
     done: Run,
     by_activity: dict[Activity, Flow],
-    former: Former,
     actor: Actor,
 ) -> None:
     document = {
@@ -324,7 +320,7 @@ def _store(
         **done.legend,
         "reasons": {activity: reasons_of(flow.plan) for activity, flow in by_activity.items()},
         "stages": done.stage_tables(),
-        "former": _by_state(former),
+        "former": _by_state(done.former),
     }
     broker_cycles.add(state, BrokerCycle(done.number, done.time, done.rules.name, document))
     broker_cycles.add_verdicts(

@@ -39,7 +39,7 @@ from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import FilterPipeline, StageCount, run_all
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline, StageCount, flow_of, run_all
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -107,7 +107,8 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
     """
     request = BrokerageRequest(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
     select(request)
-    pipeline = FilterPipeline(request, plan)
+    flow = flow_of(columns, plan, rules)
+    pipeline = FilterPipeline(request, flow)
     outcome = Outcome(request, plan, "failed")
     stop = stop_of(request)
     if stop is not None:
@@ -117,7 +118,7 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
         passed = _pass(pipeline, outcome)
         again = not passed or (rules.problems_open_second_pass and not len(pipeline.left))
         if again and has_second_pass(request):
-            pipeline = FilterPipeline(_second(request), plan)
+            pipeline = FilterPipeline(_second(request), flow)
             outcome.request = pipeline.request
             _pass(pipeline, outcome)
         if len(pipeline.left):

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Filter, KeyedFilter, Phase, Rows, SetFilter
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -36,7 +38,7 @@ class StageCount(NamedTuple):
     marked: int = 0
 
 
-class Refusal(NamedTuple):
+class Refusal(Struct, frozen=True, gc=False):
     """Queues refused for one reason, unless an earlier refusal of the same task has them.
 
     Args:
@@ -75,7 +77,7 @@ class Course:
 
     def __init__(
         self,
-        flow: _Flow,
+        flow: Flow,
         members: int,
         refusals: tuple[Refusal, ...],
         marks: tuple[Refusal, ...],
@@ -178,12 +180,12 @@ class FilterPipeline:
 
     Args:
         request: the task and the pool.
-        plan: the flow.
+        flow: the flow.
     """
 
-    def __init__(self, request: BrokerageRequest, plan: Plan) -> None:
+    def __init__(self, request: BrokerageRequest, flow: Flow) -> None:
         self.request = request
-        self.course = _flow_of(request.columns, plan, request.rules).start()
+        self.course = flow.start()
 
     @property
     def members(self) -> int:
@@ -304,9 +306,8 @@ class _Step:
         return () if codes is None else self._refusals(parts_of(codes, rows, self._size))
 
     def _refusals(self, parts: Parts, *, shared: bool = False) -> tuple[Refusal, ...]:
-        return tuple(
-            Refusal(self._reasons[code - 1][0], rows, self._reasons[code - 1][1], shared) for code, rows in parts
-        )
+        reasons = self._reasons
+        return tuple([Refusal(reasons[code - 1][0], rows, reasons[code - 1][1], shared) for code, rows in parts])
 
 
 class _Answer:
@@ -326,7 +327,7 @@ class _Held(NamedTuple):
     parts: dict[Hashable, Parts]
 
 
-class _Flow:
+class Flow:
     """A flow in one run.
 
     Attributes:
@@ -381,6 +382,7 @@ class _Flow:
         return found
 
 
-def _flow_of(columns: Columns, plan: Plan, rules: Rules) -> _Flow:
+def flow_of(columns: Columns, plan: Plan, rules: Rules) -> Flow:
+    """Return the flow of *plan* among the queues of *columns* under *rules*."""
     # Rules have too many fields to be compared for every task: the same object stands for the same rules.
-    return columns.kept(("flow", id(plan), id(rules)), lambda: _Flow(columns, plan, rules))
+    return columns.kept(("flow", id(plan), id(rules)), lambda: Flow(columns, plan, rules))

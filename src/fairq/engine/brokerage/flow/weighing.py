@@ -24,6 +24,9 @@ FINAL_STAGE = "final check"
 MOST_CANDIDATES = 10
 """Maximum number of queues of a task."""
 
+_UNUSED = object()
+"""In place of the key of a weight that does not apply."""
+
 _KEPT = 1_000
 """Products of factors, and sets of queues, that are kept: some megabytes each."""
 
@@ -38,8 +41,9 @@ def weigh_all(requests: Iterable[tuple[BrokerageRequest, int]], plan: Plan) -> N
 
 
 class _Product(NamedTuple):
-    """The product of the factors that tasks with the same keys share, and each of the factors; one value per row."""
+    """What tasks with the same keys share: the weights that apply, the product of their factors, and each factor."""
 
+    of: list[KeyedWeight]
     weights: Floats
     factors: list[Floats]
 
@@ -71,30 +75,28 @@ class _Weights:
         if rows is None:
             _make_room(self._rows)
             rows = self._rows[members] = rows_in(members, self._size)
-        shared = [one for one in self._shared if one.applies(request)]
-        product = self._product(request, shared)
+        key = tuple([one.key(request) if one.applies(request) else _UNUSED for one in self._shared])
+        product = self._products.get(key) or self._product(request, key)
         weights = product.weights[rows]
-        own = [one.own(request, members) for one in shared]
+        own = [one.own(request, members) for one in product.of]
         for row in set().union(*own):
             # Its place among the members is the number of those before it.
             place = (members & (1 << row) - 1).bit_count()
             weights[place] = _multiplied(row, own, product.factors)
-        weighing = request.weighing = Weighing(self._size, members, rows, weights, shared)
+        weighing = request.weighing = Weighing(self._size, members, rows, weights, product.of)
         for other in self._others:
             if other.applies(request):
                 factor = weighing.others[other.name] = other.factor(request, rows)
                 weighing.weights = weighing.weights * factor
 
-    def _product(self, request: BrokerageRequest, shared: list[KeyedWeight]) -> _Product:
-        key = tuple([(one.name, one.key(request)) for one in shared])
-        found = self._products.get(key)
-        if found is None:
-            _make_room(self._products)
-            factors = [one.factors(request) for one in shared]
-            weights = np.ones(self._size)
-            for factor in factors:
-                weights = weights * factor
-            found = self._products[key] = _Product(weights, factors)
+    def _product(self, request: BrokerageRequest, key: tuple[Hashable, ...]) -> _Product:
+        _make_room(self._products)
+        applied = [one for one, part in zip(self._shared, key, strict=True) if part is not _UNUSED]
+        factors = [one.factors(request) for one in applied]
+        weights = np.ones(self._size)
+        for factor in factors:
+            weights = weights * factor
+        found = self._products[key] = _Product(applied, weights, factors)
         return found
 
 

@@ -57,7 +57,7 @@ class Dataset(Struct, frozen=True, dict=True):
     @property
     def has_whole_files(self) -> bool:
         """Whether no file is given as a range of events."""
-        return {file.start_event for file in self.files} | {file.end_event for file in self.files} <= {None}
+        return not [1 for file in self.files if file.start_event is not None or file.end_event is not None]
 
 
 class Chunk(Struct, frozen=True, dict=True):

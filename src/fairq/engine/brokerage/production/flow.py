@@ -10,7 +10,7 @@ from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import ProductionSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import FilterPipeline, run_all
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline, flow_of, run_all
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Reason, Rows, Weight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -115,12 +115,13 @@ def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, ru
 
 def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, rules: Rules) -> list[Outcome]:
     """Return `broker_production` of each of *cases*."""
+    flow = flow_of(columns, plan, rules)
     outcomes: dict[FilterPipeline, Outcome] = {}
     started = []
     for task, chunk in cases:
         request = BrokerageRequest(task, chunk, columns, rules, PRODUCTION)
         assign_given_queues(request)
-        pipeline = FilterPipeline(request, plan)
+        pipeline = FilterPipeline(request, flow)
         outcome = outcomes[pipeline] = Outcome(request, plan, "failed")
         stop = stop_for_nucleus(request) or stop_for_input(request)
         if stop is None:

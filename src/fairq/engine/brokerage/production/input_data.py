@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset
@@ -17,7 +18,7 @@ from fairq.engine.brokerage.storage.availability import available_files
 from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True, gc=False):
     """Queues that have the same part of the input: the set of them, its bytes and its files."""
 
     rows: int
