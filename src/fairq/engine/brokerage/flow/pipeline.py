@@ -54,6 +54,19 @@ class Refusal(Struct, frozen=True, gc=False):
     shared: bool = False
 
 
+class _Answer:
+    """What a filter refuses to some tasks; no other filter has the same object."""
+
+    __slots__ = ("refusals",)
+
+    def __init__(self, refusals: tuple[Refusal, ...]) -> None:
+        self.refusals = refusals
+
+
+_NOTHING = _Answer(())
+"""Any answer that refuses nothing of what is left."""
+
+
 class Course:
     """What became of the queues so far: the same object stands for all tasks whose queues went the same way.
 
@@ -68,7 +81,7 @@ class Course:
 
     Attributes:
         is_open: filters go on looking: queues are left.
-        next: the courses after this one, by the answer of a filter or the stage that ends; "": nothing is refused.
+        next: the courses after this one, by the answer of a filter or the stage that ends.
     """
 
     __slots__ = (
@@ -135,9 +148,9 @@ class Course:
         """Return the course after a filter that refused nothing."""
         if self.marked is not None:
             return self
-        found = self.next.get("")
+        found = self.next.get(_NOTHING)
         if found is None:
-            found = self.next[""] = Course(
+            found = self.next[_NOTHING] = Course(
                 self.flow, self.members, self.refusals, self.marks, self.stages, self.counts, 0, self._shared
             )
         return found
@@ -236,11 +249,11 @@ def run_all(pipelines: Sequence[FilterPipeline], phase: Phase) -> list[FilterPip
             step.take(under_way)
         going_on = []
         for one in under_way:
-            state = one.course
-            if state.marked is not None:
+            course = one.course
+            if course.marked is not None:
                 # Most tasks come where others were: calling a method for each takes three times as long.
-                state = one.course = state.next.get(stage) or state.end_stage(stage)
-            if state.is_open:
+                course = one.course = course.next.get(stage) or course.end_stage(stage)
+            if course.is_open:
                 going_on.append(one)
         under_way = going_on
     return [one for one in under_way if one.members]
@@ -276,13 +289,13 @@ class _Step:
     def _take_by_key(self, one: KeyedFilter, pipelines: Iterable[FilterPipeline]) -> None:
         known = self._known
         for pipeline in pipelines:
-            state, request = pipeline.course, pipeline.request
-            if state.is_open and one.applies(request):
+            course, request = pipeline.course, pipeline.request
+            if course.is_open and one.applies(request):
                 key = one.key(request)
                 answer = known.get(key)
                 if answer is None:
                     answer = known[key] = self._of_key(one, key, request)
-                pipeline.course = state.next.get(answer) or state.after(answer)
+                pipeline.course = course.next.get(answer) or course.after(answer)
 
     def _of_key(self, one: KeyedFilter, key: Hashable, request: BrokerageRequest) -> _Answer:
         parts = self._parts.get(key)
@@ -308,15 +321,6 @@ class _Step:
     def _refusals(self, parts: Parts, *, shared: bool = False) -> tuple[Refusal, ...]:
         reasons = self._reasons
         return tuple([Refusal(reasons[code - 1][0], rows, reasons[code - 1][1], shared) for code, rows in parts])
-
-
-class _Answer:
-    """What a filter refuses to some tasks; no other filter has the same object."""
-
-    __slots__ = ("refusals",)
-
-    def __init__(self, refusals: tuple[Refusal, ...]) -> None:
-        self.refusals = refusals
 
 
 class _Held(NamedTuple):

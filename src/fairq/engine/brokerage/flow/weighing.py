@@ -94,8 +94,10 @@ class _Weights:
         applied = [one for one, part in zip(self._shared, key, strict=True) if part is not _UNUSED]
         factors = [one.factors(request) for one in applied]
         weights = np.ones(self._size)
-        for factor in factors:
-            weights = weights * factor
+        # Nobody asks for the weights of queues that are refused.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for factor in factors:
+                weights = weights * factor
         found = self._products[key] = _Product(applied, weights, factors)
         return found
 
