@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -41,6 +41,19 @@ class Column:
         """The trees of all values that are not constants; None for an unreadable one."""
         raw = [expression_of(value).node for value in self.raw if constant_size(value) is None]
         return [expression.node for expression in self.expressions] + raw
+
+    @cached_property
+    def shape(self) -> Hashable:
+        """Return a key that is equal for columns alike in all that decides which attributes expressions read."""
+        raw = tuple(map(repr, self.raw))
+        return self.is_missing, self.may_be_missing, tuple(one.text for one in self.expressions), raw
+
+    @cached_property
+    def values(self) -> Hashable:
+        """Return a key that is equal only for columns of equal values, if they have as many rows and share a pool."""
+        vector = self.vector
+        arrays = (vector.data, vector.kinds, vector.codes, vector.reals)
+        return vector.kind, self.shape, tuple(None if part is None else part.tobytes() for part in arrays)
 
     def size(self, pool: ValuePool) -> int:
         """Return the largest size of a constant: a string's characters, or a list's elements with their own sizes."""

@@ -12,11 +12,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import attributes_read, evaluate_in_columns, parse
-from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
+from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.kept_out import KeptOut
 from fairq.engine.negotiation.limits import Limits
@@ -35,41 +34,19 @@ from fairq.engine.negotiation.preemption import (
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
 from fairq.engine.negotiation.rest import FreeOfBucket
+from fairq.engine.negotiation.slot_tests import SlotTests
 from fairq.engine.negotiation.snapshot import PoolSlots
-from fairq.engine.negotiation.suiting import agreeing
+from fairq.engine.negotiation.suiting import Suiting, agreeing
 from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.carved_list import FindRoom
+    from fairq.engine.negotiation.memory import Scene
     from fairq.engine.negotiation.offers import Offers
     from fairq.engine.negotiation.partitioned_lists import PartitionedLists
     from fairq.engine.negotiation.pslot_preemption import PslotPreemption
 
 _RANK = parse("Rank")
-
-
-class SlotTests(Struct, frozen=True):
-    """The relation of every slot of the pool to one autocluster at one moment.
-
-    Args:
-        suitable: both sides' Requirements are true.
-        free: a candidate not yet matched in this cycle.
-        held: a match would preempt the slot's holder.
-        own: the holder is the submitter itself.
-        preferred: its machine ranks the job above the one it runs.
-        outranked: its machine ranks the job below the one it runs.
-        meets_preemption_requirements: PREEMPTION_REQUIREMENTS is true, or there is no such policy.
-        preemptable: the same, and the holder's priority is worse, by the margin that the rules demand.
-    """
-
-    suitable: NDArray[np.bool_]
-    free: NDArray[np.bool_]
-    held: NDArray[np.bool_]
-    own: NDArray[np.bool_]
-    preferred: NDArray[np.bool_]
-    outranked: NDArray[np.bool_]
-    meets_preemption_requirements: NDArray[np.bool_]
-    preemptable: NDArray[np.bool_]
 
 
 class Candidates:
@@ -85,6 +62,7 @@ class Candidates:
         partitions: the partitionable slots that are divided, None if there are none.
         static: the ranks of all slots if they are the same for all jobs; ignored if slots are divided.
         tells_reasons: whether anybody asks why there are no more matches.
+        scene: what is known from cycles like this one.
     """
 
     def __init__(
@@ -99,7 +77,10 @@ class Candidates:
         static: StaticRanks | None = None,
         *,
         tells_reasons: bool = True,
+        scene: Scene | None = None,
     ) -> None:
+        self._scene = scene
+        self._suiting: Suiting | None = None
         self._tells_reasons = tells_reasons
         self._static = static = static if partitions is None else None
         self._scanned: NDArray[np.bool_] | None = None
@@ -126,17 +107,22 @@ class Candidates:
         if self.preemption.any_held:
             ranks += [*([] if static is not None else [policy.preemption_rank]), *EXPRESSIONS]
         changing = holders.changing
-        self._suitable = ExpressionCache(self._find_suitable, slots, ["requirements"], [REQUIREMENTS], changing)
+        recall = None if scene is None else Recall(scene, "suitable")
+        self._suitable = ExpressionCache(self._find_suitable, slots, ["requirements"], [REQUIREMENTS], changing, recall)
         self.reach: Reach | None = None
         """Set if no slot can be taken from its user in this cycle."""
         if partitions is None and static is None and slots_stay(slots, self.preemption, holders):
-            self.reach = Reach(pool, self.preemption, holders, free)
+            self.reach = Reach(pool, self.preemption, holders, free, None if scene is None else self._suitable.get)
+        order_known = None
+        if scene is not None and static is None:
+            order_known = Recall(scene, "ordering", (holders.held.tobytes(), tuple(pool.names)))
         self._ordering = ExpressionCache(
             lambda context: order_slots(context.ad(), slots, holders.held, tie_order, policy, static),
             slots,
             [] if policy.ignore_job_ranks else ["rank"],
             ranks,
             changing,
+            order_known,
         )
         self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing)
         self._same_machine_ranks: list[float] | None = None
@@ -386,9 +372,17 @@ class Candidates:
 
     def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Slots of the whole pool where the Requirements of both sides are true."""
-        suitable = np.zeros(len(self._pool.ads), np.bool_)
-        suitable[agreeing(context.ad(), self._pool.ads)] = True
-        return suitable
+        slots = self._pool.ads
+        suitable = np.zeros(len(slots), np.bool_)
+        if self._scene is None:
+            suitable[agreeing(context.ad(), slots)] = True
+            return suitable
+        if self._suiting is None:
+            self._suiting = Suiting(slots, np.arange(len(slots)), self._holders.changing)
+            self._suiting.kinds = self._scene.autoclusters.kinds
+        suitable[self._suiting.find(context)] = True
+        # Jobs that suit the same slots share their lists.
+        return self._scene.memory.mask(suitable)
 
     def _find_machine_ranks(self, context: RequestContext) -> NDArray[np.float64]:
         return evaluate_in_columns("Rank", self._pool.ads, context.ad()).as_rank(0.0)

@@ -20,6 +20,7 @@ from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKin
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
 from fairq.engine.explain.pieces import given_back, pieces_of, rows_called
+from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.expression_form import as_expression, expression_text
@@ -71,11 +72,12 @@ class ImaginedPool(Struct, frozen=True):
     now: int
     round_robin_times: Mapping[str, int]
     target: JobRange | None = None
+    memory: Memory | None = None
 
     @classmethod
     def of(cls, pool: LoadedPool, policy: NegotiationPolicy, now: int, times: Mapping[str, int]) -> Self:
         """Return the pool without changes."""
-        return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times)
+        return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times, memory=Memory())
 
     def hold_until_matched(self) -> Outcome:
         """Simulate the same cycle, but only until the job in question is matched."""
@@ -87,7 +89,7 @@ class ImaginedPool(Struct, frozen=True):
         times, clock = self.round_robin_times, time.monotonic
         # A cycle adds its own attributes to the slots; the next cycle on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
-        given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock)
+        given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock, self.memory)
         return Outcome(given, until)
 
     def foretold(self, changes: Sequence[Change], held: Outcome) -> bool | None:
