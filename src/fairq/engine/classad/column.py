@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -54,6 +54,30 @@ class Column:
         vector = self.vector
         arrays = (vector.data, vector.kinds, vector.codes, vector.reals)
         return vector.kind, self.shape, tuple(None if part is None else part.tobytes() for part in arrays)
+
+    def keys(self, rows: int) -> Sequence[Hashable]:
+        """Return a key for each of so many rows, equal only for equal values of columns that share a pool."""
+        vector = self.vector
+        texts = [one.text for one in self.expressions]
+        raw = list(map(repr, self.raw))
+
+        def meaning(kind: int, code: int) -> Hashable:
+            return texts[code] if kind == EXPRESSION else raw[code] if kind == RAW else code
+
+        if vector.kinds is None:
+            kind = vector.kind
+            if vector.data is None:
+                return [kind] * rows
+            # Reals by their bits: 0.0 and -0.0 are not equal.
+            data = (vector.data.view(np.int64) if kind == REAL else vector.data).tolist()
+            keys = [(kind, meaning(kind, code)) for code in data]
+            return keys * rows if len(keys) == 1 else keys
+        assert vector.codes is not None
+        reals = [0] * rows if vector.reals is None else vector.reals.view(np.int64).tolist()
+        return [
+            (kind, real if kind == REAL else meaning(kind, code))
+            for kind, code, real in zip(vector.kinds.tolist(), vector.codes.tolist(), reals, strict=True)
+        ]
 
     def size(self, pool: ValuePool) -> int:
         """Return the largest size of a constant: a string's characters, or a list's elements with their own sizes."""

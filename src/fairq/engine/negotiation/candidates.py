@@ -34,6 +34,7 @@ from fairq.engine.negotiation.preemption import (
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
 from fairq.engine.negotiation.rest import FreeOfBucket
+from fairq.engine.negotiation.row_values import RowValues
 from fairq.engine.negotiation.slot_tests import SlotTests
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.suiting import Suiting, agreeing
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from fairq.engine.negotiation.partitioned_lists import PartitionedLists
     from fairq.engine.negotiation.pslot_preemption import PslotPreemption
 
-_RANK = parse("Rank")
+_RANK, _OWN_RANK = parse("Rank"), parse("MY.Rank")
 
 
 class Candidates:
@@ -89,7 +90,8 @@ class Candidates:
         self._cost = cost
         self._costs = np.array(cost)
         self._holders = holders
-        self.preemption = PreemptionPolicy(pool.ads, policy, holders)
+        self._values = RowValues(pool.ads, None if scene is None else scene.rows)
+        self.preemption = PreemptionPolicy(pool.ads, policy, holders, self._values)
         self._kept_out = KeptOut(self.preemption, free)
         self._free = free
         self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
@@ -117,7 +119,7 @@ class Candidates:
         if scene is not None and static is None:
             order_known = Recall(scene, "ordering", (holders.held.tobytes(), tuple(pool.names)))
         self._ordering = ExpressionCache(
-            lambda context: order_slots(context.ad(), slots, holders.held, tie_order, policy, static),
+            lambda context: order_slots(context.ad(), slots, holders.held, tie_order, policy, static, self._values),
             slots,
             [] if policy.ignore_job_ranks else ["rank"],
             ranks,
@@ -385,4 +387,4 @@ class Candidates:
         return self._scene.memory.mask(suitable)
 
     def _find_machine_ranks(self, context: RequestContext) -> NDArray[np.float64]:
-        return evaluate_in_columns("Rank", self._pool.ads, context.ad()).as_rank(0.0)
+        return self._values.rank(_OWN_RANK, context.ad(), 0.0)

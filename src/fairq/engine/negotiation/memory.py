@@ -7,6 +7,7 @@ requests and the results of expressions stay for all that stays as it is. A cycl
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from fairq.engine.negotiation.expression_cache import Facts
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.request_columns import ColumnQueue
 from fairq.engine.negotiation.requests import RequestQueue
+from fairq.engine.negotiation.row_values import RowMemory
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.records import Ad
 
@@ -31,6 +33,7 @@ class Memory:
     def __init__(self) -> None:
         self._scenes: dict[Hashable, Scene] = {}
         self._numbers: dict[Hashable, int] = {}
+        self._new_numbers = count()
         self._masks: dict[bytes, NDArray[np.bool_]] = {}
 
     def scene(
@@ -62,8 +65,17 @@ class Memory:
 
     def mark(self, slots: AdColumns, names: Iterable[str]) -> Hashable:
         """Return a key that is equal only for slots with equal values of these attributes."""
-        numbers = self._numbers
-        return len(slots), *(numbers.setdefault(slots.column(name).values, len(numbers)) for name in names)
+        if len(self._numbers) > _MOST_KEPT:
+            self._numbers.clear()
+        mark = [len(slots)]
+        for name in names:
+            values = slots.column(name).values
+            number = self._numbers.get(values)
+            if number is None:
+                # Numbers are not used again: results may be known by them.
+                number = self._numbers[values] = next(self._new_numbers)
+            mark.append(number)
+        return tuple(mark)
 
     def mask(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the same array for all equal ones."""
@@ -85,6 +97,7 @@ class Scene:
         self._carries = carries
         self._kept = kept
         """Objects whose ids are part of keys, which must stay their own."""
+        self.rows = RowMemory()
         self._facts: dict[Hashable, Facts[Any]] = {}
         self._queues: dict[Hashable, tuple[object, RequestQueue | ColumnQueue]] = {}
 
