@@ -6,7 +6,7 @@ allows are shared by all submitters whose jobs agree in the attributes that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -41,9 +41,7 @@ from fairq.engine.negotiation.suiting import Suiting, agreeing
 from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
 
 if TYPE_CHECKING:
-    from fairq.engine.negotiation.carved_list import FindRoom
     from fairq.engine.negotiation.memory import Scene
-    from fairq.engine.negotiation.offers import Offers
     from fairq.engine.negotiation.partitioned_lists import PartitionedLists
     from fairq.engine.negotiation.pslot_preemption import PslotPreemption
 
@@ -91,7 +89,8 @@ class Candidates:
         self._costs = np.array(cost)
         self._holders = holders
         self._values = RowValues(pool.ads, None if scene is None else scene.rows)
-        self.preemption = PreemptionPolicy(pool.ads, policy, holders, self._values)
+        holders_known = None if scene is None else Recall(scene, "holders", holders.held.tobytes())
+        self.preemption = PreemptionPolicy(pool.ads, policy, holders, self._values, holders_known)
         self._kept_out = KeptOut(self.preemption, free)
         self._free = free
         self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
@@ -189,30 +188,13 @@ class Candidates:
                 listed, refused = self._listed(buckets, allowed, limits)
                 return self._partitioned.by_policy(context, ranked.ordering, listed, limits, refused)
             whole = BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
-            find_room = (
-                None if self._pslot_preemption is None or only_free else self._finder(context, self._pslot_preemption)
-            )
+            find_room = None
+            if self._pslot_preemption is not None and not only_free:
+                find_room = self._pslot_preemption.finder(context, self._pool.ads, self.preemption, self._free)
             return self._partitioned.carved(context, ranked.ordering, whole, limits, find_room)
         if self._static is not None or (ranked.ordering.ties and self._policy.tie_break == "std_sort"):
             return self._sorted_list(ranked, buckets, allowed, limits)
         return BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
-
-    def _finder(self, context: RequestContext, room: PslotPreemption) -> FindRoom:
-        """A function that makes room for a job on partitionable slots, in the state when it is called."""
-        from fairq.engine.negotiation.pslot_preemption import SlotsForJob
-
-        def find(offers: Offers, permits: Callable[[float, PreemptState], bool]) -> tuple[int, PreemptState] | None:
-            slots, job = self._pool.ads, context.ad()
-            slots_for_job = SlotsForJob(
-                evaluate_in_columns("Rank", slots, job).as_rank(0.0),
-                evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0),
-                self.preemption.preemptable(context) & ~self.preemption.own(context.submitter),
-                self.preemption.ranks(context),
-                self._free.mask() & self._holders.held,
-            )
-            return room.find(offers, slots_for_job, permits)
-
-        return find
 
     def machine_rank(self, slot: int, context: Callable[[], RequestContext]) -> float:
         """The Rank of a slot for a job; *context* is called only if any slot's Rank reads the job."""
@@ -270,16 +252,38 @@ class Candidates:
         """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""
         return self._ordering.get(context).place
 
+    def kind(self, autocluster: int) -> Hashable:
+        """A key, equal for autoclusters for which `none_left` and `keeps_out` tell a submitter the same; None: unknown.
+
+        They tell the same until the next match. Jobs with concurrency limits have none.
+        """
+        if self._scene is None or self._partitioned is not None or autocluster in self._scene.autoclusters.limited:
+            return None
+        suitable = self._suitable.settled(autocluster)
+        if suitable is None:
+            return None
+        if self.reach is not None:
+            return id(suitable)
+        ordering, policy = self._ordering.kind(autocluster), self.preemption.kind(autocluster)
+        return None if ordering is None or policy is None else (id(suitable), ordering, policy)
+
     def none_left(self, context: RequestContext) -> bool:
         """Whether a list for the job would be empty whatever the limits are; no: it need not be."""
         if self.reach is not None:
             return self.reach.none_left(context)
-        if self._partitioned is not None or self._static is not None:
+        if self._static is not None or (self._partitioned is not None and not self._no_part_left(context)):
             return False
         ranked = self._ranked_for(context)
         if not ranked.none_free(self._free):
             return False
         return not (self.preemption.any_held and (ranked.any_preferred or self.preemption.any_preemptable(context)))
+
+    def _no_part_left(self, context: RequestContext) -> bool:
+        """Whether no part of a partitionable slot suits the job, and none can be made by preemption."""
+        if self._pslot_preemption is not None or self._policy.partitionable_slots == "whole":
+            return False
+        assert self._partitioned is not None
+        return not self._partitioned.suitable(context).any()
 
     def keeps_out(self, context: RequestContext) -> bool:
         """Whether the preemption policy excludes a slot for the job that it could use otherwise."""

@@ -119,6 +119,7 @@ class NegotiationCycle:
         goal: Goal | None = None,
         whole: Whole | None = None,
         memory: Memory | None = None,
+        tells_rejections: bool = True,
     ) -> None:
         self._stopwatch = None
         if clock is not None and policy.budgets is not None:
@@ -203,6 +204,7 @@ class NegotiationCycle:
             observer=observer,
             budget=self._budget,
             goal=goal,
+            tells_rejections=tells_rejections,
         )
 
     @property

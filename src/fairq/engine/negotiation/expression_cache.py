@@ -23,6 +23,9 @@ from fairq.records import Ad
 
 Result = TypeVar("Result")
 
+_CYCLES = 32
+"""For so many different values of what is read, results are at hand by autocluster."""
+
 
 class RequestContext(Struct, frozen=True):
     """A request for a slot: an autocluster and the attributes that the cycle adds.
@@ -67,6 +70,9 @@ class Facts(Struct, Generic[Result]):
         follow: by autocluster, whether slot attributes that change within the cycle are read.
         columns: by the job's expressions, the slot attributes read, in order; None: a result is valid only once.
         results: results by the values of all that they were computed from.
+        read: by autocluster, what *columns* tells of it, if its results stay the same within a cycle.
+        settled: by that and the values of the slots, the result for each autocluster; of the last few cycles.
+        alike: a number for each key. *kinds*: the number of each autocluster's key.
     """
 
     by_slots: tuple[frozenset[str], bool] | None = None
@@ -74,6 +80,10 @@ class Facts(Struct, Generic[Result]):
     follow: dict[int, bool] = field(default_factory=dict)
     columns: dict[Hashable, tuple[tuple[str, ...], bool] | None] = field(default_factory=dict)
     results: dict[Hashable, Result] = field(default_factory=dict)
+    read: dict[int, tuple[tuple[str, ...], bool]] = field(default_factory=dict)
+    settled: dict[Hashable, dict[int, Result]] = field(default_factory=dict)
+    alike: dict[object, int] = field(default_factory=dict)
+    kinds: dict[int, int] = field(default_factory=dict)
 
 
 class Remembering(Protocol):
@@ -131,6 +141,7 @@ class ExpressionCache(Generic[Result]):
         self._read_by_slots, self._slots_read_changing = self._facts.by_slots
         self._follow, self._keys = self._facts.follow, self._facts.keys
         self._marks: dict[tuple[str, ...], Hashable] = {}
+        self._shared: dict[tuple[tuple[str, ...], bool], dict[int, Result]] = {}
         self._known_to_follow: dict[str, bool] = {}
         self._read_by_job: dict[str, frozenset[str]] = {}
         self._settled: dict[int, Result] = {}
@@ -140,12 +151,13 @@ class ExpressionCache(Generic[Result]):
 
     def get(self, context: RequestContext) -> Result:
         """Return the result for *context*, computed at most once for equal values."""
-        settled = self._settled.get(context.autocluster)
+        settled = self.settled(context.autocluster)
         if settled is not None:
             return settled
         known = self._keys.get(context.autocluster)
         if known is None:
             known = self._keys[context.autocluster] = self._key(context)
+            self._facts.kinds[context.autocluster] = self._facts.alike.setdefault(known, len(self._facts.alike))
         values, live = known
         key = (values, *(context.ephemeral[name] for name in live)) if live else values
         if self._changing is not None and self._follow[context.autocluster]:
@@ -158,7 +170,33 @@ class ExpressionCache(Generic[Result]):
             result = self._new(context, key)
         if not live and not self._follow[context.autocluster]:
             self._settled[context.autocluster] = result
+            read = self._facts.read.get(context.autocluster)
+            if read is not None and (context.autocluster, key) not in self._own:
+                self._of_cycles(read)[context.autocluster] = result
         return result
+
+    def settled(self, autocluster: int) -> Result | None:
+        """Return the result for an autocluster if it is known, and the same for everybody to the end of the cycle."""
+        result = self._settled.get(autocluster)
+        if result is None and (read := self._facts.read.get(autocluster)) is not None:
+            result = self._of_cycles(read).get(autocluster)
+            if result is not None:
+                self._settled[autocluster] = result
+        return result
+
+    def kind(self, autocluster: int) -> int | None:
+        """Return a number, equal for autoclusters of equal results for one submitter at one moment; None: not known."""
+        return self._facts.kinds.get(autocluster)
+
+    def _of_cycles(self, read: tuple[tuple[str, ...], bool]) -> dict[int, Result]:
+        """The settled results of all cycles in which what is *read* has the same values."""
+        shared = self._shared.get(read)
+        if shared is None:
+            settled = self._facts.settled
+            shared = self._shared[read] = settled.setdefault(self._values_of(read), {})
+            if len(settled) > _CYCLES:
+                del settled[next(iter(settled))]
+        return shared
 
     def is_settled(self, context: RequestContext) -> bool:
         """Whether the result for the autocluster of *context* is the same for everybody, to the end of the cycle."""
@@ -198,11 +236,18 @@ class ExpressionCache(Generic[Result]):
         read = self._facts.columns[texts]
         if read is None:
             return None
+        if not self._keys[context.autocluster][1]:
+            self._facts.read[context.autocluster] = read
+        return key, self._values_of(read)
+
+    def _values_of(self, read: tuple[tuple[str, ...], bool]) -> Hashable:
+        """A key that is equal only where all that is *read*, but for the job, has equal values."""
+        assert self._recall is not None
         names, clock = read
         mark = self._marks.get(names)
         if mark is None:
             mark = self._marks[names] = self._recall.memory.mark(self._slots, names)
-        return key, mark, self._slots.now if clock else None, self._recall.besides
+        return names, mark, self._slots.now if clock else None, self._recall.besides
 
     def _columns_read(self, job: Ad) -> tuple[tuple[str, ...], bool] | None:
         """The slot attributes read for *job*, and whether the time matters; None if values do not tell the result."""

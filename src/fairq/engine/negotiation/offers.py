@@ -137,6 +137,8 @@ class Offers:
         amounts = self.amounts[:, parts] = self._requested(parts)
         self.suitable[parts] = False
         enough = ((amounts >= 0) & (amounts <= partitions.left[:, parts])).all(axis=0) & (amounts > 0).any(axis=0)
+        if not enough.any():
+            return
         parts, amounts = parts[enough], amounts[:, enough]
         for job, alike in self._jobs(parts, amounts):
             fitting = alike[self._agreed(job, partitions.ads, alike)]
@@ -144,6 +146,8 @@ class Offers:
             if len(fitting):
                 self.keys[:, fitting] = self._ranked(job, fitting)
         suiting = self.suitable[parts]
+        if not suiting.any():
+            return
         parts, amounts = parts[suiting], amounts[:, suiting]
         before = slot_weights(partitions.ads, self._policy, parts)
         partitions.show(parts, amounts)

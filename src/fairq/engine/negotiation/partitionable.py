@@ -46,6 +46,8 @@ class Partitions:
         self.left = np.array([one.as_rank(0.0) for one in values], np.float64).reshape(shape)
         self.has_policy = consumption_policies(self.ads)
         self.changed: list[int] = []
+        self._shown: int | None = None
+        """How many changes `ads` show; None: something else."""
         self._next: tuple[int, Carving, NDArray[np.float64]] | None = None
 
     def requests(self) -> list[Expression]:
@@ -99,6 +101,10 @@ class Partitions:
 
     def show(self, parts: NDArray[np.intp] | None = None, less: NDArray[np.float64] | None = None) -> None:
         """Update `ads` to the rest of *parts* without *less* (per resource and part)."""
+        now = len(self.changed) if less is None else None
+        if now is not None and now == self._shown:
+            return
+        self._shown = now
         left = self.left
         if less is not None:
             left = left.copy()

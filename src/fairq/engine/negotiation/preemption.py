@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, parse
 from fairq.engine.classad.nodes import Literal
-from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
+from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.ranks import negotiator_rank
@@ -105,9 +105,17 @@ class PreemptionPolicy:
         policy: the cycle's rules.
         holders: the users of the slots.
         values: evaluates for all slots.
+        recall: where results of earlier cycles are.
     """
 
-    def __init__(self, slots: AdColumns, policy: NegotiationPolicy, holders: Holders, values: RowValues) -> None:
+    def __init__(
+        self,
+        slots: AdColumns,
+        policy: NegotiationPolicy,
+        holders: Holders,
+        values: RowValues,
+        recall: Recall | None = None,
+    ) -> None:
         self._values = values
         self._slots = slots
         self._policy = policy
@@ -118,7 +126,7 @@ class PreemptionPolicy:
         """The holder of every slot, as a number; -1 for nobody."""
         requirements = policy.preemption_requirements
         self._requirements = ExpressionCache(
-            self._evaluate_requirements, slots, [], [requirements] if requirements else [], holders.changing
+            self._evaluate_requirements, slots, [], [requirements] if requirements else [], holders.changing, recall
         )
         self._last_preemptable: tuple[object, object, NDArray[np.bool_]] | None = None
         self._last_any: tuple[object, bool] | None = None
@@ -137,6 +145,10 @@ class PreemptionPolicy:
     def meets_requirements(self, context: RequestContext) -> NDArray[np.bool_]:
         """The held slots for which PREEMPTION_REQUIREMENTS is true; all of them without that policy."""
         return self._requirements.get(context)
+
+    def kind(self, autocluster: int) -> int | None:
+        """A number, equal for autoclusters that may preempt the same slots for one submitter at one moment."""
+        return self._requirements.kind(autocluster)
 
     def preemptable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Those whose holder's priority is worse by the required margin."""

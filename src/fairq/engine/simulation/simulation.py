@@ -216,7 +216,9 @@ class Simulation:
             accountant.forget(name)
         slots = self.pool.snapshot(now)
         jobs = Jobs(self.queues.snapshot(), self._ads)
-        cycle = NegotiationCycle(slots, jobs, accountant, self.policy, now, self._times, memory=self._memory)
+        cycle = NegotiationCycle(
+            slots, jobs, accountant, self.policy, now, self._times, memory=self._memory, tells_rejections=False
+        )
         decision = cycle.run()
         self.cycles += 1
         if decision.matches:
