@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad import attributes_read, evaluate_in_columns, parse
+from fairq.engine.classad import parse
 from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.kept_out import KeptOut
@@ -113,7 +113,8 @@ class Candidates:
         self.reach: Reach | None = None
         """Set if no slot can be taken from its user in this cycle."""
         if partitions is None and static is None and slots_stay(slots, self.preemption, holders):
-            self.reach = Reach(pool, self.preemption, holders, free, None if scene is None else self._suitable.get)
+            known = (None, None) if scene is None else (self._suitable.get, Recall(scene, "reach", keeps_results=False))
+            self.reach = Reach(pool, self.preemption, holders, free, *known)
         order_known = None
         if scene is not None and static is None:
             order_known = Recall(scene, "ordering", (holders.held.tobytes(), tuple(pool.names)))
@@ -125,10 +126,11 @@ class Candidates:
             changing,
             order_known,
         )
-        self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing)
+        recall = None if scene is None else Recall(scene, "machine ranks", keeps_results=False)
+        self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing, recall)
         self._same_machine_ranks: list[float] | None = None
-        if not attributes_read([_RANK], "target", slots):
-            self._same_machine_ranks = evaluate_in_columns("Rank", slots, {}).as_rank(0.0).tolist()
+        if not self._machine_ranks.read_by_slots:
+            self._same_machine_ranks = self._values.rank(_OWN_RANK, {}, 0.0).tolist()
 
     def _divide(self, partitions: Partitions, tie_order: NDArray[np.int64]) -> None:
         """Prepare the lists of parts of slots; most pools have none, and load nothing for them."""
@@ -257,8 +259,12 @@ class Candidates:
 
         They tell the same until the next match. Jobs with concurrency limits have none.
         """
-        if self._scene is None or self._partitioned is not None or autocluster in self._scene.autoclusters.limited:
+        if self._scene is None or autocluster in self._scene.autoclusters.limited:
             return None
+        if self._partitioned is not None:
+            job = self._scene.autoclusters.kinds[autocluster]
+            if not self._parts_are_told or not self._partitioned.none_has_enough(job):
+                return None
         suitable = self._suitable.settled(autocluster)
         if suitable is None:
             return None
@@ -271,19 +277,19 @@ class Candidates:
         """Whether a list for the job would be empty whatever the limits are; no: it need not be."""
         if self.reach is not None:
             return self.reach.none_left(context)
-        if self._static is not None or (self._partitioned is not None and not self._no_part_left(context)):
+        if self._static is not None:
+            return False
+        if self._partitioned is not None and not (self._parts_are_told and self._partitioned.none_left(context)):
             return False
         ranked = self._ranked_for(context)
         if not ranked.none_free(self._free):
             return False
         return not (self.preemption.any_held and (ranked.any_preferred or self.preemption.any_preemptable(context)))
 
-    def _no_part_left(self, context: RequestContext) -> bool:
-        """Whether no part of a partitionable slot suits the job, and none can be made by preemption."""
-        if self._pslot_preemption is not None or self._policy.partitionable_slots == "whole":
-            return False
-        assert self._partitioned is not None
-        return not self._partitioned.suitable(context).any()
+    @property
+    def _parts_are_told(self) -> bool:
+        """Whether no part is left where none is suitable now: none can be made by preemption."""
+        return self._pslot_preemption is None and self._policy.partitionable_slots == "carve"
 
     def keeps_out(self, context: RequestContext) -> bool:
         """Whether the preemption policy excludes a slot for the job that it could use otherwise."""

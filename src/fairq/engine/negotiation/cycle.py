@@ -171,7 +171,7 @@ class NegotiationCycle:
             jobs, self._autoclusters, policy, accountant, admits, known, self._scene, now
         )
         if self._groups is not None:
-            self._groups.enrol(self._submitters, jobs)
+            self._groups.enrol(self._submitters, jobs, self._scene)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,

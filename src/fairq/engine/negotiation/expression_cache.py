@@ -97,11 +97,15 @@ class Remembering(Protocol):
 
 
 class Recall(NamedTuple):
-    """Where results of earlier cycles are: the evaluation *role*; what results depend on *besides* jobs and slots."""
+    """Where earlier cycles are known: the evaluation *role*; what results depend on *besides* jobs and slots.
+
+    *keeps_results*: otherwise, only what is read is kept.
+    """
 
     memory: Remembering
     role: str
     besides: Hashable = None
+    keeps_results: bool = True
 
 
 class ExpressionCache(Generic[Result]):
@@ -138,7 +142,8 @@ class ExpressionCache(Generic[Result]):
             if live is not None:
                 changes = bool(columns_read(of_slots, "target", slots) & (live | {EVERY_ATTRIBUTE}))
             self._facts.by_slots = attributes_read(of_slots, "target", slots), changes
-        self._read_by_slots, self._slots_read_changing = self._facts.by_slots
+        self.read_by_slots, self._slots_read_changing = self._facts.by_slots
+        """The job attributes that the slots' side reads."""
         self._follow, self._keys = self._facts.follow, self._facts.keys
         self._marks: dict[tuple[str, ...], Hashable] = {}
         self._shared: dict[tuple[tuple[str, ...], bool], dict[int, Result]] = {}
@@ -211,7 +216,8 @@ class ExpressionCache(Generic[Result]):
 
     def _new(self, context: RequestContext, key: Any) -> Result:
         """Compute a result and store it; only for the context's autocluster if a budget ended the evaluation."""
-        known = None if self._recall is None or self._follow[context.autocluster] else self._known_by(context, key)
+        recalls = self._recall is not None and self._recall.keeps_results
+        known = self._known_by(context, key) if recalls and not self._follow[context.autocluster] else None
         if known is not None and (recalled := self._facts.results.get(known)) is not None:
             self._results[key] = recalled
             return recalled
@@ -261,7 +267,7 @@ class ExpressionCache(Generic[Result]):
     def _key(self, context: RequestContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The values of the attributes read, and the names of those that change in the cycle."""
         job = context.job
-        names = set(self._read_by_slots) | set(self._of_job)
+        names = set(self.read_by_slots) | set(self._of_job)
         todo = list(names)
         while todo:
             value = job.get(todo.pop())

@@ -21,7 +21,8 @@ from fairq.engine.negotiation.request_columns import ColumnQueue
 from fairq.engine.negotiation.requests import RequestQueue
 from fairq.engine.negotiation.row_values import RowMemory
 from fairq.engine.negotiation.snapshot import SubmitterQueue
-from fairq.records import Ad
+from fairq.engine.quotas.demand import IdleDemand
+from fairq.records import Ad, job_count
 
 _MOST_KEPT = 20_000
 """So many results are kept, at most; then they are forgotten, all at once."""
@@ -51,7 +52,8 @@ class Memory:
         shapes = tuple((name, slots.column(name).shape) for name in sorted(slots.names()))
         expressions = (*policy.expressions_on_jobs, policy.job_constraint, *further)
         rules = (policy.skip_by, policy.job_order, policy.jobs_per_turn, policy.global_job_prios, policy.depth_first)
-        others = (policy.ignore_job_ranks, policy.significant, policy.quotas is None, id(ads), id(slots.pool))
+        demand = None if policy.quotas is None else policy.quotas.demand
+        others = (policy.ignore_job_ranks, policy.significant, demand, id(ads), id(slots.pool))
         key = (shapes, tuple(None if one is None else one.text for one in expressions), rules, others)
         scene = self._scenes.get(key)
         if scene is None:
@@ -99,6 +101,7 @@ class Scene:
         """Objects whose ids are part of keys, which must stay their own."""
         self.rows = RowMemory()
         self._facts: dict[Hashable, Facts[Any]] = {}
+        self._demands: dict[tuple[str, str], tuple[Hashable, float, object]] = {}
         self._queues: dict[Hashable, tuple[object, RequestQueue | ColumnQueue]] = {}
 
     def facts(self, role: str, live: frozenset[str] | None) -> Facts[Any]:
@@ -114,6 +117,15 @@ class Scene:
     def mark(self, slots: AdColumns, names: Iterable[str]) -> Hashable:
         """Return a key that is equal only for slots with equal values of these attributes."""
         return self.memory.mark(slots, names)
+
+    def demand(self, queue: SubmitterQueue, demand: IdleDemand) -> float:
+        """Return the demand of the idle jobs of *queue*, by *demand* if they have changed."""
+        known = self._demands.get((queue.name, queue.schedd))
+        # Of jobs that only go, as many are the same ones.
+        state = (id(queue.idle) if queue.version is None else queue.version, job_count(queue.idle))
+        if known is None or known[0] != state:
+            known = self._demands[queue.name, queue.schedd] = state, demand.of(queue.idle), queue.idle
+        return known[1]
 
     def queue(self, queue: SubmitterQueue, now: int | None) -> RequestQueue | ColumnQueue | None:
         """Return the requests of *queue* if they are known; *now* is the time if it decides which jobs take part."""

@@ -21,7 +21,7 @@ from fairq.engine.classad import (
     evaluate_in_columns,
     parse,
 )
-from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext, Result
+from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext, Result
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.preemption import EXPRESSIONS, PreemptionPolicy
@@ -66,6 +66,7 @@ class Reach:
         preemption, holders: who holds which slot.
         free: the candidates, none of them matched yet.
         all_suitable: tells for all slots at once whether they suit a job; None: that is not known.
+        recall: where earlier cycles are known.
     """
 
     def __init__(
@@ -75,7 +76,9 @@ class Reach:
         holders: Holders,
         free: FreeSlots,
         all_suitable: Callable[[RequestContext], NDArray[np.bool_]] | None = None,
+        recall: Recall | None = None,
     ) -> None:
+        self._recall = recall
         self._all_suitable = all_suitable
         self._known: dict[int, tuple[_Found, object]] = {}
         self._slots, self._free = pool.ads, free
@@ -102,7 +105,8 @@ class Reach:
         self._users_of = np.full(64, _NOBODY)
 
     def _cache(self, make: Callable[[RequestContext], Result], holders: Holders) -> ExpressionCache[Result]:
-        return ExpressionCache(make, self._slots, ["requirements"], [REQUIREMENTS], holders.changing)
+        changing = holders.changing
+        return ExpressionCache(make, self._slots, ["requirements"], [REQUIREMENTS], changing, self._recall)
 
     def suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """The slots within reach where the Requirements of both sides are true: one truth value per slot."""

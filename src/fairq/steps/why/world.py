@@ -322,7 +322,7 @@ def _what_they_make(changes: Sequence[Change]) -> Hashable:
     adds = sum(change.kind is ChangeKind.ADD_SLOT for change in changes)
     freed = [change.of for change in changes if change.kind is ChangeKind.FREE_SLOT]
     # Parts of a slot may share a name, and freed ones are gone: which slot is meant depends on what was freed before.
-    in_any_order = adds + bool(freed) < 2 and len(set(freed)) == len(freed)  # noqa: PLR2004 - one of both
+    in_any_order = adds + bool(freed) < 2 and len(set(freed)) == len(freed)
     if not in_any_order or any(change.kind not in _SETS_A_VALUE for change in changes):
         return tuple(replace(change, now=None) for change in changes)
     return frozenset({(change.kind, change.of): change.to for change in changes}.items())
