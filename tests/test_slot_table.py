@@ -13,7 +13,9 @@ from fairq.slot_table import STRETCH, AlikeSlots, SlotCollector, SlotTable
 from fairq.state import ad_texts, rows
 
 values = st.one_of(
-    st.sampled_from([0, 1, True, False, 0.0, -0.0, 1.0, 1e300, "", "x", "é\udcff", 'a"\\', [1], {"a": None}]),
+    st.sampled_from(
+        [0, 1, True, False, 0.0, -0.0, 1.0, 1e300, 1e-5, 1e16, "", "x", "é\udcff", "\x7f", 'a"\\', [1], {"a": None}]
+    ),
     st.integers(),
     st.floats(allow_nan=False),
     st.text(),
@@ -30,9 +32,12 @@ def test_slots_and_texts_are_those_of_the_ads(found: list[dict[str, Any]]) -> No
 
     assert repr(list(table)) == repr(slots)
     texts = [rows.dumps(ad) for ad in found]
-    parts = map(ad_texts.of_table, table.ads)
-    assert [text for of in parts for text in ad_texts.in_order(of, [part.objects() for part in of])] == texts
+    of_tables = ([part.objects() for part in ad_texts.of_table(ads)] for ads in table.ads)
+    assert [
+        text for ads, of in zip(table.ads, of_tables, strict=True) for text in ad_texts.in_order(ads.parts, of)
+    ] == texts
     assert ad_texts.of_ads(found) == texts
+    assert list(map(ad_texts.of_ad, found)) == texts
 
 
 def test_slots_in_several_stretches_are_found_by_row() -> None:

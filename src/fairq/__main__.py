@@ -29,9 +29,10 @@ def main() -> int:
             os.putenv("OPENBLAS_NUM_THREADS", "1")
         # Loading Python modules makes nearly no garbage: by default, looking for it takes a tenth of a command's start.
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-        from fairq import interrupts
+        from fairq import interrupts, lean_numpy
 
         interrupts.end_at_once()
+        lean_numpy.make_lean()
         from fairq.cli.app import main as run
 
         code = run()

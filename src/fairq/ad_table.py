@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -71,6 +71,14 @@ class AdTable(Rows[Ad]):
             for row, of_row in zip(part.rows, values, strict=True):
                 ads[row] = dict(zip(part.names, of_row, strict=True))
         return iter(ads)
+
+    def brief(self, lower: Collection[str]) -> Iterator[Ad]:
+        """Yield the ads with these attributes only, which are given in *lower* case."""
+        found = AdTable()
+        for names, rows, columns in self.parts:
+            left = [place for place, name in enumerate(names) if name.lower() in lower]
+            found.put_columns(tuple(names[place] for place in left), rows, [columns[place] for place in left])
+        return iter(found)
 
     def names(self) -> set[str]:
         """Return all names as spelled in any ad."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
-from typing import Any
 
 QUOTED_AT_MOST = 200
 """Maximum number of characters of one value in a message."""
@@ -12,7 +10,7 @@ QUOTED_AT_MOST = 200
 _SENTENCE_AT_MOST = 1000
 _GAP = "..."
 
-_LONG = re.compile(
+_LONG = (
     rf"(?<!\w)'[^']{{{QUOTED_AT_MOST - 1},}}'(?!\w)"
     rf'|(?<!\w)"[^"]{{{QUOTED_AT_MOST - 1},}}"(?!\w)'
     rf"|\S{{{QUOTED_AT_MOST + 1},}}"
@@ -32,28 +30,4 @@ def shortened_sentence(text: str) -> str:
     """Return *text*, a sentence that may quote values, with each long value shortened."""
     if len(text) <= QUOTED_AT_MOST:
         return text
-    return shortened(_LONG.sub(lambda found: shortened(found[0]), text), _SENTENCE_AT_MOST)
-
-
-class _Sentence(str):
-    """A text that is one of fairq's own sentences, with values in it."""
-
-    __slots__ = ()
-
-
-class _Formatter(string.Formatter):
-    def format_field(self, value: Any, format_spec: str) -> str:
-        text = format(value, format_spec)
-        return text if isinstance(value, _Sentence) else shortened(text)
-
-
-def filled(template: str, fields: dict[str, Any], sentences: frozenset[str]) -> str:
-    """Return *template* filled from *fields* as ``str.format`` does, with every value shortened.
-
-    The fields named in *sentences* contain sentences: these stay whole, only the values quoted in them are shortened.
-    """
-    values = {
-        name: _Sentence(shortened_sentence(str(value))) if name in sentences else value
-        for name, value in fields.items()
-    }
-    return _Formatter().vformat(template, (), values)
+    return shortened(re.sub(_LONG, lambda found: shortened(found[0]), text), _SENTENCE_AT_MOST)

@@ -52,7 +52,22 @@ class SlotTable(Rows[SlotRecord]):
         return SlotRecord(row + 1, self.names[row], ad, self.addresses[row], self.draining[row])
 
     def __iter__(self) -> Iterator[SlotRecord]:
-        ads = (ad for table in self.ads for ad in table)
+        return self._with(ad for table in self.ads for ad in table)
+
+    def brief(self, lower: Collection[str]) -> Iterator[SlotRecord]:
+        """Yield the slots, but of their ads only these attributes, which are given in *lower* case."""
+        return self._with(ad for table in self.ads for ad in table.brief(lower))
+
+    def all_ads(self) -> AdTable:
+        """Return the ads of all slots as one table, which has the columns of theirs."""
+        found = AdTable()
+        for number, table in enumerate(self.ads):
+            first = number * STRETCH
+            for names, rows, columns in table.parts:
+                found.put_columns(names, [first + row for row in rows], columns)
+        return found
+
+    def _with(self, ads: Iterable[Ad]) -> Iterator[SlotRecord]:
         for row, (name, ad, address, draining) in enumerate(
             zip(self.names, ads, self.addresses, self.draining, strict=True)
         ):
@@ -90,6 +105,11 @@ class SlotCollector:
         self._shapes: dict[tuple[str, ...], tuple[list[int], list[_Run]]] = {}
         """Of the ads that are in no table yet, by their names: their rows, and themselves."""
         self._row = 0
+
+    @property
+    def room(self) -> int:
+        """How many slots more the table that is being filled takes."""
+        return STRETCH - self._row
 
     def add(self, name: str, address: str, ad: Ad, draining: bool) -> None:
         """Append a slot."""
@@ -188,6 +208,8 @@ def _columns(run: _Run) -> Iterable[Sequence[Any]]:
 
 def _joined(parts: Sequence[Sequence[Any]], order: Sequence[int] | None) -> tuple[Any, ...]:
     """Return the column of these *parts*, in another *order*."""
+    if len(parts) == 1 and isinstance(parts[0], tuple):
+        return parts[0] if isinstance(parts[0], Repeated) else shared(parts[0])
     if all(isinstance(part, Repeated) or len(part) == 1 for part in parts):
         firsts = tuple(part[0] for part in parts)
         if is_one_value(firsts):

@@ -127,7 +127,7 @@ def test_lists_in_lists_without_end_are_refused() -> None:
 
 def _read_jobs(text: str) -> str:
     try:
-        return repr(read_jobs(Source("jobs.json", io.BytesIO(text.encode())), lambda ad: f"{ad['Owner']}@x", 9))
+        return repr(read_jobs(Source("jobs.json", io.BytesIO(text.encode())), lambda ad: f"{ad.get('Owner')}@x", 9))
     except FairqError as error:
         return str(error)
 
@@ -146,3 +146,54 @@ def test_jobs_that_do_not_repeat_are_read_as_one_by_one(odd: str) -> None:
     found = _read_jobs("[" + "".join(_separated(ads, apart=False)) + "]")
 
     assert found == _read_jobs("[" + "".join(_separated(ads, apart=True)) + "]")
+
+
+_OF_JOBS: list[dict[int, dict[str, Any]]] = [
+    {},
+    {place: {"JobStatus": 5, "HoldReason": f"why {place % 2}"} for place in range(0, COUNT, 3)},
+    {place: {"JobStatus": 4 if place % 2 else 2} for place in range(0, COUNT, 5)},
+    {place: {"JobUniverse": 9, "WantMatching": place % 2 == 0} for place in range(COUNT)},
+    {place: {"GlobalJobId": f"s{place % 2}.x#1.2#3", "ScheddName": "t"} for place in range(COUNT // 2)},
+    {place: {"procid": place} for place in range(COUNT)},
+    {place: {"owner": "eve"} for place in range(COUNT)},
+    {place: {"QDate": (5, 5.0, True)[place % 3]} for place in range(ODD, COUNT)},
+    {ODD: {"ProcId": 0}},
+    {ODD: {"ProcId": 2**31}},
+    {ODD: {"JobStatus": 9}, ODD + 5: {"ProcId": None}},
+    {ODD: {"Owner": "a b"}},
+]
+
+
+@pytest.mark.parametrize("changed", _OF_JOBS)
+@pytest.mark.parametrize("form", ["json", "long"])
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_jobs_by_column_are_those_read_one_by_one(changed: dict[int, dict[str, Any]], form: str, size: int) -> None:
+    """Clusters of one job or many, held, ended and damaged jobs, several schedds, and the message about the first."""
+    ads = []
+    for place in range(COUNT):
+        cluster = place // size + 1
+        ad: dict[str, Any] = {
+            "ClusterId": cluster,
+            "ProcId": place % size,
+            "Owner": f"u{cluster % 3}",
+            "QDate": cluster,
+        }
+        ad |= {
+            "JobStatus": 1,
+            "Args": f"{place}",
+            "Cmd": f"c{cluster}",
+            "Nice": place % 4 // 2,
+            "Load": (0.0, 1.5)[place % 2],
+        }
+        ads.append(ad | changed.get(place, {}))
+    if form == "json":
+        texts = list(map(json.dumps, ads))
+        together, apart = ("[" + "".join(_separated(texts, apart=one)) + "]" for one in (False, True))
+    else:
+        blocks = ["".join(f"{name} = {json.dumps(value)}\n" for name, value in ad.items()) for ad in ads]
+        together, apart = (
+            "\n".join(blocks).replace(" = null\n", " = undefined\n"),
+            "[" + "".join(_separated(map(json.dumps, ads), apart=True)) + "]",
+        )
+
+    assert _read_jobs(together) == _read_jobs(apart)

@@ -79,7 +79,7 @@ def test_what_is_read_for_one_task_decides_as_the_whole_pool_does(
         fill(opened, random.Random(seed))
     with reading(state) as opened:
         whole = load_world(opened, NOW)
-        for task, chunk, _ in load_brokered(opened, load_types(opened)):
+        for task, chunk, *_ in load_brokered(opened, load_types(opened)):
             flow = flows_of_both[task.activity]
             part = load_world(opened, NOW, only_for=task)
             for rules in RULES.values():

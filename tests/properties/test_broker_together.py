@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import cases
 from tests.properties.test_brokerage import PLANS, told
 
+from fairq.engine.brokerage.flow import pipeline, weighing
 from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.plugin import KeyedFilter
+from fairq.engine.brokerage.flow.plugin import KeyedFilter, KeyedWeight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
@@ -70,6 +72,48 @@ def test_tasks_with_equal_keys_get_equal_codes(label: str, rules: str, seed: int
                 told = [0] * len(request.columns) if codes is None else codes.tolist()
                 first, wanted = known.setdefault((one.name, one.key(request)), (case, told))
                 assert told == wanted, (one.name, first, case)
+
+
+@every_flow
+@EXAMPLES
+@given(seed=SEEDS)
+def test_tasks_with_equal_keys_get_equal_factors(label: str, rules: str, seed: int) -> None:
+    """The factors of a weight are multiplied only once for each key, too."""
+    world, some = cases(seed, label, 20, oddness=0.4)
+    known: dict[tuple[str, Hashable], tuple[Case, list[float]]] = {}
+    for case in some:
+        request = BrokerageRequest(*case, columns_of(world), RULES[rules], ACTIVITIES[label])
+        for one in PLANS[label].weights:
+            if isinstance(one, KeyedWeight) and one.applies(request):
+                told = one.factors(request).tolist()
+                first, wanted = known.setdefault((one.name, one.key(request)), (case, told))
+                assert told == wanted, (one.name, first, case)
+
+
+@every_flow
+@EXAMPLES
+@given(seed=SEEDS)
+def test_a_weight_is_the_product_of_its_terms_in_order(plugins: Plugins, label: str, rules: str, seed: int) -> None:
+    world, some = cases(seed, label, 12)
+    for outcome in brokered(flows(plugins)[ACTIVITIES[label]], some, columns_of(world), rules):
+        for one in outcome.verdicts():
+            assert one.weight is None or one.weight == prod(one.terms.values(), start=1.0)
+
+
+@every_flow
+@EXAMPLES
+@given(seed=SEEDS)
+def test_what_is_forgotten_meanwhile_changes_nothing(plugins: Plugins, label: str, rules: str, seed: int) -> None:
+    flow = flows(plugins)[ACTIVITIES[label]]
+    world, some = cases(seed, label, 12)
+    kept = brokered(flow, some, columns_of(world), rules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "_COURSES_KEPT", 1)
+        patch.setattr(pipeline, "_COUNTS_KEPT", 1)
+        patch.setattr(weighing, "_KEPT", 1)
+        columns = columns_of(world)
+        forgotten = [brokered(flow, [case], columns, rules)[0] for case in some]
+    assert list(map(told, forgotten)) == list(map(told, kept))
 
 
 class Watched:

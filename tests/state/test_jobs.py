@@ -203,3 +203,16 @@ def test_ranges_hold_what_single_jobs_would_hold(
     assert as_single(pieces) == single
     for of in pieces.values():
         assert all(one.last < other.first for one, other in pairwise(of))
+
+
+def test_many_jobs_in_an_empty_queue_are_in_all_indexes(state: Path) -> None:
+    """Their indexes are away while they are stored."""
+    indexes = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'job' ORDER BY name"
+    with writing(state) as opened:
+        before = opened.connection.execute(indexes).fetchall()
+        ad = jobs.ad_id(opened, {})
+        jobs.add_first(opened, [procs(number, 0, 0, ad_id=ad) for number in range(1, 6001)])
+    with reading(state) as opened:
+        assert opened.connection.execute(indexes).fetchall() == before
+        assert opened.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert jobs.counts_by_submitter(opened) == {"alice@x": (6000, 0, 0)}

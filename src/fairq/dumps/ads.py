@@ -53,7 +53,8 @@ def read_ads_together(source: Source, own: Collection[str] | None) -> Iterator[A
     if start.startswith(("[", "{")):
         yield from JsonAds(source, text, own)
     elif _FIRST_LINE.match(start):
-        yield from LongAds(source, text)
+        ads = LongAds(source, text)
+        yield from ads if own is None else ads.together()
     else:
         raise _unknown_form(source, start)
 
@@ -113,9 +114,14 @@ class Soundness:
                 self._check(name, value, number, _DEEPEST)
         return {name: value for name, value in result.items() if name not in twice} if twice else result
 
-    def tidied_column(self, name: str, values: list[Any], number: int) -> list[Any]:
+    def tidied_column(self, name: str, values: Sequence[Any], number: int) -> Sequence[Any]:
         """Return the *values* of an attribute as `tidied` does; raises InvalidAdError if it would for any of them."""
-        return values if _are_sound(values) else [self.tidied({name: value}, number)[name] for value in values]
+        if _are_sound(values):
+            return values
+        if set(map(type, values)) == {str}:
+            tidied = {value: self.tidied({name: value}, number)[name] for value in set(values)}
+            return list(map(tidied.__getitem__, values))
+        return [self.tidied({name: value}, number)[name] for value in values]
 
     def _check(self, name: str, value: Any, number: int, levels: int) -> None:
         if isinstance(value, int):

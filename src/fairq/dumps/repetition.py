@@ -25,7 +25,7 @@ class RepeatedAds(NamedTuple):
     """*size* ads that are like *ad*, but for a column of values of each attribute in *varying*."""
 
     ad: Mapping[str, Any]
-    varying: Mapping[str, list[Any]]
+    varying: Mapping[str, Sequence[Any]]
     size: int
 
     def ads(self) -> Iterator[Ad]:

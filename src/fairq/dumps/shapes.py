@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import NoneType
 from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
 from fairq.dumps.repetition import RepeatedAds
+from fairq.errors.base import FairqError
 from fairq.records import Ad
 
 _BETWEEN = re.compile(r"[ \t\r\n]*,[ \t\r\n]*(?=\{)")
@@ -21,7 +22,7 @@ _BETWEEN = re.compile(r"[ \t\r\n]*,[ \t\r\n]*(?=\{)")
 _SMALL = 4
 """So few ads of a shape stay single: looking at each column takes longer."""
 
-_ALWAYS_ONE = {str, int, bool, NoneType}
+_ALWAYS_ONE = {int, bool, NoneType}
 
 
 class Part(NamedTuple):
@@ -52,9 +53,43 @@ class AdsByShape(NamedTuple):
                 for place, ad in zip(places, ads, strict=True):
                     yield Part(RepeatedAds(ad, {}, 1), [place])
                 continue
-            columns = zip(*(ad.values() for ad in ads), strict=True)
-            varying = {name: list(column) for name, column in zip(names, columns, strict=True) if not _is_one(column)}
+            columns = zip(*[ad.values() for ad in ads], strict=True)
+            varying = {name: column for name, column in zip(names, columns, strict=True) if not is_one(column)}
             yield Part(RepeatedAds(ads[0], varying, len(ads)), places)
+
+
+def gathered(
+    found: Iterable[Ad | RepeatedAds | AdsByShape], most: Callable[[], int]
+) -> Iterator[Ad | RepeatedAds | AdsByShape]:
+    """Yield the same ads, but as many by shape at a time as *most* says: looking at few in a column takes longer.
+
+    Ads that come singly between those that were parsed together are among them.
+    """
+    waiting: list[Ad] = []
+    try:
+        for one in found:
+            if isinstance(one, AdsByShape):
+                waiting += one.ads
+            elif waiting and isinstance(one, dict):
+                waiting.append(one)
+            else:
+                if waiting:
+                    yield AdsByShape(waiting)
+                    waiting = []
+                yield one
+            while len(waiting) >= (size := most()):
+                some = waiting[:size]
+                del waiting[:size]
+                yield AdsByShape(some)
+                # Whoever received these ads still refers to them: they go before others come.
+                some.clear()
+    except FairqError as failure:
+        # The ads before it come first: one of them may be damaged, too.
+        if waiting:
+            yield AdsByShape(waiting)
+        raise failure
+    if waiting:
+        yield AdsByShape(waiting)
 
 
 class FoundByShape(NamedTuple):
@@ -96,12 +131,14 @@ def _decoded(text: str) -> list[Ad] | None:
     return ads if all(type(ad) is dict for ad in ads) else None
 
 
-def _is_one(column: Sequence[Any]) -> bool:
-    """Return whether all rows of a column are written in the same way."""
+def is_one(column: Sequence[Any]) -> bool:
+    """Return whether all rows of a column (not empty) are written in the same way."""
     first = column[0]
     try:
         if first != column[-1] or column.count(first) < len(column):
             return False
+        if type(first) is str:
+            return True
         kinds = set(map(type, column))
         # 1, 1.0 and true are equal, and so are 0.0 and -0.0, and lists with these.
         return len(kinds) == 1 and (kinds <= _ALWAYS_ONE or len(set(map(repr, column))) == 1)

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from fairq.dumps.ads import Soundness, Spellings, read_ads_together, shown
 from fairq.dumps.kinds import SLOT, Sorter
 from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape
+from fairq.dumps.shapes import AdsByShape, gathered
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.expression_form import is_expression
@@ -20,7 +20,7 @@ from fairq.records import Ad
 from fairq.slot_table import AlikeSlots, SlotCollector, SlotTable
 from fairq.versions import Version, newest
 
-_IN_USE = {"claimed", "preempting"}
+_BUSY = {"claimed", "preempting"}
 _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
 
 
@@ -76,7 +76,7 @@ class _SlotReader:
 
     def read(self) -> None:
         number = 0
-        for found in read_ads_together(self._source, _OWN):
+        for found in gathered(read_ads_together(self._source, _OWN), lambda: self.slots.room):
             if isinstance(found, dict):
                 number += 1
                 self._take(found, number)
@@ -216,13 +216,15 @@ def _text(ad: Mapping[str, Any], names: dict[str, str], lower: str) -> str:
 _STARTS = ("jobstart", "enteredcurrentactivity", "enteredcurrentstate")
 _LIMITS = ("matchedconcurrencylimits", "concurrencylimits")
 _GROUPS = ("remotenegotiatinggroup", "remoteautoregroup")
-_USE = Spellings("state", "jobid", "globaljobid", *_STARTS, "currentrank", *_LIMITS, *_GROUPS)
+IN_USE = ("state", "jobid", "globaljobid", *_STARTS, "currentrank", *_LIMITS, *_GROUPS)
+"""The attributes, in lower case, that `use_of` reads."""
+_USE = Spellings(*IN_USE)
 
 
 def use_of(ad: Ad) -> Use | None:
     """Return the job that the slot *ad* runs; None if it runs none or does not name it."""
     names = _USE.of(ad)
-    if _text(ad, names, "state").lower() not in _IN_USE:
+    if _text(ad, names, "state").lower() not in _BUSY:
         return None
     schedd, _, rest = _text(ad, names, "globaljobid").partition("#")
     job = _JOB_ID.fullmatch(_text(ad, names, "jobid") or rest.partition("#")[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -16,7 +17,10 @@ from fairq.errors.pool import InvalidDumpError, UnreadableDumpError
 from fairq.inputs import LARGEST, STANDARD_INPUT, standard_input, too_large
 
 CHUNK = 1 << 22
-"""Characters to read at a time: the dump of a large pool is never in memory as a whole."""
+"""Bytes to read at a time: the dump of a large pool is never in memory as a whole."""
+
+_READ = 1 << 18
+"""Bytes to decode at a time: memory for more would come from the system anew each time."""
 
 LARGEST_AD = 1 << 25
 """Most characters in an ad or a line."""
@@ -39,9 +43,9 @@ class Source:
         self._seen = 0
         peekable = io.BufferedReader(cast(io.RawIOBase, stream))
         compressed = peekable.peek(2)[:2] == _GZIP_MAGIC
-        plain = cast(BinaryIO, gzip.GzipFile(fileobj=peekable)) if compressed else peekable
-        errors = "replace" if lenient else "strict"
-        self._text = io.TextIOWrapper(plain, encoding="utf-8-sig", errors=errors, newline="\n")
+        self._plain = cast(BinaryIO, gzip.GzipFile(fileobj=peekable)) if compressed else peekable
+        # `io.TextIOWrapper` would decode 8 KiB at a time and join them.
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace" if lenient else "strict").decode
 
     def read(self) -> str:
         """Return the next piece of the text; the empty text at the end.
@@ -49,7 +53,15 @@ class Source:
         Raises UnreadableDumpError if the system or gzip fails, InvalidDumpError if the content is not text.
         """
         try:
-            piece = self._text.read(CHUNK)
+            parts: list[str] = []
+            size = 0
+            while size < CHUNK or not any(parts):
+                content = self._plain.read(min(_READ, CHUNK))
+                parts.append(self._decode(content, final=not content))
+                if not content:
+                    break
+                size += len(content)
+            piece = "".join(parts)
         except UnicodeDecodeError:
             raise self.not_text() from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as failure:

@@ -11,9 +11,9 @@ _EXACT = 2.0**53
 
 def is_exact(total: float, amount: float, times: int) -> bool:
     """Tell whether *total* plus up to so many *times* the *amount* is exact, however it is added up."""
-    if not (float(total).is_integer() and float(amount).is_integer()):
+    if total % 1 or amount % 1:  # of infinity it is not a number, which counts as true
         return False
-    return max(abs(total), abs(total + amount * times)) < _EXACT
+    return -_EXACT < total < _EXACT and -_EXACT < total + amount * times < _EXACT
 
 
 def added(total: float, amount: float, times: int) -> float:

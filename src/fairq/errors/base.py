@@ -12,8 +12,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from fairq.quoting import filled
-
 _SENTENCES = frozenset(
     {"cure", "expected", "fate", "found", "hint", "known", "message", "others", "problem", "reason", "refused"}
 )
@@ -44,6 +42,8 @@ class FairqError(Exception):
 
         Of a long value in *fields* the message quotes the beginning and the end.
         """
+        from fairq.filling import filled
+
         if case is not None:
             fields |= {name: filled(sentence, fields, _SENTENCES) for name, sentence in case.value.items()}
         self.case = case

@@ -258,9 +258,13 @@ def parse_document(text: str, file: Path) -> dict[str, Any]:
     """
     import tomllib
 
-    too_deep = SettingsFileError(file=file, problem=f"its tables are nested too deeply; use at most {DEEPEST} levels")
-    if re.search(_DEEP_KEY, text):  # the parser would take hours for a key of many parts
-        raise too_deep
+    def too_deep() -> SettingsFileError:
+        problem = f"its tables are nested too deeply; use at most {DEEPEST} levels"
+        return SettingsFileError(file=file, problem=problem)
+
+    # The parser would take hours for a key of many parts; few files have so many dots at all.
+    if text.count(".") >= DEEPEST and re.search(_DEEP_KEY, text):
+        raise too_deep()
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -272,11 +276,11 @@ def parse_document(text: str, file: Path) -> dict[str, Any]:
             file=file, line=line or len(lines), column=column or len(lines[-1]) + 1, problem=problem
         ) from None
     except RecursionError:
-        raise too_deep from None
+        raise too_deep() from None
     except ValueError:
         raise SettingsFileError(file=file, problem="a number has thousands of digits; shorten it") from None
     if deeper_than(document, DEEPEST):
-        raise too_deep
+        raise too_deep()
     return document
 
 

@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import repeat
-from json.encoder import encode_basestring_ascii
+from math import isfinite
+from types import NoneType
 from typing import Any, NamedTuple
+
+import msgspec
 
 from fairq.ad_table import AdTable, Part, Repeated, is_one_text, is_one_value
 from fairq.records import Ad
 from fairq.slot_table import STRETCH
 from fairq.state.rows import dumps
 
-_PLAIN = {int, float, bool}
-"""Kinds of values whose texts have no comma."""
+_PLAIN = {str, int, float, bool, NoneType}
+
+_NUMBERS = {int, float}
+
+_LEAST, _MOST = 1e-4, 1e16
+"""`dumps` writes a number below or from here on with an exponent."""
+
+_encode = msgspec.json.Encoder().encode
+"""Writes plain values in a fifth of the time of `rows.dumps`."""
 
 
 class PartTexts(NamedTuple):
-    """A part of a table of ads as JSON texts, by column: one text for all rows, or one for each."""
+    """A part of a table of ads, by column: the JSON text of all rows, or what `_encode` writes for each as `dumps`."""
 
     part: Part
-    columns: list[str | list[str]]
+    columns: list[str | Sequence[Any]]
 
     def objects(self) -> Iterator[str]:
         """Yield the ads as JSON objects, in order of row."""
+        names = self.part.names
+        if not _is_plain_text("".join(names)):
+            for values in zip(*self.part.columns, strict=True):
+                yield dumps(dict(zip(names, values, strict=True)))
+            return
         size = len(self.part.rows)
-        pieces: list[Iterable[str]] = []
-        literal = "{"
-        for place, (name, column) in enumerate(zip(self.part.names, self.columns, strict=True)):
-            literal += f"{',' if place else ''}{dumps(name)}:"
-            if isinstance(column, str):
-                literal += column
-            else:
-                pieces += repeat(literal, size), column
-                literal = ""
-        return map("".join, zip(*pieces, repeat(literal + "}", size), strict=True))
+        columns = [repeat(_raw(column), size) if isinstance(column, str) else column for column in self.columns]
+        for values in zip(*columns, strict=True) if columns else [()] * size:
+            yield _encode(dict(zip(names, values, strict=True))).decode()
 
     def shape(self) -> str:
         """Return a JSON array: the attributes that `own_values` has, and an ad with null in place of their values."""
@@ -48,12 +56,10 @@ class PartTexts(NamedTuple):
 
     def own_values(self, number: int) -> Iterator[str]:
         """Yield, for each ad in order of row, a JSON array of *number* and the values that are not in the shape."""
-        size = len(self.part.rows)
-        pieces: list[Iterable[str]] = [repeat(f"[{number}", size)]
-        for place in self._own():
-            column = self.columns[place]
-            pieces += repeat(","), repeat(column) if isinstance(column, str) else column
-        return map("".join, zip(*pieces, repeat("]"), strict=False))
+        own = (self.columns[place] for place in self._own())
+        columns = (repeat(_raw(column)) if isinstance(column, str) else column for column in own)
+        for values in zip(repeat(number, len(self.part.rows)), *columns, strict=False):
+            yield _encode(values).decode()
 
     def _own(self) -> list[int]:
         """Return the places of columns with different values, or with values that an ad may not share."""
@@ -65,12 +71,20 @@ class PartTexts(NamedTuple):
 
     def arrays(self) -> str:
         """Return a JSON array of the columns, each as an array: its values, or the only one if all are the same."""
-        return f"[{','.join(map(self._array, self.part.columns, self.columns))}]"
+        return f"[{','.join(map(_array, self.part.columns, self.columns))}]"
 
-    def _array(self, column: Sequence[Any], found: str | list[str]) -> str:
-        if is_one_value(column):
-            return f"[{found if isinstance(found, str) else found[0]}]"
-        return f"[{','.join(repeat(found, len(column)) if isinstance(found, str) else found)}]"
+
+def of_ad(ad: Ad) -> str:
+    """Return the text of *ad*: the one that `rows.dumps` makes."""
+    kinds = set(map(type, ad.values()))
+    if kinds <= _PLAIN and _have_no_exponents(_of_kind(float, list(ad.values()), kinds)):
+        try:
+            text = _encode(ad).decode()
+        except UnicodeEncodeError:  # half a character
+            return dumps(ad)
+        if _is_plain_text(text):
+            return text
+    return dumps(ad)
 
 
 def of_ads(ads: Sequence[Ad]) -> list[str]:
@@ -80,39 +94,71 @@ def of_ads(ads: Sequence[Ad]) -> list[str]:
         some = ads[start : start + STRETCH]
         table = AdTable()
         table.put(range(len(some)), some)
-        parts = of_table(table)
-        found += in_order(parts, [part.objects() for part in parts])
+        found += in_order(table.parts, [part.objects() for part in of_table(table)])
     return found
 
 
-def of_table(ads: AdTable) -> list[PartTexts]:
-    """Return the texts of the values of *ads*, by column."""
-    return [PartTexts(part, list(map(_values, part.columns))) for part in ads.parts]
+def of_table(ads: AdTable) -> Iterator[PartTexts]:
+    """Yield the texts of the values of each part of *ads*, by column."""
+    for part in ads.parts:
+        yield PartTexts(part, list(map(_written, part.columns)))
 
 
-def in_order(parts: Sequence[PartTexts], texts: Sequence[Iterable[str]]) -> list[str]:
+def in_order(parts: Sequence[Part], texts: Sequence[Iterable[str]]) -> list[str]:
     """Return in order of row the *texts* that the ads of each of *parts* have."""
     if len(parts) == 1:
         return list(texts[0])
-    found = [""] * sum(len(part.part.rows) for part in parts)
+    found = [""] * sum(len(part.rows) for part in parts)
     for part, of_part in zip(parts, texts, strict=True):
-        for row, text in zip(part.part.rows, of_part, strict=True):
+        for row, text in zip(part.rows, of_part, strict=True):
             found[row] = text
     return found
 
 
-def _values(column: Sequence[Any]) -> str | list[str]:
-    """Return the JSON texts of a column's values; a single text if all values are one."""
+def _array(values: Sequence[Any], column: str | Sequence[Any]) -> str:
+    if isinstance(column, str):
+        return f"[{column}]" if is_one_value(values) else f"[{','.join([column] * len(values))}]"
+    return _encode(column[:1] if is_one_value(values) else column).decode()
+
+
+def _written(column: Sequence[Any]) -> str | Sequence[Any]:
+    """Return the text of a column's values if all are one; else what `_encode` writes as `dumps` writes *column*."""
     # 1, 1.0 and true are equal, and so are 0.0 and -0.0, but their texts differ: a number must be the same object.
     if (
         isinstance(column, Repeated)
         or is_one_text(column)
-        or (type(column[0]) is not str and len(set(map(id, column))) == 1)
+        or (column[0] is column[-1] and type(column[0]) is not str and len(set(map(id, column))) == 1)
     ):
         return dumps(column[0])
     kinds = set(map(type, column))
-    if kinds == {str}:
-        return list(map(encode_basestring_ascii, column))
-    if kinds == {int}:
-        return list(map(repr, column))
-    return dumps(column)[1:-1].split(",") if kinds <= _PLAIN else list(map(dumps, column))
+    if kinds <= _PLAIN:
+        texts: Iterable[str] = _of_kind(str, column, kinds)
+        numbers: Iterable[float] = _of_kind(float, column, kinds)
+        if _is_plain_text("".join(texts)) and _have_no_exponents(numbers):
+            return column
+    if kinds <= _NUMBERS:
+        return list(map(_raw, dumps(column)[1:-1].split(",")))
+    return list(map(_raw, map(dumps, column)))
+
+
+def _of_kind(kind: type, column: Sequence[Any], kinds: Collection[type]) -> Iterable[Any]:
+    """Return the values of this kind in a column of values of *kinds*."""
+    if kind not in kinds:
+        return ()
+    return column if len(kinds) == 1 else [value for value in column if type(value) is kind]
+
+
+def _is_plain_text(text: str) -> bool:
+    """Return whether `_encode` writes *text* as `dumps`: of what is ASCII, that escapes the last character alone."""
+    return text.isascii() and "\x7f" not in text
+
+
+def _have_no_exponents(numbers: Iterable[float]) -> bool:
+    """Return whether `_encode` writes *numbers* as `dumps`: 1e-05 and 1e+16 are 0.00001 and 1e16 for it."""
+    sizes = list(map(abs, filter(None, numbers)))
+    # No sum of numbers of which any is infinite, or none, is finite.
+    return not sizes or (isfinite(sum(sizes)) and min(sizes) >= _LEAST and max(sizes) < _MOST)
+
+
+def _raw(text: str) -> msgspec.Raw:
+    return msgspec.Raw(text.encode())

@@ -14,7 +14,7 @@ from itertools import groupby
 from fairq.brokerdata.column import NESTED
 from fairq.brokerdata.kinds import STORED
 from fairq.records import SLOT_ELSEWHERE, JobStatus
-from fairq.state import copies, job_ads, meta, slot_shapes, usage
+from fairq.state import claims, copies, job_ads, meta, slot_shapes, usage
 from fairq.state.connection import State, migrated
 
 _TOLERANCE = 1e-6
@@ -46,7 +46,7 @@ JSON_COLUMNS = {
 }
 """The columns that hold JSON, by table, after the column that names a record."""
 
-_ALTERED = re.compile(r"row (\d+) (?:missing|values differ) from index guard_(\w+)")
+_ALTERED = re.compile(r"row (\d+) (?:missing|values differ) from index guard_(\w+?)(?:_decision)?")
 """What SQLite says of a record whose columns are not what the table's guard index has of them."""
 
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
@@ -60,7 +60,8 @@ def findings(state: State) -> list[str]:
     Where the file itself is damaged, the records are not looked at, and where records are, their copies are not.
     """
     try:
-        damage = [*_damage(state), *_altered_schema(state), *_altered_ads(state), *_altered_kinds(state)]
+        damage = [*_damage(state), *_altered_schema(state), *_altered_ads(state), *_altered_claims(state)]
+        damage += _altered_kinds(state)
     except UnicodeDecodeError:
         # SQLite says what is damaged by a name that is damaged itself.
         damage = ["damage: a name in the schema is not UTF-8"]
@@ -103,6 +104,11 @@ def _sound_schema() -> list[tuple[str, str, str]]:
 def _altered_ads(state: State) -> Iterator[str]:
     for number in job_ads.damaged(state):
         yield f"damage: record {number} of job_ad is not as fairq wrote it"
+
+
+def _altered_claims(state: State) -> Iterator[str]:
+    for number, there, stored in claims.miscounted(state):
+        yield f"damage: record {number} of claim_terms is that of {there} claims, and fairq wrote {stored}"
 
 
 def _altered_kinds(state: State) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 Every table has an index named ``guard_TABLE`` (`fairq.state.schema.m0010_guards`). SQLite updates it with each write,
 and ``PRAGMA integrity_check`` compares every record with it. So a record that was changed without an SQL statement is
-found, whichever column it is. The index has short columns unchanged, and the CRC-32 of long texts.
+found, whichever column it is. The index has short columns unchanged, and the CRC-32 of long texts. What the brokerage
+decides of a task is in an index of its own, so that a run need not write the other.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def written(cycle: CycleRecord, runs: Iterable[MatchRun] | None = None) -> Writt
     made = sum(len(run.slots) for run in kept)
     preempting = sum(len(run.slots) for run in kept if run.preempted is not None)
     text = _text(cycle.decision)
-    return WrittenCycle(cycle.number, cycle.time, cycle.rules, text, made, preempting, dumps(kept))
+    return WrittenCycle(cycle.number, cycle.time, cycle.rules, text, made, preempting, _plain(kept))
 
 
 def add(state: State, cycle: CycleRecord) -> None:
@@ -69,19 +69,19 @@ def add_written(state: State, cycle: WrittenCycle) -> None:
 
 def _text(decision: dict[str, Any]) -> str:
     """Return the JSON text of a decision."""
-    texts = (_of_rejections(of) if name == "rejections" else dumps(of) for name, of in decision.items())
+    texts = (_plain(of) if name == "rejections" else dumps(of) for name, of in decision.items())
     return f"{{{','.join(f'{dumps(name)}:{text}' for name, text in zip(decision, texts, strict=True))}}}"
 
 
-def _of_rejections(rejections: list[dict[str, Any]]) -> str:
-    """Return their JSON text, in a tenth of the time of `dumps`: they are most of a large pool's decision.
+def _plain(records: list[Any]) -> str:
+    """Return the JSON text of rejections or matches, in a tenth of the time of `dumps`.
 
     They hold nothing that msgspec writes otherwise than Python: no floating-point numbers.
     """
     try:
-        return msgspec.json.encode(rejections).decode()
+        return msgspec.json.encode(records).decode()
     except (UnicodeEncodeError, OverflowError):  # lone surrogates and integers above 64 bits, which Python's JSON has
-        return dumps(rejections)
+        return dumps(records)
 
 
 def forget_decisions(state: State, keep: int) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any, NamedTuple
 
 from fairq.expression_form import OPEN
 from fairq.records import WITHDRAWN, JobRange, JobStatus
-from fairq.state import rows
+from fairq.state import ad_texts, rows
 from fairq.state.connection import State
 from fairq.state.job_ads import ad_id, ad_ids, ads
 from fairq.state.job_changes import (
@@ -28,6 +29,7 @@ __all__ = [
     "ad_id",
     "ad_ids",
     "add",
+    "add_first",
     "ads",
     "at",
     "change",
@@ -50,6 +52,9 @@ __all__ = [
     "widest",
 ]
 
+_MANY = 5000
+"""From so many ranges on, it takes less time to put all of them into the indexes at the end than each by itself."""
+
 _SELECT = (
     "SELECT cluster, first_proc, last_proc, ad_id, submitter, owner, status, queue_date, status_date, "
     "priority, schedd, own, template, reason, hold_code, hold_subcode FROM job"
@@ -66,6 +71,12 @@ def next_cluster(state: State) -> int:
     number = max(int(row[0]) if row else 1, highest + 1)
     state.connection.execute("INSERT OR REPLACE INTO meta VALUES ('next_cluster', ?)", (str(number + 1),))
     return number
+
+
+def add_first(state: State, ranges: Collection[JobRange]) -> None:
+    """Queue ranges of jobs where there is none yet."""
+    with rows.indexed_at_the_end(state, "job") if len(ranges) >= _MANY else nullcontext():
+        add(state, ranges)
 
 
 def add(state: State, ranges: Iterable[JobRange]) -> None:
@@ -87,7 +98,7 @@ def add(state: State, ranges: Iterable[JobRange]) -> None:
                 job.status_date,
                 job.priority,
                 job.schedd,
-                None if job.own is None else rows.dumps(job.own),
+                None if job.own is None else ad_texts.of_ad(job.own),
                 None if job.template is None else rows.dumps(job.template),
                 job.reason,
                 job.hold_code,

@@ -7,7 +7,7 @@ always valid. Without a copy, the ads are read.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -51,17 +51,18 @@ def keep(state: State) -> None:
         return
     with without_collection():
         for stretch in of_slots(state):
-            put(state, stretch.ids, stretch.names, ad_texts.of_table(stretch.ads))
+            put(state, stretch.ids, stretch.names, map(text, ad_texts.of_table(stretch.ads)))
 
 
-def put(state: State, ids: Sequence[int], names: Sequence[str], ads: Sequence[PartTexts]) -> None:
-    """Add a stretch to the copy: consecutive slots in pool order, their numbers, names and ads."""
-    parts = ",".join(
-        f"[{rows.dumps(attributes)},{'null' if isinstance(places, range) else rows.dumps(places)},{found.arrays()}]"
-        for found in ads
-        for attributes, places, _ in [found.part]
-    )
-    content = f"[{rows.dumps(list(ids))},{rows.dumps(names)},[{parts}]]"
+def text(ads: PartTexts) -> str:
+    """Return the text of a part of a stretch."""
+    names, places, _ = ads.part
+    return f"[{rows.dumps(names)},{'null' if isinstance(places, range) else rows.dumps(places)},{ads.arrays()}]"
+
+
+def put(state: State, ids: Sequence[int], names: Sequence[str], parts: Iterable[str]) -> None:
+    """Add a stretch to the copy: consecutive slots in pool order, their numbers, names and the texts of its parts."""
+    content = f"[{rows.dumps(list(ids))},{rows.dumps(names)},[{','.join(parts)}]]"
     state.connection.execute("INSERT INTO slot_columns VALUES (?, ?)", (ids[0], content))
 
 

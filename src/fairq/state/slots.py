@@ -239,13 +239,20 @@ def _put_table(state: State, slots: SlotTable) -> None:
     for ads in slots.ads:
         end = first + len(ads)
         here = slice(first, end)
-        parts = ad_texts.of_table(ads)
+        texts: list[Iterable[str]] = []
+        copy: list[str] = []
+        for part in ad_texts.of_table(ads):
+            # Both from one part at a time: its values are in the processor's cache.
+            texts.append(list(slot_shapes.texts(state, part)))
+            if copied:
+                copy.append(slot_columns.text(part))
         ids, names = range(first + 1, end + 1), slots.names[here]
-        texts = ad_texts.in_order(parts, [slot_shapes.texts(state, part) for part in parts])
-        new = zip(ids, names, slots.addresses[here], texts, slots.draining[here], strict=True)
+        new = zip(
+            ids, names, slots.addresses[here], ad_texts.in_order(ads.parts, texts), slots.draining[here], strict=True
+        )
         rows.insert(state, "INSERT INTO slot (id, name, address, ad, draining)", new)
         if copied:
-            slot_columns.put(state, ids, names, parts)
+            slot_columns.put(state, ids, names, copy)
         first = end
 
 

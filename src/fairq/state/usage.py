@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from math import fsum
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from fairq.state import meta
 from fairq.state.connection import State
 
 _SUMS = UsageRow.__struct_fields__[2:]
+_VALUES = attrgetter(*UsageRow.__struct_fields__)
 _EDIT = UsageEdit.__struct_fields__
 _THINNED = "usage_thinned_until"
 _ROUNDING = 1e-6
@@ -51,7 +53,7 @@ def add(state: State, rows: Iterable[UsageRow]) -> None:
     state.connection.executemany(
         f"INSERT INTO usage (start, name, {', '.join(_SUMS)}) VALUES (?, ?{', ?' * len(_SUMS)}) "
         f"ON CONFLICT (start, name) DO UPDATE SET {added}",
-        ([row.start, row.name, *(getattr(row, name) for name in _SUMS)] for row in rows),
+        map(_VALUES, rows),
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
 from fairq.engine.brokerage.jobs.memory_needed import job_memory
-from fairq.engine.brokerage.jobs.scratch_needed import ScratchRules, analysis_scratch, production_scratch
+from fairq.engine.brokerage.jobs.scratch_needed import Scratch, ScratchRules, analysis_scratch, production_scratch
 from fairq.engine.brokerage.jobs.splitting import split_job_count
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.jobs.walltime_needed import job_work, minimum_work, work_within
@@ -82,10 +82,10 @@ def test_scratch_holds_input_output_and_working_space() -> None:
     atom = smallest_job(task, data)
     page = ScratchRules(500, 0, must_exceed=True, of_whole_job=False)
     code = ScratchRules(1500, 300, must_exceed=False, of_whole_job=True)
-    assert production_scratch(task, atom, page) == (1600, 600)
-    assert production_scratch(task, atom, code) == (2900, 1900)
-    assert analysis_scratch(task, data, atom, page) == (1100, 100)
-    assert analysis_scratch(task, data, atom, code) == (1400, 400)
+    assert production_scratch(task, atom, page) == Scratch(1600, 600)
+    assert production_scratch(task, atom, code) == Scratch(2900, 1900)
+    assert analysis_scratch(task, data, atom, page) == Scratch(1100, 100)
+    assert analysis_scratch(task, data, atom, code) == Scratch(1400, 400)
 
 
 def test_time_is_compared_as_work() -> None:

@@ -23,7 +23,7 @@ def test_a_verdict_of_a_former_release_is_read() -> None:
     )  # fmt: skip
     kept = unpack(data, Legend({"queues": pack_names(["Q1", "Q2", "Q3", "Q4"])}))
     assert (kept.activity, kept.stopped_by, kept.candidates) == ("production", "", [("Q2", 0.1)])
-    assert kept.stages == [StageCount("status check", 4, 3, 4, 3)]
+    assert kept.stages == (StageCount("status check", 4, 3, 4, 3),)
     assert kept.decided.tolist() == [2, -1, -1, 11]
     assert np.isnan(kept.weights).tolist() == [True, False, False, True]
     assert kept.weights[2] == 2.5

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from fairq.ad_table import AdTable
 from fairq.claim_table import ClaimTable
 from fairq.engine.classad import AdColumns
-from fairq.records import Ad, Claim
-from fairq.steps.pool.claimed_ads import with_claim, with_claims
+from fairq.records import Ad, Claim, SlotRecord
+from fairq.slot_table import SlotTable
+from fairq.steps.pool.claimed_ads import with_claim, with_claims, without_claim, without_claims
 from fairq.steps.pool.claimed_columns import ClaimedAds
 
 NOW = 1_795_000_000
@@ -92,3 +93,26 @@ def _places(held: list[Claim]) -> NDArray[np.intp]:
 
 def _items(ad: Ad) -> list[tuple[str, object]]:
     return list(ad.items())
+
+
+@given(ADS, st.dictionaries(st.integers(0, 11), st.integers(NOW - 10, NOW + 10)))
+def test_claims_taken_off_columns_are_those_taken_off_each_ad(ads: list[Ad], ends: dict[int, int]) -> None:
+    ends = {row: time for row, time in ends.items() if row < len(ads)}
+    slots = [SlotRecord(place, f"slot{place}", ad, "<>", place % 2 == 0) for place, ad in enumerate(ads, 1)]
+
+    left = without_claims(SlotTable.of(slots), ends)
+
+    each = [
+        replace(slot, ad=without_claim(slot.ad, ends[row])) if row in ends else slot for row, slot in enumerate(slots)
+    ]
+    assert repr(list(left)) == repr(each)
+    assert left.ads == [] or repr(list(left.all_ads())) == repr([slot.ad for slot in each])
+
+
+@given(ADS)
+def test_slots_in_brief_have_the_attributes_asked_for(ads: list[Ad]) -> None:
+    slots = SlotTable.of(SlotRecord(place, "slot", ad, "<>", False) for place, ad in enumerate(ads, 1))
+
+    found = [slot.ad for slot in slots.brief({"state", "jobid"})]
+
+    assert found == [{name: ad[name] for name in ad if name.lower() in ("state", "jobid")} for ad in ads]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -115,7 +116,8 @@ def _view(done: Run, dry_run: bool) -> View:
         Column("Best queues", "queues", few),
         Column("Weight", "weight", lambda weight: f"{weight:.4g}", "right"),
         Column("Why", "reason"),
-        Column("Next retry", "retry_time", moment),
+        # Most tasks wait for the same moment.
+        Column("Next retry", "retry_time", cache(moment)),
     ]
     fields = ["task", "status", "activity", "queues", "weight", "reason", "retry_time"]
     return View(

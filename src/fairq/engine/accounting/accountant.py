@@ -7,7 +7,8 @@ The algorithm is HTCondor's up to 25.9 (``UpdatePriorities``, ``AddMatch``, ``Re
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from operator import attrgetter
+from itertools import compress
+from operator import attrgetter, ne
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -188,10 +189,10 @@ class Accountant:
             now: the time, in seconds since 1970.
         """
         charges = self.charges
-        charged = list(map({slot: charge.submitter for slot, charge in charges.items()}.get, keys))
+        submitters = dict(zip(charges, map(attrgetter("submitter"), charges.values()), strict=True))
+        charged = list(map(submitters.get, keys))
         # Of a hundred thousand slots, most are as they were: these cost one comparison each.
-        found = zip(keys, users, weights, charged, strict=True)
-        changed = [(slot, user, weight) for slot, user, weight, former in found if user != former]
+        changed = list(compress(zip(keys, users, weights, strict=True), map(ne, users, charged)))
         gone = {slot for slot, _, _ in changed if slot in charges}
         if len(charges) > len(charged) - charged.count(None):
             gone |= charges.keys() - set(keys)

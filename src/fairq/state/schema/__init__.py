@@ -43,6 +43,7 @@ _NAMES = (
     "0018_kept_queues",
     "0019_slot_launcher",
     "0020_slot_shapes",
+    "0021_fewer_indexes",
 )
 """The modules, each without its m."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.pending import is_exhausted
-from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, StageCount
+from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, Course, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case
@@ -31,7 +30,7 @@ from fairq.state.cycle_lock import BROKERAGE, cycle_lock
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.stages import reason_of, stage_record
+from fairq.steps.broker.stages import Reasons, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
 from fairq.steps.broker.verdict import Packer, described
 from fairq.steps.broker.world import load_types, load_world
@@ -74,6 +73,7 @@ class Run(Struct):
         stages: the stage table of all tasks together, by activity; *orders* the stages in order.
         plugins: entry points of filters and weights of plugins.
         legend: what the data of the tasks refer to, for the document of the run.
+        former: the former state of each task.
     """
 
     number: int
@@ -84,6 +84,7 @@ class Run(Struct):
     orders: dict[str, list[str]] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
     legend: dict[str, Any] = field(default_factory=dict)
+    former: dict[int, tuple[str, bool]] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -100,25 +101,34 @@ class StageTable:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, str], list[int]] = {}
+        # How many tasks have these stages in common, which are not yet in the rows.
+        self._shared: Counter[Course] = Counter()
 
-    def add(self, tasks: Iterable[Sequence[StageCount]]) -> None:
+    def add(self, tasks: Iterable[Outcome]) -> None:
         """Count the stages of some tasks."""
-        found: tuple[dict[str, list[StageCount]], ...] = defaultdict(list), defaultdict(list)
-        for stages in tasks:
-            lines = found[0]
-            for count in stages:
-                if count[0] == SECOND_PASS:
-                    lines = found[1]
-                lines[count[0]].append(count)
-        for turn, lines in enumerate(found):
-            for stage, counts in lines.items():
-                row = self._rows.setdefault((turn, stage), [0] * len(StageCount._fields))
-                row[0] += len(counts)
-                for place, numbers in enumerate(islice(zip(*counts, strict=True), 1, None), 1):
-                    row[place] += sum(numbers)
+        for one in tasks:
+            if one.shared is None:
+                self._add(one.stages, 1)
+            else:
+                self._shared[one.shared] += 1
+                self._add(one.stages[len(one.shared.stages) :], 1)
+
+    def _add(self, lines: Iterable[StageCount], number: int) -> None:
+        """Count the stages of a *number* of tasks."""
+        turn = 0
+        for count in lines:
+            if count.stage == SECOND_PASS:
+                turn = 1
+            row = self._rows.setdefault((turn, count.stage), [0] * len(StageCount._fields))
+            row[0] += number
+            for place, value in enumerate(count[1:], 1):
+                row[place] += number * value
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
+        for course, number in self._shared.items():
+            self._add(course.stages, number)
+        self._shared.clear()
         places = {stage: place for place, stage in enumerate(order)}
         return [
             stage_record(StageCount(stage, *row[1:])) | {"tasks": row[0]}
@@ -160,28 +170,21 @@ def run(
         with reading(path) as state:
             done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
             if out is not None:
-                out(_actions(done, _former(state, done), applied=False))
+                out(_actions(done, applied=False))
             return done
     with cycle_lock(path, BROKERAGE), writing(path) as state:
         done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
-        former = _former(state, done)
         if out is not None:
-            out(_actions(done, former, applied=True))
+            out(_actions(done, applied=True))
         if done.decided:
-            _store(state, done, by_activity, former, actor)
+            _store(state, done, by_activity, actor)
             broker_cycles.prune(state, done.number - kept + 1)
         return done
 
 
-def _former(state: State, done: Run) -> Former:
-    decided = {one.task for one in done.decided}
-    rows = broker_data.load(state, TASKS, ["jediTaskID", "status", "assigned"]) if decided else []
-    return {task: (status, bool(queues)) for task, status, queues in rows if task in decided}
-
-
-def _actions(done: Run, former: Former, *, applied: bool) -> dict[str, Any]:
+def _actions(done: Run, *, applied: bool) -> dict[str, Any]:
     decisions = [Decision(one.task, one.status, one.document["queues"], one.document["reason"]) for one in done.decided]
-    return actions_of_run(done.number, done.time, done.rules.name, decisions, former, applied=applied)
+    return actions_of_run(done.number, done.time, done.rules.name, decisions, done.former, applied=applied)
 
 
 def due(state: State, now: float, numbers: Sequence[int], every: bool) -> list[int]:
@@ -219,19 +222,20 @@ def _decide(
     with without_collection():
         # Each task leaves when it is decided, with its input and what was found out about that.
         tasks = deque(load_brokered(state, load_types(state), chosen))
+        done.former = {one.task.task_id: (one.status, one.was_assigned) for one in tasks}
         datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
         world = load_world(state, now, datasets)
         columns = columns_of(world)
-        packer = Packer(columns.names, orders)
+        packer, reasons = Packer(columns.names, orders), Reasons()
         with watch(len(tasks)) as advance:
             while tasks:
                 some = [tasks.popleft() for _ in range(min(_AT_ONCE, len(tasks)))]
                 outcomes = _outcomes(some, by_activity, columns, rules)
                 for one, outcome in zip(some, outcomes, strict=True):
-                    done.decided.append(_decided(one, outcome, columns, packer.pack(outcome), detailed))
-                for activity in dict.fromkeys(one.task.activity for one in some):
+                    done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
+                for activity in dict.fromkeys(one.request.activity for one in outcomes):
                     done.stages.setdefault(activity, StageTable()).add(
-                        one.stages for one in outcomes if one.request.activity == activity
+                        one for one in outcomes if one.request.activity == activity
                     )
                 advance(len(some))
         done.legend = packer.document()
@@ -242,14 +246,17 @@ def _outcomes(
     tasks: Sequence[Brokered], by_activity: dict[Activity, Flow], columns: Columns, rules: Rules
 ) -> list[Outcome]:
     """Return the outcome for each of *tasks*; those of one activity are brokered together."""
+    activities = [one.task.activity for one in tasks]
     found = {}
     for activity, flow in by_activity.items():
-        cases = [Case(one.task, one.chunk) for one in tasks if one.task.activity == activity]
+        cases = [Case(one.task, one.chunk) for one, its in zip(tasks, activities, strict=True) if its == activity]
         found[activity] = iter(flow.broker_all(cases, columns, rules))
-    return [next(found[one.task.activity]) for one in tasks]
+    return [next(found[activity]) for activity in activities]
 
 
-def _decided(one: Brokered, outcome: Outcome, columns: Columns, data: bytes, detailed: bool) -> Decided:
+def _decided(
+    one: Brokered, outcome: Outcome, columns: Columns, reasons: Reasons, data: bytes, detailed: bool
+) -> Decided:
     task, now = one.task, columns.world.now
     status, frozen = _status(one, outcome, columns)
     retry = now + (outcome.retry_after or 0) if status == PENDING else None
@@ -260,7 +267,7 @@ def _decided(one: Brokered, outcome: Outcome, columns: Columns, data: bytes, det
         "activity": task.activity,
         "queues": queues,
         "weight": outcome.best[0][1] if outcome.best else None,
-        "reason": "" if status == ASSIGNED else reason_of(outcome),
+        "reason": "" if status == ASSIGNED else reasons.of(outcome),
         "retry_time": retry,
     }
     if detailed:
@@ -305,7 +312,6 @@ def _store(
     state: State,
     done: Run,
     by_activity: dict[Activity, Flow],
-    former: Former,
     actor: Actor,
 ) -> None:
     document = {
@@ -314,7 +320,7 @@ def _store(
         **done.legend,
         "reasons": {activity: reasons_of(flow.plan) for activity, flow in by_activity.items()},
         "stages": done.stage_tables(),
-        "former": _by_state(former),
+        "former": _by_state(done.former),
     }
     broker_cycles.add(state, BrokerCycle(done.number, done.time, done.rules.name, document))
     broker_cycles.add_verdicts(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.pipeline import StageCount
+from fairq.engine.brokerage.flow.pipeline import Course, StageCount
 
 
 def stage_record(count: StageCount) -> dict[str, Any]:
@@ -33,6 +33,23 @@ def reason_of(outcome: Outcome) -> str:
         tag = entry.reason.tag
         counts[tag] = counts.get(tag, 0) + count
     return nothing_left(counts, outcome.stages)
+
+
+class Reasons:
+    """`reason_of` for many tasks: those whose queues went the same way have the same reason."""
+
+    def __init__(self) -> None:
+        self._known: dict[Course, str] = {}
+
+    def of(self, outcome: Outcome) -> str:
+        """Return why a task has no queue."""
+        shared = outcome.shared
+        if outcome.stopped_by or shared is None or outcome.stages is not shared.stages:
+            return reason_of(outcome)
+        found = self._known.get(shared)
+        if found is None:
+            found = self._known[shared] = reason_of(outcome)
+        return found
 
 
 def nothing_left(counts: Mapping[str, int], stages: Sequence[StageCount]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
+from itertools import compress
 from typing import Any, NamedTuple
 
 from msgspec import MsgspecError
@@ -73,29 +74,36 @@ _CHUNK = ("isMerging", "scout", "chunkRamCount", "readyEvents")
 
 
 class Brokered(NamedTuple):
-    """A task and the chunk of its input; *status* is its former status."""
+    """A task and the chunk of its input; its former status, and whether it was assigned to queues."""
 
     task: Task
     chunk: Chunk
     status: str
+    was_assigned: bool
 
 
 def load_brokered(state: State, types: Sequence[ResourceType], numbers: Iterable[int] | None = None) -> list[Brokered]:
     """Return the tasks with these *numbers* (None: all), each once, in order of number."""
-    columns = [*_FIELDS.values(), *_CHUNK, "status"]
-    wanted = None if numbers is None else set(numbers)
-    if wanted is None or len(wanted) > _FEW:
-        rows = [row for row in broker_data.load(state, TASKS, columns) if wanted is None or row[0] in wanted]
-    else:
-        rows = broker_data.select(state, TASKS, "jediTaskID", sorted(wanted), columns)
-    if not rows:
-        return []
-    by_column = dict(zip(columns, zip(*rows, strict=True), strict=True))
+    by_column = _columns(state, [*_FIELDS.values(), *_CHUNK, "status", "assigned"], numbers)
     tasks = _tasks({field: by_column[column] for field, column in _FIELDS.items()}, types)
     datasets = _datasets(state, by_column["jediTaskID"])
     inputs = [tuple(datasets.get(number, ())) for number in by_column["jediTaskID"]]
     chunks = [Chunk(*values) for values in zip(inputs, *(by_column[column] for column in _CHUNK), strict=True)]
-    return list(map(Brokered, tasks, chunks, by_column["status"]))
+    return list(map(Brokered, tasks, chunks, by_column["status"], map(bool, by_column["assigned"])))
+
+
+def _columns(state: State, columns: Sequence[str], numbers: Iterable[int] | None) -> dict[str, Sequence[Any]]:
+    """Return the values of *columns* by name, of the tasks with these *numbers* (None: all)."""
+    wanted = None if numbers is None else set(numbers)
+    if wanted is not None and len(wanted) <= _FEW:
+        found = broker_data.select(state, TASKS, "jediTaskID", sorted(wanted), columns)
+        values: Iterable[Sequence[Any]] = zip(*found, strict=True) if found else [()] * len(columns)
+        return dict(zip(columns, values, strict=True))
+    by_column = broker_data.load_columns(state, TASKS, columns)
+    if wanted is None or wanted.issuperset(by_column["jediTaskID"]):
+        return by_column
+    chosen = [number in wanted for number in by_column["jediTaskID"]]
+    return {name: list(compress(values, chosen)) for name, values in by_column.items()}
 
 
 def _tasks(fields: dict[str, Sequence[Any]], types: Sequence[ResourceType]) -> list[Task]:

@@ -15,7 +15,6 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.outcome import UNDECIDED, Candidate, Outcome, decided_by
-from fairq.engine.brokerage.flow.pipeline import Refusal, StageCount
+from fairq.engine.brokerage.flow.pipeline import Course, Refusal, StageCount
+from fairq.engine.brokerage.flow.request import Weighing
 
 _FORM = 1
 _LEVEL = 1
@@ -36,6 +36,9 @@ _SMALL: dict[int, np.dtype[Any]] = {2: np.dtype("<u2"), 4: np.dtype("<u4")}
 
 _CODES = {2: "H", 4: "I"}
 """The same in the words of `struct`."""
+
+_SETS_KEPT = 1_000
+"""Packed sets of queues that are kept: a few megabytes."""
 
 Refused = tuple[int, int]
 """The number of a reason, and the queues refused for it as a set of `fairq.engine.brokerage.pool.bits`."""
@@ -56,7 +59,7 @@ class Kept(Struct, frozen=True):
     activity: str
     decided: NDArray[np.int16]
     weights: NDArray[np.float64]
-    stages: list[StageCount]
+    stages: tuple[StageCount, ...]
     candidates: list[tuple[str, float]]
     stopped_by: str
 
@@ -72,6 +75,15 @@ class _Head(NamedTuple):
     weighed: int
 
 
+class _PackedCourse(NamedTuple):
+    """What tasks have in common: so many lines of the stage table, so many refusals, and both as they are stored."""
+
+    stages: int
+    lines: bytes
+    refusals: int
+    numbers: bytes
+
+
 class Packer:
     """Packs the outcomes of one run.
 
@@ -85,8 +97,9 @@ class Packer:
         self._rows = {name: row for row, name in enumerate(names)}
         self._orders = {activity: list(order) for activity, order in stages.items()}
         self._activities = {activity: number for number, activity in enumerate(stages)}
-        # Tasks of a run have few different orders of stages.
-        self._places: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+        # What many tasks have in common.
+        self._courses: dict[Course | None, _PackedCourse] = {None: _PackedCourse(0, b"", 0, b"")}
+        self._weighed: dict[int, bytes] = {}
         self._small = _SMALL[2 if len(names) < 2**16 else 4]
         self._start = bytes((_FORM, self._small.itemsize))
         self._set = (len(names) + 7) // 8
@@ -104,39 +117,54 @@ class Packer:
 
     def pack(self, outcome: Outcome) -> bytes:
         """Return *outcome* as bytes."""
-        activity, weighing = outcome.request.activity, outcome.request.weighing
-        rows = self._rows
-        own = [one for one in outcome.refusals if not one.shared]
-        known = self._shared
-        shared = [known.get(id(one)) or self._number(one) if one.shared else 0 for one in outcome.refusals]
+        activity, weighing, best = outcome.request.activity, outcome.request.weighing, outcome.best
+        shared = self._courses.get(outcome.shared) or self._course(activity, outcome.shared)
+        refusals = outcome.refusals[shared.refusals :]
+        own = [one for one in refusals if not one.shared]
         weighed = 0 if weighing is None else len(weighing.rows)
-        numbers = [
-            self._activities[activity], len(outcome.stages), len(shared), len(own), len(outcome.best), weighed,
-            *self._lines(activity, outcome.stages),
-            *[rows[name] for name, _ in outcome.best],
-        ]  # fmt: skip
         return b"".join((
             self._start,
-            self._pack_small(numbers),
-            struct.pack(f"<{len(shared)}I", *shared),
+            self._pack_small(
+                (self._activities[activity], len(outcome.stages), len(outcome.refusals), len(own), len(best), weighed)
+            ),
+            shared.lines,
+            self._lines(activity, outcome.stages[shared.stages :]),
+            self._pack_small([self._rows[name] for name, _ in best]),
+            shared.numbers,
+            self._numbers(refusals),
             *map(self._set_of, own),
-            struct.pack(f"<{len(outcome.best)}d", *[weight for _, weight in outcome.best]),
-            b"" if weighing is None else weighing.rows.astype(self._small).tobytes(),
+            struct.pack(f"<{len(best)}d", *[weight for _, weight in best]),
+            b"" if weighing is None else self._weighed.get(weighing.members) or self._weighed_rows(weighing),
             b"" if weighing is None else weighing.weights.astype(_WEIGHT).tobytes(),
             outcome.stopped_by.encode(),
         ))  # fmt: skip
 
-    def _lines(self, activity: str, stages: Sequence[StageCount]) -> list[int]:
+    def _course(self, activity: str, course: Course | None) -> _PackedCourse:
+        assert course is not None
+        packed = self._courses[course] = _PackedCourse(
+            len(course.stages),
+            self._lines(activity, course.stages),
+            len(course.refusals),
+            self._numbers(course.refusals),
+        )
+        return packed
+
+    def _lines(self, activity: str, stages: Sequence[StageCount]) -> bytes:
         """Return the lines of a stage table one after the other, with the place of each stage for its name."""
-        numbers: list[Any] = list(chain.from_iterable(stages))
-        step = len(StageCount._fields)
-        names = tuple(numbers[::step])
-        places = self._places.get((activity, names))
-        if places is None:
-            order = self._orders[activity]
-            places = self._places[activity, names] = [order.index(name) for name in names]
-        numbers[::step] = places
-        return numbers
+        order = self._orders[activity]
+        return b"".join([self._pack_small((order.index(line.stage), *line[1:])) for line in stages])
+
+    def _numbers(self, refusals: Sequence[Refusal]) -> bytes:
+        """Return the numbers of shared refusals, and 0 for others."""
+        known = self._shared
+        numbers = [known.get(id(one)) or self._number(one) if one.shared else 0 for one in refusals]
+        return struct.pack(f"<{len(numbers)}I", *numbers)
+
+    def _weighed_rows(self, weighing: Weighing) -> bytes:
+        if len(self._weighed) >= _SETS_KEPT:
+            self._weighed.clear()
+        packed = self._weighed[weighing.members] = weighing.rows.astype(self._small).tobytes()
+        return packed
 
     def _pack_small(self, numbers: Sequence[int]) -> bytes:
         return struct.pack(f"<{len(numbers)}{_CODES[self._small.itemsize]}", *numbers)
@@ -188,7 +216,7 @@ def unpack(data: bytes, legend: Legend) -> Kept:
 
     head = _Head(*take(small, len(_Head._fields)).tolist())
     activity, order = legend.orders[head.activity]
-    stages = [StageCount(order[line[0]], *line[1:]) for line in take(small, 6 * head.stages).reshape(-1, 6).tolist()]
+    lines = take(small, 6 * head.stages).reshape(-1, 6).tolist()
     chosen = take(small, head.candidates).tolist()
     numbers = take(_PLACE, head.refusals).tolist()
     own = iter(_sets(take(np.dtype("u1"), head.own * _set_size(size)).tobytes(), size))
@@ -200,7 +228,7 @@ def unpack(data: bytes, legend: Legend) -> Kept:
         activity,
         decided_by([legend.refusals[number - 1] if number else next(own) for number in numbers], size),
         weights,
-        stages,
+        tuple(StageCount(order[line[0]], *line[1:]) for line in lines),
         [(legend.names[row], weight) for row, weight in zip(chosen, best, strict=True)],
         data[at:].decode(),
     )
@@ -236,7 +264,7 @@ def _unpack_alone(data: bytes) -> Kept:
         activity,
         decided,
         weights,
-        [StageCount(*stage) for stage in stages],
+        tuple(StageCount(*stage) for stage in stages),
         [(queue, weight) for queue, weight in candidates],
         stopped_by,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from fairq.brokerdata.column import Kind
@@ -166,11 +168,14 @@ def _jobs(state: State) -> tuple[Nested, Nested]:
     """Return the jobs by queue, share and state, and by queue, share, resource type and state."""
     jobs: Nested = {}
     by_type: Nested = {}
-    for queue, share, kind, job_state, number in broker_data.load(state, STATISTICS):
+    # They come in the order of these columns.
+    for (queue, share, kind), rows in groupby(broker_data.load(state, STATISTICS), itemgetter(0, 1, 2)):
+        numbers = {job_state: number for _, _, _, job_state, number in rows}
         states = jobs.setdefault(queue, {}).setdefault(share, {})
-        states[job_state] = states.get(job_state, 0) + number
+        for job_state, number in numbers.items():
+            states[job_state] = states.get(job_state, 0) + number
         if kind:
-            by_type.setdefault(queue, {}).setdefault(share, {}).setdefault(kind, {})[job_state] = number
+            by_type.setdefault(queue, {}).setdefault(share, {})[kind] = numbers
     return jobs, by_type
 
 

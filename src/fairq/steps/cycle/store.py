@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import chain, groupby
+from itertools import chain, compress, filterfalse, groupby
+from operator import attrgetter, is_not
 from typing import cast
 
 from msgspec.structs import replace
@@ -42,7 +43,7 @@ def store_cycle(
     _store_claims(state, cycle, pool, actor.time)
     job_changes.mark_running(state, _procs(matches), actor.time)
     _store_accounting(state, pool.accountant, known)
-    in_use = sum(charge.slot_weight for charge in pool.accountant.charges.values())
+    in_use = sum(map(attrgetter("slot_weight"), pool.accountant.charges.values()))
     sample_cycle(state, cycle.decision, in_use, actor.time)
     meta.set(state, LAST_UPDATE, str(pool.accountant.last_update))
     meta.set(state, RECORDED_UNTIL, "0")
@@ -112,10 +113,10 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches.single}
     alike: set[SlotKey] = set().union(*(run.keys for run in cycle.decision.matches.alike))
     fresh = [replace(claim, charged=False) for claim in suspended if claim.charged]
-    before = pool.charged.get
     # Most of a large pool is as it was, or matched with jobs that are alike.
-    others = [one for one in charges.items() if one[0] not in alike]
-    for charged, charge in [one for one in others if before(one[0]) is not one[1] or one[0] in made]:
+    changed = compress(charges, map(is_not, map(pool.charged.get, charges), charges.values()))
+    others = dict.fromkeys(chain(filterfalse(alike.__contains__, changed), filter(charges.__contains__, made)))
+    for charged, charge in [(slot, charges[slot]) for slot in others]:
         key = numbers.get(charged, charged)
         assert isinstance(key, int)
         former = pool.claims.get(key)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from fairq.ad_table import AdTable, Part, picked
+from fairq.ad_table import AdTable, Part, Repeated, picked, repeated
 from fairq.records import Ad, Claim
+from fairq.slot_table import AlikeSlots, SlotCollector, SlotTable
 
 _Told = Callable[[Sequence[Claim], int], Sequence[Any]]
 """What claims tell of an attribute: a value for each."""
@@ -114,11 +115,18 @@ _TOLD = {
 }
 """Attributes of an imported slot's ad that are kept while its claim lasts."""
 
+TOLD = frozenset(_TOLD)
+"""The attributes, in lower case, that `told_of` reads."""
+
 
 def told_of(ad: Ad, claim: Claim) -> Ad | None:
-    """Return the attributes of an imported slot's *ad* that describe *claim* beyond its own data; None if none."""
+    """Return the attributes of an imported slot's *ad* that describe *claim* beyond its own data; None if none.
+
+    The claim is of a job of the queue.
+    """
     told = {_TOLD[name.lower()]: value for name, value in ad.items() if name.lower() in _TOLD}
-    known = with_claim({}, claim, claim.start_time)
+    known = {name: ALWAYS[name]([claim], claim.start_time)[0] for name in told if name in ALWAYS}
+    known |= claim.advertised or {}
     return {name: value for name, value in told.items() if name not in known or known[name] != value} or None
 
 
@@ -149,12 +157,50 @@ _CLAIM_ATTRIBUTES = frozenset(
 
 def without_claim(ad: Ad, now: int) -> Ad:
     """Return an imported slot's ad after the end of its claim at *now*."""
-    state = {
-        "State": "Unclaimed",
-        "Activity": "Idle",
-        "CurrentRank": 0.0,
-        "EnteredCurrentState": now,
-        "EnteredCurrentActivity": now,
+    state = {name: of([now])[0] for name, of in _FREE.items()}
+    return {name: value for name, value in ad.items() if name.lower() not in _GONE} | state
+
+
+def without_claims(slots: SlotTable, ends: Mapping[int, int]) -> SlotTable:
+    """Return *slots* with the result of `without_claim` for the rows in *ends*, but column by column."""
+    collector = SlotCollector()
+    first = 0
+    for ads in slots.ads:
+        parts: list[AlikeSlots] = []
+        for part in ads.parts:
+            times = [ends.get(first + row) for row in part.rows]
+            held = [place for place, time in enumerate(times) if time is None]
+            if held:
+                parts.append(_alike(part, held, part.names, {}))
+            if len(held) < len(times):
+                free = [place for place, time in enumerate(times) if time is not None]
+                left = [name for name in part.names if name.lower() not in _GONE]
+                of_free = [time for time in times if time is not None]
+                parts.append(_alike(part, free, left, {name: of(of_free) for name, of in _FREE.items()}))
+        here = slice(first, first + len(ads))
+        collector.add_by_shape(slots.names[here], slots.addresses[here], slots.draining[here], parts)
+        first += len(ads)
+    return collector.table()
+
+
+def _alike(part: Part, places: Sequence[int], left: Collection[str], more: Mapping[str, Sequence[Any]]) -> AlikeSlots:
+    """Return the ads of *part* at *places*, with the attributes *left* of theirs and those of *more*."""
+    columns: dict[str, Sequence[Any]] = {
+        name: _of_places(part, at, places) for at, name in enumerate(part.names) if name in left
     }
-    gone = _CLAIM_ATTRIBUTES | {name.lower() for name in state}
-    return {name: value for name, value in ad.items() if name.lower() not in gone} | state
+    columns |= more
+    varying = {name: column for name, column in columns.items() if not isinstance(column, Repeated)}
+    return AlikeSlots({name: column[0] for name, column in columns.items()}, varying, [part.rows[at] for at in places])
+
+
+_FREE: Mapping[str, Callable[[Sequence[int]], Sequence[Any]]] = {
+    "State": lambda times: repeated("Unclaimed", len(times)),
+    "Activity": lambda times: repeated("Idle", len(times)),
+    "CurrentRank": lambda times: (0.0,) * len(times),
+    "EnteredCurrentState": lambda times: times,
+    "EnteredCurrentActivity": lambda times: times,
+}
+"""The attributes of slots whose claims ended at certain times."""
+
+_GONE = _CLAIM_ATTRIBUTES | {name.lower() for name in _FREE}
+"""What such a slot's ad has no more, or anew."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,15 +135,22 @@ def _submitter_of(settings: Settings, host: str) -> Callable[[Ad], str]:
 def _weigh(plan: ClaimPlan, settings: Settings) -> None:
     if not plan.linked or plan.pool is None:
         return
+    import numpy as np
+
     from fairq.engine.classad import AdColumns
     from fairq.engine.negotiation.slots import slot_weights
     from fairq.steps.cycle.negotiation_policy import negotiation_policy
     from fairq.steps.evaluation.budget import evaluation_budget
 
-    linked_ids = {claim.slot_id for claim in plan.linked}
-    ads = {slot.id: slot.ad for slot in plan.pool if slot.id in linked_ids}
-    linked = AdColumns([ads[claim.slot_id] for claim in plan.linked], budget=evaluation_budget(settings))
-    weights = slot_weights(linked, negotiation_policy(settings)).tolist()
+    if isinstance(plan.pool, SlotTable):
+        ads: Sequence[Ad] = plan.pool.all_ads()
+        rows = [claim.slot_id - 1 for claim in plan.linked]
+    else:
+        ads = [slot.ad for slot in plan.pool]
+        places = {slot.id: place for place, slot in enumerate(plan.pool)}
+        rows = [places[claim.slot_id] for claim in plan.linked]
+    columns = AdColumns(ads, budget=evaluation_budget(settings))
+    weights = slot_weights(columns, negotiation_policy(settings), np.array(rows)).tolist()
     for claim, weight in zip(plan.linked, weights, strict=True):
         claim.slot_weight = weight
 
@@ -194,4 +201,4 @@ def _replace_queue(state: State, dump: JobDump) -> None:
     numbers = jobs.ad_ids(state, dump.ads)
     for job in dump.ranges:
         job.ad_id = numbers[job.ad_id]
-    jobs.add(state, dump.ranges)
+    jobs.add_first(state, dump.ranges)

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fairq.dumps.slots import Use, use_of
-from fairq.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
+from fairq.dumps.slots import IN_USE, Use, use_of
+from fairq.records import SLOT_ELSEWHERE, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.slot_table import SlotTable
 from fairq.state import claims, jobs, slots
 from fairq.state.connection import State
-from fairq.steps.pool.claimed_ads import told_of, without_claim
+from fairq.steps.pool.claimed_ads import TOLD, told_of, without_claim, without_claims
 from fairq.steps.pool.import_dynamic import SlotIdentity, carried_over, pilots_carried_over
 
 Job = tuple[str | None, int | None, int | None]
@@ -57,13 +57,12 @@ def plan_claims(
     pool: Sequence[SlotRecord] = former_slots
     going_on = [claim for claim in former if claim.cluster is None or running.has(claim)]
     if new_slots is not None:
-        runs_at = _advertised_jobs(new_slots, running)
-        going_on = _staying(going_on, places, runs_at)
+        going_on = _staying(going_on, places, _advertised_jobs(new_slots, running) if going_on else {})
         of_jobs = [claim for claim in going_on if claim.cluster is not None]
         pool, plan.dynamic = carried_over(state, former_slots, new_slots, of_jobs)
         pool, plan.pilots = pilots_carried_over(state, former_slots, pool, of_jobs)
         plan.pool = pool
-    numbers = {(slot.name, slot.address): slot.id for slot in pool} if former else {}
+    numbers = {(slot.name, slot.address): slot.id for slot in _brief(pool)} if former else {}
     kept = {claim.slot_id for claim in going_on if places[claim.slot_id] in numbers}
     for claim in former:
         if claim.slot_id in kept:
@@ -82,7 +81,7 @@ def _advertised_jobs(pool: Sequence[SlotRecord], running: _Running) -> dict[Job,
     found: dict[Job, set[SlotIdentity]] = {}
     if not running:
         return found
-    for slot in pool:
+    for slot in _brief(pool):
         use = use_of(slot.ad)
         if use is not None:
             job = (running.schedd_of(use), use.cluster, use.proc)
@@ -112,8 +111,8 @@ def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running) -> Non
     own = {claim.slot_id: claim for claim in plan.kept if claim.cluster is not None}
     taken = own.keys()
     busy = {_job(claim) for claim in plan.kept}
-    freed: dict[int, Ad] = {}
-    for slot in pool:
+    freed: dict[int, int] = {}
+    for slot in _brief(pool):
         use = use_of(slot.ad)
         if use is None:
             continue
@@ -124,14 +123,14 @@ def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running) -> Non
             continue
         if job in busy:
             if slot.id in taken:
-                freed[slot.id] = without_claim(slot.ad, use.start_time)
+                freed[slot.id] = use.start_time
             if slot.id in own and job == _job(own[slot.id]):
                 own[slot.id].advertised = told_of(slot.ad, replace(own[slot.id], advertised=None))
             continue
         if slot.id in taken:
             continue
         busy.add(job)
-        freed[slot.id] = without_claim(slot.ad, use.start_time)
+        freed[slot.id] = use.start_time
         claim = Claim(
             slot_id=slot.id,
             submitter=queued.submitter,
@@ -152,8 +151,22 @@ def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running) -> Non
     linked = {claim.slot_id for claim in plan.linked}
     plan.kept = [claim for claim in plan.kept if claim.slot_id not in linked]
     if freed:
-        changed = (replace(slot, ad=freed[slot.id]) if slot.id in freed else slot for slot in pool)
-        plan.pool = SlotTable.of(changed) if isinstance(pool, SlotTable) else list(changed)
+        plan.pool = _freed(pool, freed)
+
+
+_READ = frozenset({*IN_USE, *TOLD})
+
+
+def _brief(pool: Sequence[SlotRecord]) -> Iterable[SlotRecord]:
+    """Return the slots with what is read of their ads here, and maybe more."""
+    return pool.brief(_READ) if isinstance(pool, SlotTable) else pool
+
+
+def _freed(pool: Sequence[SlotRecord], ends: Mapping[int, int]) -> Sequence[SlotRecord]:
+    """Return the slots without the claims of those numbered in *ends*, which end at these times."""
+    if isinstance(pool, SlotTable):
+        return without_claims(pool, {number - 1: time for number, time in ends.items()})
+    return [replace(slot, ad=without_claim(slot.ad, ends[slot.id])) if slot.id in ends else slot for slot in pool]
 
 
 def _follow(plan: ClaimPlan, running: _Running, now: int) -> None:

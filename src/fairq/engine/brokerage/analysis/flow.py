@@ -39,7 +39,7 @@ from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import FilterPipeline, StageCount, run_all
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline, StageCount, flow_of, run_all
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -107,8 +107,9 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
     """
     request = BrokerageRequest(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
     select(request)
-    pipeline = FilterPipeline(request, plan)
-    outcome = Outcome(request, plan, "failed", pipeline.refusals, [])
+    flow = flow_of(columns, plan, rules)
+    pipeline = FilterPipeline(request, flow)
+    outcome = Outcome(request, plan, "failed")
     stop = stop_of(request)
     if stop is not None:
         outcome.stopped_by, outcome.status, outcome.stop_details = stop.tag, stop.status, stop.details
@@ -117,13 +118,14 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
         passed = _pass(pipeline, outcome)
         again = not passed or (rules.problems_open_second_pass and not len(pipeline.left))
         if again and has_second_pass(request):
-            pipeline = FilterPipeline(_second(request), plan)
-            outcome.request, outcome.refusals = pipeline.request, pipeline.refusals
+            pipeline = FilterPipeline(_second(request), flow)
+            outcome.request = pipeline.request
             _pass(pipeline, outcome)
         if len(pipeline.left):
             _choose(pipeline, outcome)
         elif pipeline.request.is_fatal:
             outcome.status = "fatal"
+    outcome.refusals = pipeline.refusals
     if outcome.status != "assigned":
         outcome.retry_after = retry_after(task, ANALYSIS, rules)
     return outcome
@@ -148,8 +150,8 @@ def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
         pipeline.settle_temporary()
     count = pipeline.stages[0]
     name = FIRST_PASS if pipeline.request.local else SECOND_PASS
-    outcome.stages.append(StageCount(name, count.rows_before, count.rows_after, count.units_before, count.units_after))
-    outcome.stages.extend(pipeline.stages[1:])
+    first = StageCount(name, count.rows_before, count.rows_after, count.units_before, count.units_after)
+    outcome.stages = (*outcome.stages, first, *pipeline.stages[1:])
     return found
 
 
@@ -157,7 +159,7 @@ def _choose(pipeline: FilterPipeline, outcome: Outcome) -> None:
     request, before = pipeline.request, len(pipeline.stages)
     weigh_all([(request, pipeline.members)], outcome.plan)
     found = bool(run_all([pipeline], "after"))
-    outcome.stages.extend(pipeline.stages[before:])
+    outcome.stages = (*outcome.stages, *pipeline.stages[before:])
     if found:
         outcome.status = "assigned"
         rows = pipeline.left

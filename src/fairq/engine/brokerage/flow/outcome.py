@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.pipeline import Refusal, StageCount
+from fairq.engine.brokerage.flow.pipeline import Course, Refusal, StageCount
 from fairq.engine.brokerage.flow.plan import Plan, StageReason
 from fairq.engine.brokerage.flow.plugin import Details, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -90,6 +90,7 @@ class Outcome(Struct, dict=True):
         status: see `Status`.
         refusals: each queue is refused for the first of these that has it; the others are candidates.
         stages: the stage table.
+        shared: what the first of *refusals* and of *stages* come from, if that is the same for many tasks.
         best: the candidates in order: queues to be tried out, then by weight, then by name; each with its weight.
         describe: returns `candidates`, which takes longer than to choose them.
         stopped_by: tag of the reason that stopped the task before any queue; empty if none.
@@ -100,8 +101,9 @@ class Outcome(Struct, dict=True):
     request: BrokerageRequest
     plan: Plan
     status: Status
-    refusals: list[Refusal]
-    stages: list[StageCount]
+    refusals: Sequence[Refusal] = ()
+    stages: Sequence[StageCount] = ()
+    shared: Course | None = None
     best: list[tuple[str, float]] = field(default_factory=list)
     describe: Callable[[], list[Candidate]] = list
     stopped_by: str = ""
@@ -133,7 +135,7 @@ class Outcome(Struct, dict=True):
         terms: dict[str, float] = {}
         numbers: Details = {}
         if weighing is not None and weighing.has(row):
-            weight, terms = weighing.weight_of(row), weighing.of(row)
+            weight, terms = weighing.weight_of(row), weighing.terms_of(request, row)
             for factor in self.plan.weights:
                 numbers |= factor.details(request, row)
         number = int(self.decided[row])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from functools import partial
 from itertools import groupby
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Filter, KeyedFilter, Phase, Rows, SetFilter
@@ -18,6 +19,9 @@ TEMPORARY_STAGE = "temporary problem check"
 
 _COUNTS_KEPT = 10_000
 """Sets whose numbers of members are kept: a few megabytes."""
+
+_COURSES_KEPT = 20_000
+"""Courses that are kept: some ten megabytes."""
 
 
 class StageCount(NamedTuple):
@@ -34,10 +38,7 @@ class StageCount(NamedTuple):
     marked: int = 0
 
 
-_stage_count = partial(tuple.__new__, StageCount)
-
-
-class Refusal(NamedTuple):
+class Refusal(Struct, frozen=True, gc=False):
     """Queues refused for one reason, unless an earlier refusal of the same task has them.
 
     Args:
@@ -53,82 +54,172 @@ class Refusal(NamedTuple):
     shared: bool = False
 
 
+class Course:
+    """What became of the queues so far: the same object stands for all tasks whose queues went the same way.
+
+    Args:
+        flow: the flow of these tasks.
+        members: the set of the rows not refused, those with a temporary problem included.
+        refusals, marks, stages: see `FilterPipeline`.
+        counts: the numbers of rows and units after the last stage.
+        marked: None if no filter has looked at the queues in the stage under way; otherwise the number of rows that it
+            has marked.
+        shared: the last course before this one that tasks have in common; None: they have this one in common.
+
+    Attributes:
+        is_open: filters go on looking: queues are left.
+        next: the courses after this one, by the answer of a filter or the stage that ends; "": nothing is refused.
+    """
+
+    __slots__ = (
+        "_shared", "counts", "flow", "is_open", "marked", "marks", "members", "next", "refusals", "stages"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        flow: Flow,
+        members: int,
+        refusals: tuple[Refusal, ...],
+        marks: tuple[Refusal, ...],
+        stages: tuple[StageCount, ...],
+        counts: tuple[int, int],
+        marked: int | None = None,
+        shared: Course | None = None,
+    ) -> None:
+        self.flow = flow
+        self.members = members
+        self.refusals = refusals
+        self.marks = marks
+        self.stages = stages
+        self.counts = counts
+        self.marked = marked
+        self._shared = shared
+        # A filter looks even where there are no queues from the first, which makes a stage of 0 queues.
+        self.is_open = members != 0 or (marked is None and not stages)
+        self.next: dict[_Answer | str, Course] = {}
+
+    @property
+    def shared(self) -> Course:
+        """The last course up to this one that tasks have in common."""
+        return self if self._shared is None else self._shared
+
+    def after(self, answer: _Answer) -> Course:
+        """Return the course after the answer of a filter that other tasks get as well."""
+        found = self.next.get(answer)
+        if found is None:
+            found = self.next[answer] = self._refuse(answer.refusals, self._shared)
+            self.flow.courses += 1
+        return found
+
+    def refuse(self, refusals: Iterable[Refusal]) -> Course:
+        """Return the course after a filter refused the queues that are left and that *refusals* name."""
+        return self._refuse(refusals, self.shared)
+
+    def _refuse(self, refusals: Iterable[Refusal], shared: Course | None) -> Course:
+        members, refused, marks, marked = self.members, self.refusals, self.marks, self.marked or 0
+        for refusal in refusals:
+            hit = members & refusal.rows
+            if not hit:
+                continue
+            if refusal.permanent:
+                refused = (*refused, refusal)
+                members ^= hit
+            else:
+                marks = (*marks, refusal)
+                marked += hit.bit_count()
+        if refused is self.refusals and marks is self.marks:
+            return self._looked()
+        return Course(self.flow, members, refused, marks, self.stages, self.counts, marked, shared)
+
+    def _looked(self) -> Course:
+        """Return the course after a filter that refused nothing."""
+        if self.marked is not None:
+            return self
+        found = self.next.get("")
+        if found is None:
+            found = self.next[""] = Course(
+                self.flow, self.members, self.refusals, self.marks, self.stages, self.counts, 0, self._shared
+            )
+        return found
+
+    def refuse_all(self, number: int) -> Course:
+        """Return the course after every queue is refused for the reason of this *number*."""
+        refused = (*self.refusals, self.flow.refusal_of_all(number))
+        return Course(self.flow, 0, refused, self.marks, self.stages, self.counts, shared=self.shared)
+
+    def end_stage(self, stage: str) -> Course:
+        """Return the course after *stage*, with the count of what it left."""
+        found = self.next.get(stage)
+        if found is None:
+            counts = self.flow.counts(self.members)
+            stages = (*self.stages, self.flow.line(stage, self.counts, counts, self.marked or 0))
+            found = self.next[stage] = Course(
+                self.flow, self.members, self.refusals, self.marks, stages, counts, shared=self._shared
+            )
+        return found
+
+    def settle_temporary(self) -> Course:
+        """Return the course after the queues with a temporary problem are removed, for the last one each."""
+        if not self.marks:
+            return self.end_stage(TEMPORARY_STAGE)
+        found = self.next.get(TEMPORARY_STAGE)
+        if found is None:
+            members, refused = self.members, self.refusals
+            for mark in reversed(self.marks):
+                hit = members & mark.rows
+                if hit:
+                    refused = (*refused, mark)
+                    members ^= hit
+            settled = Course(self.flow, members, refused, self.marks, self.stages, self.counts, shared=self._shared)
+            found = self.next[TEMPORARY_STAGE] = settled.end_stage(TEMPORARY_STAGE)
+        return found
+
+
 class FilterPipeline:
     """The queues of one task on their way through a plan's filters (see `run_all`).
 
     Args:
         request: the task and the pool.
-        plan: the flow.
-
-    Attributes:
-        members: the set of the rows not refused, those with a temporary problem included.
-        is_open: filters go on looking: queues are left.
-        refusals: each row is refused for the first of these that has it; rows in none of them are left.
-        marks: temporary problems of rows, in the order in which they were found.
-        stages: counts so far.
+        flow: the flow.
     """
 
-    def __init__(self, request: BrokerageRequest, plan: Plan) -> None:
-        columns = request.columns
+    def __init__(self, request: BrokerageRequest, flow: Flow) -> None:
         self.request = request
-        self.flow = _flow_of(columns, plan, request.rules)
-        self.members = self.flow.every
-        self.refusals: list[Refusal] = []
-        self.marks: list[Refusal] = []
-        self.stages: list[StageCount] = []
-        self._counted = self.members
-        self._counts = len(columns), len(columns.units)
-        # A filter looks even where there are no queues from the first, which makes a stage of 0 queues.
-        self.is_open = True
-        # The stage under way: whether a filter has looked at the queues, and how many rows it has marked.
-        self.has_looked = False
-        self.marked = 0
+        self.course = flow.start()
+
+    @property
+    def members(self) -> int:
+        """The set of the rows not refused, those with a temporary problem included."""
+        return self.course.members
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """The refusals: each row is refused for the first of these that has it; rows in none of them are left."""
+        return self.course.refusals
+
+    @property
+    def marks(self) -> tuple[Refusal, ...]:
+        """Temporary problems of rows, in the order in which they were found."""
+        return self.course.marks
+
+    @property
+    def stages(self) -> tuple[StageCount, ...]:
+        """Counts so far."""
+        return self.course.stages
 
     @property
     def left(self) -> Rows:
         """The rows not refused, those with a temporary problem included."""
         return rows_in(self.members, len(self.request.columns))
 
-    def refuse(self, refusals: Iterable[Refusal]) -> None:
-        """Refuse the queues that are left and that *refusals* name."""
-        self.has_looked = True
-        for refusal in refusals:
-            hit = self.members & refusal.rows
-            if not hit:
-                continue
-            if refusal.permanent:
-                self.refusals.append(refusal)
-                self.members ^= hit
-            else:
-                self.marks.append(refusal)
-                self.marked += hit.bit_count()
-        self.is_open = bool(self.members)
-
-    def end_stage(self, stage: str) -> None:
-        """Count what *stage* left, and prepare for the next one."""
-        rows_before, units_before = self._counts
-        if self.members is not self._counted:
-            self._counted = self.members
-            self._counts = self.flow.counts(self.members)
-        rows, units = self._counts
-        # Many tasks have many stages: a call of the class would take twice as long.
-        self.stages.append(_stage_count((stage, rows_before, rows, units_before, units, self.marked)))
-        self.has_looked, self.marked = False, 0
-
     def settle_temporary(self) -> bool:
         """Remove the queues with a temporary problem, for the last one each; return whether queues are left."""
-        for mark in reversed(self.marks):
-            hit = self.members & mark.rows
-            if hit:
-                self.refusals.append(mark)
-                self.members ^= hit
-        self.end_stage(TEMPORARY_STAGE)
-        return bool(self.members)
+        self.course = self.course.settle_temporary()
+        return bool(self.course.members)
 
     def refuse_all(self, number: int) -> None:
         """Refuse every queue for the reason of this *number*."""
-        self.refusals.append(self.flow.refusal_of_all(number))
-        self.members = 0
+        self.course = self.course.refuse_all(number)
 
 
 def run_all(pipelines: Sequence[FilterPipeline], phase: Phase) -> list[FilterPipeline]:
@@ -140,13 +231,18 @@ def run_all(pipelines: Sequence[FilterPipeline], phase: Phase) -> list[FilterPip
     All pipelines must have the same queues, plan and rules.
     """
     under_way = list(pipelines)
-    for stage, steps in pipelines[0].flow.stages[phase] if pipelines else ():
+    for stage, steps in pipelines[0].course.flow.stages[phase] if pipelines else ():
         for step in steps:
             step.take(under_way)
+        going_on = []
         for one in under_way:
-            if one.has_looked:
-                one.end_stage(stage)
-        under_way = [one for one in under_way if one.is_open]
+            state = one.course
+            if state.marked is not None:
+                # Most tasks come where others were: calling a method for each takes three times as long.
+                state = one.course = state.next.get(stage) or state.end_stage(stage)
+            if state.is_open:
+                going_on.append(one)
+        under_way = going_on
     return [one for one in under_way if one.members]
 
 
@@ -158,7 +254,8 @@ class _Step:
         self._size = len(columns)
         first = plan.first_reason(one)
         self._reasons = [(first + place, reason.permanent) for place, reason in enumerate(one.reasons)]
-        self._known: dict[Hashable, tuple[Refusal, ...]] = {}
+        self._known: dict[Hashable, _Answer] = {}
+        self._answers: dict[Parts, _Answer] = {}
         # The numbers of reasons are those of one plan; what is refused is the same in every plan.
         self._parts: dict[Hashable, Parts] = columns.kept(
             ("parts", id(one), id(rules)), lambda: _Held(one, rules, {})
@@ -171,26 +268,32 @@ class _Step:
             self._take_by_key(one, pipelines)
             return
         for pipeline in pipelines:
-            if pipeline.is_open and one.applies(pipeline.request):
+            if pipeline.course.is_open and one.applies(pipeline.request):
                 refusals = self._of(one, pipeline)
                 if refusals is not None:
-                    pipeline.refuse(refusals)
+                    pipeline.course = pipeline.course.refuse(refusals)
 
     def _take_by_key(self, one: KeyedFilter, pipelines: Iterable[FilterPipeline]) -> None:
+        known = self._known
         for pipeline in pipelines:
-            request = pipeline.request
-            if pipeline.is_open and one.applies(request):
+            state, request = pipeline.course, pipeline.request
+            if state.is_open and one.applies(request):
                 key = one.key(request)
-                refusals = self._known.get(key)
-                if refusals is None:
-                    refusals = self._known[key] = self._of_key(one, key, request)
-                pipeline.refuse(refusals)
+                answer = known.get(key)
+                if answer is None:
+                    answer = known[key] = self._of_key(one, key, request)
+                pipeline.course = state.next.get(answer) or state.after(answer)
 
-    def _of_key(self, one: KeyedFilter, key: Hashable, request: BrokerageRequest) -> tuple[Refusal, ...]:
-        if key not in self._parts:
+    def _of_key(self, one: KeyedFilter, key: Hashable, request: BrokerageRequest) -> _Answer:
+        parts = self._parts.get(key)
+        if parts is None:
             codes = one.codes(request)
-            self._parts[key] = () if codes is None else parts_of(codes)
-        return self._refusals(self._parts[key], shared=True)
+            parts = self._parts[key] = () if codes is None else parts_of(codes)
+        # Different keys often come to the same, and then the tasks go on together.
+        answer = self._answers.get(parts)
+        if answer is None:
+            answer = self._answers[parts] = _Answer(self._refusals(parts, shared=True))
+        return answer
 
     def _of(self, one: Filter, pipeline: FilterPipeline) -> tuple[Refusal, ...] | None:
         if isinstance(one, SetFilter):
@@ -203,9 +306,17 @@ class _Step:
         return () if codes is None else self._refusals(parts_of(codes, rows, self._size))
 
     def _refusals(self, parts: Parts, *, shared: bool = False) -> tuple[Refusal, ...]:
-        return tuple(
-            Refusal(self._reasons[code - 1][0], rows, self._reasons[code - 1][1], shared) for code, rows in parts
-        )
+        reasons = self._reasons
+        return tuple([Refusal(reasons[code - 1][0], rows, reasons[code - 1][1], shared) for code, rows in parts])
+
+
+class _Answer:
+    """What a filter refuses to some tasks; no other filter has the same object."""
+
+    __slots__ = ("refusals",)
+
+    def __init__(self, refusals: tuple[Refusal, ...]) -> None:
+        self.refusals = refusals
 
 
 class _Held(NamedTuple):
@@ -216,14 +327,20 @@ class _Held(NamedTuple):
     parts: dict[Hashable, Parts]
 
 
-class _Flow:
-    """A flow in one run: by phase, the name of each stage and its filters."""
+class Flow:
+    """A flow in one run.
+
+    Attributes:
+        stages: by phase, the name of each stage and its filters.
+        courses: how many courses tasks have in common.
+    """
 
     def __init__(self, columns: Columns, plan: Plan, rules: Rules) -> None:
         self.held = plan, rules
         self.every = (1 << len(columns)) - 1
         self._runs = Runs(columns.unit_of)
         self._counts: dict[int, tuple[int, int]] = {}
+        self._lines: dict[StageCount, StageCount] = {}
         self._of_all: dict[int, Refusal] = {}
         phases: dict[Phase, Sequence[Filter]] = {"before": plan.before, "after": plan.after}
         self.stages: dict[Phase, list[tuple[str, list[_Step]]]] = {
@@ -233,10 +350,27 @@ class _Flow:
             ]
             for phase, filters in phases.items()
         }
+        self.courses = 0
+        self._first = self._start()
+
+    def start(self) -> Course:
+        """Return the course in which no queue is refused."""
+        if self.courses >= _COURSES_KEPT:
+            self._first = self._start()
+        return self._first
+
+    def _start(self) -> Course:
+        self.courses = 0
+        return Course(self, self.every, (), (), (), self.counts(self.every))
 
     def refusal_of_all(self, number: int) -> Refusal:
         """Return the refusal of every queue for the reason of this *number*."""
         return self._of_all.setdefault(number, Refusal(number, self.every, shared=True))
+
+    def line(self, stage: str, before: tuple[int, int], after: tuple[int, int], marked: int) -> StageCount:
+        """Return a line of the stage table: the same object for equal lines, so that they need not be compared."""
+        count = StageCount(stage, before[0], after[0], before[1], after[1], marked)
+        return self._lines.setdefault(count, count)
 
     def counts(self, members: int) -> tuple[int, int]:
         """Return the numbers of rows and of units in the set *members*; after the first stages, tasks have the same."""
@@ -248,6 +382,7 @@ class _Flow:
         return found
 
 
-def _flow_of(columns: Columns, plan: Plan, rules: Rules) -> _Flow:
+def flow_of(columns: Columns, plan: Plan, rules: Rules) -> Flow:
+    """Return the flow of *plan* among the queues of *columns* under *rules*."""
     # Rules have too many fields to be compared for every task: the same object stands for the same rules.
-    return columns.kept(("flow", id(plan), id(rules)), lambda: _Flow(columns, plan, rules))
+    return columns.kept(("flow", id(plan), id(rules)), lambda: Flow(columns, plan, rules))

@@ -212,6 +212,34 @@ class PlainWeight:
         return {}
 
 
+class KeyedWeight(PlainWeight):
+    """A weight that tells what it reads of a task: tasks with equal keys get the same factors, which are kept, but for
+    a few queues of their own.
+
+    The factors may depend on the pool and on the rules as well.
+    """
+
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return everything of the task and its chunk that `factors` depends on."""
+        return None
+
+    def factors(self, request: BrokerageRequest) -> NDArray[np.float64]:
+        """Return the factors of all queues. To be implemented by the weight."""
+        raise NotImplementedError
+
+    def own(self, request: BrokerageRequest, members: int) -> Mapping[int, float]:
+        """Return the queues of a set whose factors depend on more of the task or its chunk, with these factors."""
+        return {}
+
+    def factor(self, request: BrokerageRequest, rows: Rows) -> NDArray[np.float64]:
+        """Return the factors of *rows*, which ascend."""
+        own = self.own(request, bits_at(rows, len(request.columns)))
+        result = self.factors(request)[rows]
+        if own:
+            result[rows.searchsorted(list(own))] = list(own.values())
+        return result
+
+
 class per_queue(PlainFilter):  # noqa: N801 - reads as the function that it is used as
     """A filter from a rule about one queue at a time.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from operator import attrgetter
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.activity import Activity
-from fairq.engine.brokerage.pool.bits import flags_in, rows_in
+from fairq.engine.brokerage.pool.bits import flags_in
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import World
+
+if TYPE_CHECKING:
+    from fairq.engine.brokerage.flow.plugin import Weight
 
 Preassigned = Literal["single", "list"]
 T = TypeVar("T")
@@ -54,19 +57,33 @@ def _once(
 class Weighing:
     """The weights of the queues that passed the filters, term by term.
 
+    Args:
+        size: number of all queues.
+        members: the queues weighed, as a set.
+        rows: the same, ascending.
+        weights: the product of all factors of each of them.
+        shared: the first weights that apply, whose factors are computed again if somebody asks for them.
+
     Attributes:
-        rows: the queues weighed, ascending; *members* is the same as a set.
-        weights: the product of all terms of each of them.
-        terms: the factors of the queues weighed by the names of the weights, in their order.
+        others: the factors of the weights that follow *shared*, by their names.
         ranked: some of the queues weighed, as a set and in the order in which they are assigned, if that is known.
     """
 
-    def __init__(self, size: int, members: int) -> None:
+    def __init__(
+        self,
+        size: int,
+        members: int,
+        rows: NDArray[np.intp],
+        weights: NDArray[np.float64],
+        shared: Sequence[Weight],
+    ) -> None:
         self._size = size
-        self.rows = rows_in(members, size)
         self.members = members
-        self.weights: NDArray[np.float64] = np.ones(len(self.rows))
-        self.terms: dict[str, NDArray[np.float64]] = {}
+        self.rows = rows
+        self.weights = weights
+        self._shared = shared
+        self._terms: dict[str, NDArray[np.float64]] | None = None
+        self.others: dict[str, NDArray[np.float64]] = {}
         self.ranked: tuple[int, NDArray[np.intp]] | None = None
 
     @property
@@ -89,10 +106,13 @@ class Weighing:
         """Return whether *row* is weighed."""
         return bool(self.members >> row & 1)
 
-    def of(self, row: int) -> dict[str, float]:
-        """Return the terms of one row that is weighed."""
+    def terms_of(self, request: BrokerageRequest, row: int) -> dict[str, float]:
+        """Return the factors of one row that is weighed, by the names of the weights in their order."""
+        # They are asked for of few tasks, and then of many rows.
+        if self._terms is None:
+            self._terms = {one.name: one.factor(request, self.rows) for one in self._shared} | self.others
         place = int(self.rows.searchsorted(row))
-        return {name: float(factors[place]) for name, factors in self.terms.items()}
+        return {name: float(factors[place]) for name, factors in self._terms.items()}
 
     def weight_of(self, row: int) -> float:
         """Return the weight of one row that is weighed."""

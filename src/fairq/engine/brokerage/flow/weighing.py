@@ -5,12 +5,18 @@ Source: docs/panda.md, Production weight and Analysis.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from fairq.engine.brokerage.flow.plan import Plan
-from fairq.engine.brokerage.flow.plugin import Rows
+from fairq.engine.brokerage.flow.plugin import KeyedWeight, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, Weighing
-from fairq.engine.brokerage.pool.bits import bits_at
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.pool.bits import rows_in
+from fairq.engine.brokerage.pool.columns import Columns, Floats
 
 FINAL_STAGE = "final check"
 """The stage of filters that see weighed queues."""
@@ -18,29 +24,96 @@ FINAL_STAGE = "final check"
 MOST_CANDIDATES = 10
 """Maximum number of queues of a task."""
 
+_UNUSED = object()
+"""In place of the key of a weight that does not apply."""
 
-def weigh_all(requests: Sequence[tuple[BrokerageRequest, int]], plan: Plan) -> None:
-    """Keep in each of *requests* the weights of the set of queues beside it, by the factors of *plan*.
+_KEPT = 1_000
+"""Products of factors, and sets of queues, that are kept: some megabytes each."""
 
-    As in `run_all`, the tasks take a weight one after the other.
-    """
+
+def weigh_all(requests: Iterable[tuple[BrokerageRequest, int]], plan: Plan) -> None:
+    """Keep in each of *requests* the weights of the set of queues beside it, by the factors of *plan*."""
     for request, members in requests:
-        request.weighing = Weighing(len(request.columns), members)
-    for one in plan.weights:
-        for request, _ in requests:
-            if one.applies(request):
-                weighing = weighing_of(request)
-                factor = weighing.terms[one.name] = one.factor(request, weighing.rows)
+        columns, rules = request.columns, request.rules
+        # As in the pipeline, the same object stands for the same rules.
+        key = "weights", id(plan), id(rules)
+        columns.kept(key, partial(_Weights, columns, plan, rules)).weigh(request, members)
+
+
+class _Product(NamedTuple):
+    """What tasks with the same keys share: the weights that apply, the product of their factors, and each factor."""
+
+    of: list[KeyedWeight]
+    weights: Floats
+    factors: list[Floats]
+
+
+class _Weights:
+    """The weights of a flow in one run.
+
+    Few of its queues weigh otherwise for one task than for all tasks with the same keys: those have the product of
+    the factors in common.
+    """
+
+    def __init__(self, columns: Columns, plan: Plan, rules: Rules) -> None:
+        # What is held keeps its identity.
+        self._held = plan, rules
+        self._size = len(columns)
+        # Factors are multiplied in order, so what follows a weight without keys is not shared.
+        self._shared: list[KeyedWeight] = []
+        for one in plan.weights:
+            if not isinstance(one, KeyedWeight):
+                break
+            self._shared.append(one)
+        self._others = plan.weights[len(self._shared) :]
+        self._products: dict[Hashable, _Product] = {}
+        self._rows: dict[int, Rows] = {}
+
+    def weigh(self, request: BrokerageRequest, members: int) -> None:
+        """Keep the weights of a set of queues in *request*."""
+        rows = self._rows.get(members)
+        if rows is None:
+            _make_room(self._rows)
+            rows = self._rows[members] = rows_in(members, self._size)
+        key = tuple([one.key(request) if one.applies(request) else _UNUSED for one in self._shared])
+        product = self._products.get(key) or self._product(request, key)
+        weights = product.weights[rows]
+        own = [one.own(request, members) for one in product.of]
+        for row in set().union(*own):
+            # Its place among the members is the number of those before it.
+            place = (members & (1 << row) - 1).bit_count()
+            weights[place] = _multiplied(row, own, product.factors)
+        weighing = request.weighing = Weighing(self._size, members, rows, weights, product.of)
+        for other in self._others:
+            if other.applies(request):
+                factor = weighing.others[other.name] = other.factor(request, rows)
                 weighing.weights = weighing.weights * factor
+
+    def _product(self, request: BrokerageRequest, key: tuple[Hashable, ...]) -> _Product:
+        _make_room(self._products)
+        applied = [one for one, part in zip(self._shared, key, strict=True) if part is not _UNUSED]
+        factors = [one.factors(request) for one in applied]
+        weights = np.ones(self._size)
+        for factor in factors:
+            weights = weights * factor
+        found = self._products[key] = _Product(applied, weights, factors)
+        return found
+
+
+def _make_room(kept: dict[Any, Any]) -> None:
+    if len(kept) >= _KEPT:
+        kept.clear()
+
+
+def _multiplied(row: int, own: list[Mapping[int, float]], factors: list[Floats]) -> float:
+    """Return the weight of a queue: the product of the task's own factors, otherwise of those it shares."""
+    weight = 1.0
+    for mine, common in zip(own, factors, strict=True):
+        weight *= mine[row] if row in mine else common.item(row)
+    return weight
 
 
 def weighing_of(request: BrokerageRequest) -> Weighing:
     """Return the weights, which exist after the filters."""
     assert request.weighing is not None
     return request.weighing
-
-
-def members_of(request: BrokerageRequest, rows: Rows) -> int:
-    """Return *rows* as a set."""
-    weighing = request.weighing
-    return weighing.members if weighing is not None and weighing.rows is rows else bits_at(rows, len(request.columns))

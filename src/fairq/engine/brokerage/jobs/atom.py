@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.jobs.units import MIB
@@ -16,7 +17,7 @@ _JOB_RULES = "NF", "NE", "MF"
 _MERGE_RULES = "ZF", "ZE", "ZM"
 
 
-class Atom(NamedTuple):
+class Atom(Struct, frozen=True, gc=False):
     """The largest of the smallest legal jobs: bytes of input with secondaries, effective MiB and events of the master
     files."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from fairq.engine.brokerage.jobs.atom import Atom
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
@@ -13,14 +13,14 @@ ALWAYS_DIRECT = -1
 """The ``maxinputsize`` of a queue that never copies input."""
 
 
-class Scratch(NamedTuple):
+class Scratch(Struct, frozen=True, gc=False):
     """MiB of scratch that a job needs if it copies its input, and if it reads it directly."""
 
     copied: float
     direct: float
 
 
-class ScratchRules(NamedTuple):
+class ScratchRules(Struct, frozen=True, gc=False):
     """Rules for scratch; the fields are the rule points ``scratch_NAME``, sizes in MiB."""
 
     floor: float

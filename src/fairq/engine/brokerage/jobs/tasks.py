@@ -14,7 +14,9 @@ USER_LABELS = frozenset({"user", "panda"})
 """Labels of tasks for the analysis brokerage; all others are production."""
 
 
-class File(Struct, frozen=True, rename={"events": "nEvents", "start_event": "startEvent", "end_event": "endEvent"}):
+class File(
+    Struct, frozen=True, gc=False, rename={"events": "nEvents", "start_event": "startEvent", "end_event": "endEvent"}
+):
     """One input file: *fsize* in bytes, and an event range if only a part of it is read.
 
     In JSON it has PanDA's names.
@@ -55,7 +57,7 @@ class Dataset(Struct, frozen=True, dict=True):
     @property
     def has_whole_files(self) -> bool:
         """Whether no file is given as a range of events."""
-        return {file.start_event for file in self.files} | {file.end_event for file in self.files} <= {None}
+        return not [1 for file in self.files if file.start_event is not None or file.end_event is not None]
 
 
 class Chunk(Struct, frozen=True, dict=True):

@@ -36,12 +36,19 @@ def rows_in(bits: int, size: int) -> NDArray[np.intp]:
     """Return the members of a set among *size* rows, in ascending order."""
     if bits.bit_count() > _FEW:
         return flags_in(bits, size).nonzero()[0]
+    return np.array(listed(bits, size), dtype=np.intp)
+
+
+def listed(bits: int, size: int) -> list[int]:
+    """Return `rows_in` as a list."""
+    if bits.bit_count() > _FEW:
+        return flags_in(bits, size).nonzero()[0].tolist()
     found = []
     while bits:
         row = bits.bit_length() - 1
         found.append(row)
         bits ^= 1 << row
-    return np.array(found[::-1], dtype=np.intp)
+    return found[::-1]
 
 
 def bits_at(rows: NDArray[np.intp], size: int) -> int:

@@ -7,6 +7,7 @@ seconds (docs/panda.md, Queues).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -107,7 +108,7 @@ ATLAS_RESOURCE_TYPES = (
 """The resource types of ATLAS, used for a pool without types of its own."""
 
 
-class Storage(Struct, frozen=True):
+class Storage(Struct, frozen=True, dict=True):
     """A storage endpoint (RSE); space in GB, *activities* maps ``read_lan``, ``write_lan``, ``read_wan``,
     ``write_wan`` to a state, where only ``OFF`` and ``TEST`` are down (docs/panda.md, Queues)."""
 
@@ -130,6 +131,16 @@ class Storage(Struct, frozen=True):
     def space(self, kind: Literal["free", "usable"]) -> float:
         """Return the free or usable GB; the usable GB if no free space is known."""
         return self.space_free or self.space_usable if kind == "free" else self.space_usable
+
+    @cached_property
+    def is_readable_near(self) -> bool:
+        """Whether it can be read over LAN."""
+        return self.is_up("read_lan")
+
+    @cached_property
+    def is_readable_afar(self) -> bool:
+        """Whether it can be read over WAN."""
+        return self.is_up("read_wan")
 
     def is_up(self, activity: str) -> bool:
         """Return whether *activity* is in service: every state except OFF and TEST, unknown states included."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Hashable
 
 from fairq.engine.brokerage.checks.software import architecture_of
-from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
+from fairq.engine.brokerage.flow.plugin import Details, KeyedWeight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Floats
@@ -13,7 +13,7 @@ from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.software.judging import AUTO_RELEASES, level_factor
 
 
-class PreferredLevel(PlainWeight):
+class PreferredLevel(KeyedWeight):
     """Queues get more weight, the more of their machines have the CPU level that the task prefers."""
 
     name = "cpu level"
@@ -23,7 +23,11 @@ class PreferredLevel(PlainWeight):
         """Apply to tasks that prefer a CPU level."""
         return request.task.trans_home is not None and architecture_of(request).preferred_level is not None
 
-    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the level."""
+        return architecture_of(request).preferred_level
+
+    def factors(self, request: BrokerageRequest) -> Floats:
         """Return 1 plus the fraction of the queue with that level."""
         levels, preferred = request.world.cpu_levels, architecture_of(request).preferred_level
         published = request.world.software
@@ -33,11 +37,10 @@ class PreferredLevel(PlainWeight):
             judged = unit.releases == AUTO_RELEASES and unit.name in published
             return level_factor(levels.get(unit.name, {}), preferred) if judged else 1.0
 
-        return request.columns.unit_numbers_of(("level", preferred), factor_of)[rows]
+        return request.columns.unit_numbers_of(("level", preferred), factor_of)
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the factor and the level."""
         if not self.applies(request):
             return {}
-        rows = np.array([row], dtype=np.intp)
-        return {"prefW": float(self.factor(request, rows)[0]), "level": architecture_of(request).preferred_level}
+        return {"prefW": float(self.factors(request)[row]), "level": architecture_of(request).preferred_level}

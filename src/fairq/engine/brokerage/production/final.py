@@ -9,7 +9,7 @@ from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilte
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, weighing_of
 from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.bits import Parts, bits_of, joined
+from fairq.engine.brokerage.pool.bits import Parts, bits_of
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.input_data import input_data
@@ -254,7 +254,9 @@ class TenBest(SetFilter):
         if left.bit_count() <= MOST_CANDIDATES:
             return ()
         best = ranked(request, left)[:MOST_CANDIDATES]
-        chosen = joined(1 << row for row in best.tolist())
+        chosen = 0
+        for row in best.tolist():
+            chosen |= 1 << row
         # The order of the best is asked for once more when they are assigned.
         weighing_of(request).ranked = chosen, best
         rest, tried = left ^ chosen, bootstrapped(request)

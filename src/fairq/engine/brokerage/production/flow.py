@@ -10,7 +10,7 @@ from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import ProductionSoftware, platform_at
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import FilterPipeline, run_all
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline, flow_of, run_all
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Reason, Rows, Weight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -115,27 +115,30 @@ def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, ru
 
 def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, rules: Rules) -> list[Outcome]:
     """Return `broker_production` of each of *cases*."""
-    outcomes, pipelines = [], {}
+    flow = flow_of(columns, plan, rules)
+    outcomes: dict[FilterPipeline, Outcome] = {}
+    started = []
     for task, chunk in cases:
         request = BrokerageRequest(task, chunk, columns, rules, PRODUCTION)
         assign_given_queues(request)
-        pipeline = FilterPipeline(request, plan)
-        outcome = Outcome(request, plan, "failed", pipeline.refusals, pipeline.stages)
-        outcomes.append(outcome)
+        pipeline = FilterPipeline(request, flow)
+        outcome = outcomes[pipeline] = Outcome(request, plan, "failed")
         stop = stop_for_nucleus(request) or stop_for_input(request)
         if stop is None:
-            pipelines[pipeline] = outcome
+            started.append(pipeline)
         else:
             outcome.stopped_by, outcome.stop_details = stop
             pipeline.refuse_all(plan.stop_number(outcome.stopped_by))
-    passed = [one for one in run_all(list(pipelines), "before") if one.settle_temporary()]
+    passed = [one for one in run_all(started, "before") if one.settle_temporary()]
     weigh_all([(one.request, one.members) for one in passed], plan)
     for pipeline in run_all(passed, "after"):
-        _choose(pipelines[pipeline], pipeline.members)
-    for outcome in outcomes:
+        _choose(outcomes[pipeline], pipeline.members)
+    for pipeline, outcome in outcomes.items():
+        outcome.refusals, outcome.stages = pipeline.refusals, pipeline.stages
+        outcome.shared = pipeline.course.shared
         if outcome.status != "assigned":
             outcome.retry_after = retry_after(outcome.request.task, PRODUCTION, rules)
-    return outcomes
+    return list(outcomes.values())
 
 
 def _choose(outcome: Outcome, members: int) -> None:

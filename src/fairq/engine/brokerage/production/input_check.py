@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from fairq.engine.brokerage.checks.input import dataset_availability, is_readable_from_afar
 from fairq.engine.brokerage.flow.plugin import Details
@@ -11,7 +11,7 @@ from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.storage.availability import Availability
 
 
-class Sources(NamedTuple):
+class Sources(Struct, frozen=True):
     """Whether all input can be read over WAN, and the endpoints that have all of it (None: none need be complete)."""
 
     remote: bool = True

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset
@@ -17,7 +18,7 @@ from fairq.engine.brokerage.storage.availability import available_files
 from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True, gc=False):
     """Queues that have the same part of the input: the set of them, its bytes and its files."""
 
     rows: int
@@ -33,6 +34,9 @@ class InputData:
         files: number of files.
         on_disk: what the queues have on the disks that they read: the rows, bytes and files; rows not named have none.
         anywhere: the same, tapes included.
+
+    Attributes:
+        local: the queues that have all input on disk, as a set; all queues if the chunk has no input.
     """
 
     def __init__(self, columns: Columns, size: float, files: int, on_disk: list[Part], anywhere: list[Part]) -> None:
@@ -41,6 +45,10 @@ class InputData:
         self.on_disk = on_disk
         self.anywhere = anywhere
         self._columns = columns
+        if size <= 0:
+            self.local = (1 << len(columns)) - 1
+        else:
+            self.local = joined([part.rows for part in on_disk if part.size >= size])
 
     @cached_property
     def disk_size(self) -> Floats:
@@ -63,15 +71,8 @@ class InputData:
         return self.files - self.disk_files
 
     @cached_property
-    def local(self) -> int:
-        """The queues that have all input on disk, as a set; all queues if the chunk has no input."""
-        if self.size <= 0:
-            return (1 << len(self._columns)) - 1
-        return joined(part.rows for part in self.on_disk if part.size >= self.size)
-
-    @cached_property
     def is_local(self) -> np.ndarray:
-        """The same as one value per row."""
+        """*local* as one value per row."""
         return flags_in(self.local, len(self._columns))
 
     def _spread(self, numbers: Iterable[tuple[int, float]]) -> Floats:

@@ -63,18 +63,19 @@ class InputNearby(SetFilter):
 
 def _has_enough(request: BrokerageRequest, parts: list[Part]) -> int:
     """Return the queues that lack at most as much input as may be moved, given the *parts* of it that queues have."""
-    enough = joined([part.rows for part in parts if not _is_too_much(request, part.size, part.files)])
-    if _is_too_much(request, 0, 0):
+    limits = _limits(request)
+    enough = joined([part.rows for part in parts if not _is_too_much(request, limits, part.size, part.files)])
+    if _is_too_much(request, limits, 0, 0):
         return enough
     every = (1 << len(request.columns)) - 1
     return enough | every & ~joined([part.rows for part in parts])
 
 
-def _is_too_much(request: BrokerageRequest, size: float, files: int) -> bool:
+def _is_too_much(request: BrokerageRequest, limits: tuple[float, float], size: float, files: int) -> bool:
     """Return whether too much must be moved to a queue that has *size* bytes in *files*."""
     data = input_data(request)
     mib, missing = (data.size - size) / MIB, data.files - files
-    size_limit, file_limit = _limits(request)
+    size_limit, file_limit = limits
     if request.rules.move_limits == "below":
         # A queue that misses nothing need not move anything, whatever the cut-offs.
         return missing > 0 and (mib >= size_limit or missing >= file_limit)

@@ -36,7 +36,7 @@ def assign_given_queues(request: BrokerageRequest) -> None:
             given = _rows_of(columns, chunk.preassigned_site) | _sharing_output(request, chunk.preassigned_site)
             request.preassigned = "list"
     else:
-        if task.sites:
+        if task.site and task.sites:
             given = set().union(*(_rows_of(columns, name) for name in task.sites))
         if included is not None:
             listed = {row for row, queue in enumerate(columns.queues) if is_named(queue, included)}

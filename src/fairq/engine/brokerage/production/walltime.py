@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from fairq.engine.brokerage.checks.scratch_disk import atom_of
 from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
@@ -31,7 +32,7 @@ DEFAULT_ATTEMPTS = 3
 """Attempts of a job of event service where the task does not say (PanDA defMaxAttemptEsJob)."""
 
 
-class Work(NamedTuple):
+class Work(Struct, frozen=True, gc=False):
     """Work of a task's jobs in the units of `job_work`; None is unknown.
 
     *least* and *most* are the limits with a dynamic number of events, otherwise None.

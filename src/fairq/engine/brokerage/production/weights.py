@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Details, PlainWeight, Rows
+from fairq.engine.brokerage.flow.plugin import Details, KeyedWeight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.flow.weighing import members_of
 from fairq.engine.brokerage.jobs.units import MIB
 from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.bits import bits_of, flags_in, joined, rows_in
+from fairq.engine.brokerage.pool.bits import bits_of, joined, listed
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.pool.supply import pilot_counts
@@ -34,30 +33,44 @@ NEAR_WEIGHT = 4
 URGENT_NEAR_WEIGHT = 100
 
 
-class Jobs(PlainWeight):
+class Jobs(KeyedWeight):
     """The ratio of running to queued jobs of the share; assigned jobs count if input must be moved."""
 
     name = "jobs"
     activities = _PRODUCTION
 
-    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
-        """Return (running + 1) / (queued + 10), divided by manyAssigned (1 to 2)."""
-        columns, key = request.columns, (request.task.gshare, request.rules.many_assigned, *running_key(request))
-        far, near = columns.kept(("jobs weight", *key), lambda: self._factors(request))
-        result, local = far[rows], input_data(request).local & members_of(request, rows)
-        if local:
-            at = rows_in(local, len(columns))
-            result[rows.searchsorted(at)] = near[at]
-        return result
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the share, what counts as running, and whether there is input."""
+        return request.task.gshare, *running_key(request), request.chunk.total_size > 0
 
-    def _factors(self, request: BrokerageRequest) -> tuple[Floats, Floats]:
-        """Return the factor of each row if its input must be moved, and if it is local."""
+    def factors(self, request: BrokerageRequest) -> Floats:
+        """Return (running + 1) / (queued + 10), divided by manyAssigned (1 to 2) if input must be moved."""
+        far, near, _ = self._far_and_near(request)
+        return near if request.chunk.total_size <= 0 else far
+
+    def own(self, request: BrokerageRequest, members: int) -> Mapping[int, float]:
+        """Return the factors of the queues with all input on disk."""
+        if request.chunk.total_size <= 0:
+            return {}
+        local = input_data(request).local & members
+        if not local:
+            return {}
+        _, _, near = self._far_and_near(request)
+        return {row: near[row] for row in listed(local, len(request.columns))}
+
+    def _far_and_near(self, request: BrokerageRequest) -> tuple[Floats, Floats, list[float]]:
+        """Return the factor of each row if its input must be moved, and if it is local; the latter as a list, too."""
+        key = "jobs weight", request.task.gshare, request.rules.many_assigned, *running_key(request)
+        return request.columns.kept(key, lambda: self._make(request))
+
+    def _make(self, request: BrokerageRequest) -> tuple[Floats, Floats, list[float]]:
         columns, share, run = request.columns, request.task.gshare or "", running(request)
         activated = columns.job_counts(share, "activated")
         waiting = activated + columns.job_counts(share, "starting") + columns.job_counts(share, "defined")
         assigned = columns.job_counts(share, "assigned")
         far: Floats = (run + 1) / (waiting + assigned + SMOOTHING) / many_assigned(request)
-        return far, (run + 1) / (waiting + SMOOTHING)
+        near: Floats = (run + 1) / (waiting + SMOOTHING)
+        return far, near, near.tolist()
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the numbers of jobs and pilots by PanDA's names; assigned jobs only where they count."""
@@ -94,7 +107,7 @@ def many_assigned(request: BrokerageRequest) -> Floats:
     return columns.kept(("many assigned", share, smoothed), make)
 
 
-class Data(PlainWeight):
+class Data(KeyedWeight):
     """Input that is present: all of it doubles the weight, missing files lower it."""
 
     name = "data"
@@ -104,16 +117,26 @@ class Data(PlainWeight):
         """Count where there is input."""
         return request.chunk.total_size > 0
 
-    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
-        """Return the factor; it is 1 for queues that lack local input, which are refused later."""
-        data, lacking, members = input_data(request), lacks_local_data(request), members_of(request, rows)
-        result = np.full(len(rows), _data_factor(data, 0, 0))
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the number of files, which is all that counts where none of the input is."""
+        return len(request.chunk.sizes)
+
+    def factors(self, request: BrokerageRequest) -> Floats:
+        """Return the factor where none of the input is."""
+        return np.broadcast_to(_data_factor(input_data(request), 0, 0), len(request.columns))
+
+    def own(self, request: BrokerageRequest, members: int) -> Mapping[int, float]:
+        """Return the factors where some of it is; 1 for queues that lack local input, which are refused later."""
+        data, size = input_data(request), len(request.columns)
+        found: dict[int, float] = {}
         for part in data.on_disk:
             hit = part.rows & members
             if hit:
-                places = rows.searchsorted(rows_in(hit, len(request.columns)))
-                result[places] = _data_factor(data, part.size, part.files)
-        return np.where(flags_in(lacking, len(request.columns))[rows], 1.0, result) if lacking else result
+                factor = _data_factor(data, part.size, part.files)
+                for row in listed(hit, size):
+                    found[row] = factor
+        lacking = lacks_local_data(request) & members
+        return found | dict.fromkeys(listed(lacking, size), 1.0) if lacking else found
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return what is missing."""
@@ -140,7 +163,7 @@ def lacks_local_data(request: BrokerageRequest) -> int:
     return picky & ~whole
 
 
-class Near(PlainWeight):
+class Near(KeyedWeight):
     """A factor for queues of the nucleus and for queues that share its storage."""
 
     name = "nucleus"
@@ -150,11 +173,13 @@ class Near(PlainWeight):
         """Count where it is not 1."""
         return near_weight(request) != 1
 
-    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the nucleus and the factor near it."""
+        return request.task.nucleus, near_weight(request)
+
+    def factors(self, request: BrokerageRequest) -> Floats:
         """Return the factor near the nucleus and 1 elsewhere."""
-        columns, times = request.columns, near_weight(request)
-        key = ("near factor", request.task.nucleus, request.rules.every_queue, times)
-        return columns.kept(key, lambda: np.where(nucleus_of(request).near, times, 1.0))[rows]
+        return np.where(nucleus_of(request).near, near_weight(request), 1.0)
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the factor near the nucleus."""
@@ -223,15 +248,12 @@ def network_numbers(request: BrokerageRequest) -> NetworkNumbers:
             sites.spread([np.nan if one.mbps is None else one.mbps for one in each]),
         )
 
-    return columns.kept(("network weight", *_network_key(request)), make)
+    task, rules = request.task, request.rules
+    key = "network weight", task.nucleus, rules.every_queue, request.is_express, rules.throughput
+    return columns.kept(key, make)
 
 
-def _network_key(request: BrokerageRequest) -> tuple[Hashable, ...]:
-    # What the network weight reads of a task and of the rules.
-    return request.task.nucleus, request.rules.every_queue, request.is_express, request.rules.throughput
-
-
-class Network(PlainWeight):
+class Network(KeyedWeight):
     """The network weight of the link from the queue's storage to the nucleus."""
 
     name = "network"
@@ -241,10 +263,13 @@ class Network(PlainWeight):
         """Count for tasks with a nucleus, by the rules in force or where ``NW_ACTIVE`` is set."""
         return bool(request.task.nucleus) and network_is_active(request)
 
-    def factor(self, request: BrokerageRequest, rows: Rows) -> Floats:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the nucleus, and whether jobs go by the express links."""
+        return request.task.nucleus, request.is_express
+
+    def factors(self, request: BrokerageRequest) -> Floats:
         """Return the network weight; a negative weight counts as 0."""
-        key = ("network factor", *_network_key(request))
-        return request.columns.kept(key, lambda: np.maximum(network_numbers(request).weight, 0.0))[rows]
+        return np.maximum(network_numbers(request).weight, 0.0)
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
         """Return the weight, whether it counts or not, and what it is made of."""

@@ -90,7 +90,7 @@ def availability(replicas: Iterable[Replica], max_missing: float, min_completene
         if each.vp or not (each.found == each.total or each.counts(max_missing, min_completeness)):
             continue
         locations.append(storage.rse)
-        near, far = storage.is_up("read_lan"), storage.is_up("read_wan")
+        near, far = storage.is_readable_near, storage.is_readable_afar
         local, remote = local or near, remote or far
         if not (near or far):
             continue

@@ -1,0 +1,141 @@
+"""What the ad of a job says about its place in the queue: its numbers, its state, and whom to charge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from fairq.dumps.ads import Spellings, shown, whole
+from fairq.dumps.source import Source
+from fairq.errors.base import InvalidNameError
+from fairq.errors.pool import InvalidAdError
+from fairq.expression_form import is_expression
+from fairq.records import Ad, JobStatus
+
+LARGEST_ID = 2**31 - 1
+"""HTCondor's cluster and proc numbers have 32 bits."""
+
+_STATUS = {
+    1: JobStatus.IDLE,
+    2: JobStatus.RUNNING,
+    5: JobStatus.HELD,
+    6: JobStatus.RUNNING,  # transferring its output: the slot is still its own
+    7: JobStatus.RUNNING,  # suspended: likewise
+}
+_ENDED = {3, 4}
+_UNMATCHED_UNIVERSES = {7: "scheduler universe", 9: "grid universe", 12: "local universe"}
+
+OWN = ("clusterid", "procid", "globaljobid")
+"""What every job has of its own."""
+
+IN_TERMS = ("jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user")
+"""What only the terms have of a job, not the rest of its ad."""
+
+TELLING = (*IN_TERMS, "jobuniverse", "wantmatching", "holdreason", "accountinggroup", "niceuser")
+"""What the terms are made from."""
+
+SPELLINGS = Spellings(*OWN, "scheddname", *TELLING)
+
+
+class Terms(NamedTuple):
+    """How a job stands in the queue."""
+
+    submitter: str
+    owner: str
+    status: int
+    priority: int
+    queue_date: int
+    status_date: int
+    reason: str | None
+
+
+class TermsReader:
+    """Reads the terms of jobs from their ads."""
+
+    def __init__(self, source: Source, submitter_of: Callable[[Ad], str], now: int) -> None:
+        """Read ads of *source*; *submitter_of* and *now* are those of `jobs.read_jobs`."""
+        self._source = source
+        self._submitter_of = submitter_of
+        self._now = now
+        self._submitters: dict[tuple[Any, ...], str] = {}
+
+    def number_of(self, name: str, value: Any, lowest: int, number: int) -> int:
+        """Return the *value* of the attribute *name*, a cluster's or a proc's number."""
+        if value is None:
+            raise self._error(number, f"it has no {name}", "every job ad needs ClusterId and ProcId")
+        if not whole(value, lowest, LARGEST_ID):
+            expected = f"it is a whole number from {lowest} to {LARGEST_ID}"
+            raise self._error(number, f"{name} is {shown(value)}", expected)
+        return int(value)
+
+    def why_left_out(self, ad: Ad, names: Mapping[str, str], number: int) -> str | None:
+        """Return why no negotiator matches the job, None if one does; *names* are the `SPELLINGS` of the ad."""
+        status = ad.get(names.get("jobstatus", ""), 1)
+        if type(status) is not int or not (status in _STATUS or status in _ENDED):
+            known = "HTCondor's are 1 (idle) to 7 (suspended)"
+            raise self._error(number, f"JobStatus is {shown(status)}", known)
+        if status in _ENDED:
+            return "already ended"
+        universe = ad.get(names.get("jobuniverse", ""))
+        if universe == 9 and ad.get(names.get("wantmatching", "")) is True:
+            return None
+        return _UNMATCHED_UNIVERSES.get(universe) if type(universe) is int else None
+
+    def terms(self, ad: Ad, names: Mapping[str, str], number: int) -> Terms:
+        """Return the terms of a job that is not left out; take the reason why it is held out of its *ad*."""
+
+        def number_of(lower: str, default: int, lowest: int) -> int:
+            value = ad.get(names[lower], default) if lower in names else default
+            if not whole(value, lowest):
+                raise self._error(number, f"{names[lower]} is {shown(value)}", f"it is a whole number from {lowest} on")
+            return int(value)
+
+        status = _STATUS[ad.get(names.get("jobstatus", ""), 1)]
+        queued = number_of("qdate", self._now, 0)
+        submitter = self._submitter(ad, names, number)
+        reason = None
+        if status is JobStatus.HELD and isinstance(ad.get(names.get("holdreason", "")), str):
+            reason = ad.pop(names["holdreason"])
+        return Terms(
+            submitter=submitter,
+            owner=self._owner(ad, names) or submitter.rpartition("@")[0],
+            status=int(status),
+            priority=number_of("jobprio", 0, -(2**31)),
+            queue_date=queued,
+            status_date=number_of("enteredcurrentstatus", queued, 0),
+            reason=reason,
+        )
+
+    @staticmethod
+    def _owner(ad: Ad, names: Mapping[str, str]) -> str:
+        owner = ad.get(names.get("owner", ""))
+        if isinstance(owner, str) and owner and not is_expression(owner):
+            return owner
+        user = ad.get(names.get("user", ""))
+        return user.rpartition("@")[0] or user if isinstance(user, str) else ""
+
+    def _submitter(self, ad: Ad, names: Mapping[str, str], number: int) -> str:
+        identity = (
+            ad.get(names.get("accountinggroup", "")),
+            ad.get(names.get("owner", "")),
+            ad.get(names.get("user", "")),
+            ad.get(names.get("niceuser", "")),
+        )
+        try:
+            name = self._submitters.get(identity)
+        except TypeError:
+            raise self._error(number, "its owner is not a text", "AccountingGroup, Owner and User are texts") from None
+        if name is None:
+            try:
+                name = self._submitters[identity] = self._submitter_of(ad)
+            except InvalidNameError as failure:
+                raise self._error(number, str(failure), "correct the ad") from None
+        return name
+
+    def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
+        return InvalidAdError(source=self._source.name, number=number, problem=problem, cure=cure)
+
+
+def schedd_of(job_id: Any) -> str | None:
+    """Return the schedd in a GlobalJobId, None if it names none."""
+    return job_id.partition("#")[0] if isinstance(job_id, str) and "#" in job_id else None
