@@ -18,12 +18,13 @@ from fairq.engine.classad.nodes import (
     children,
 )
 
-_READINGS: Final = frozenset({"time", "currenttime", "abstime", "formattime", "daytime"})
+READINGS: Final = frozenset({"time", "currenttime", "abstime", "formattime", "daytime"})
+"""The functions that read the clock if they have no arguments."""
 
 
 def reads_clock(node: Node) -> bool:
     """Tell whether a function in *node* would read the clock."""
-    if isinstance(node, Call) and not node.arguments and node.name.lower() in _READINGS:
+    if isinstance(node, Call) and not node.arguments and node.name.lower() in READINGS:
         return True
     return any(map(reads_clock, children(node)))
 

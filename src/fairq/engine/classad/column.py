@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -41,6 +41,43 @@ class Column:
         """The trees of all values that are not constants; None for an unreadable one."""
         raw = [expression_of(value).node for value in self.raw if constant_size(value) is None]
         return [expression.node for expression in self.expressions] + raw
+
+    @cached_property
+    def shape(self) -> Hashable:
+        """Return a key that is equal for columns alike in all that decides which attributes expressions read."""
+        raw = tuple(map(repr, self.raw))
+        return self.is_missing, self.may_be_missing, tuple(one.text for one in self.expressions), raw
+
+    @cached_property
+    def values(self) -> Hashable:
+        """Return a key that is equal only for columns of equal values, if they have as many rows and share a pool."""
+        vector = self.vector
+        arrays = (vector.data, vector.kinds, vector.codes, vector.reals)
+        return vector.kind, self.shape, tuple(None if part is None else part.tobytes() for part in arrays)
+
+    def keys(self, rows: int) -> Sequence[Hashable]:
+        """Return a key for each of so many rows, equal only for equal values of columns that share a pool."""
+        vector = self.vector
+        texts = [one.text for one in self.expressions]
+        raw = list(map(repr, self.raw))
+
+        def meaning(kind: int, code: int) -> Hashable:
+            return texts[code] if kind == EXPRESSION else raw[code] if kind == RAW else code
+
+        if vector.kinds is None:
+            kind = vector.kind
+            if vector.data is None:
+                return [kind] * rows
+            # Reals by their bits: 0.0 and -0.0 are not equal.
+            data = (vector.data.view(np.int64) if kind == REAL else vector.data).tolist()
+            keys = [(kind, meaning(kind, code)) for code in data]
+            return keys * rows if len(keys) == 1 else keys
+        assert vector.codes is not None
+        reals = [0] * rows if vector.reals is None else vector.reals.view(np.int64).tolist()
+        return [
+            (kind, real if kind == REAL else meaning(kind, code))
+            for kind, code, real in zip(vector.kinds.tolist(), vector.codes.tolist(), reals, strict=True)
+        ]
 
     def size(self, pool: ValuePool) -> int:
         """Return the largest size of a constant: a string's characters, or a list's elements with their own sizes."""

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct, field
 
+from fairq.engine.classad.clock import READINGS
 from fairq.engine.classad.function_names import RANDOM, TIMES, UNSCOPED
 from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, Node, Reference, children
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
@@ -35,7 +36,7 @@ class Closure(Struct):
     """The attributes that expressions read.
 
     *everything*: the attributes cannot be determined; *times*: the expressions compute with times; *draws*: they
-    draw random numbers.
+    draw random numbers; *clock*: their values may change with the time at which they are evaluated.
 
     `edges` lead from each attribute (None: from the expression itself) to the attributes that its expressions
     read, with whether the library's guard against endless recursion misses the step.
@@ -45,6 +46,7 @@ class Closure(Struct):
     everything: bool = False
     times: bool = False
     draws: bool = False
+    clock: bool = False
     edges: dict[Attribute | None, set[tuple[Attribute, bool]]] = field(default_factory=dict)
 
     def names(self, side: Side) -> frozenset[str]:
@@ -115,6 +117,7 @@ class _Search:
                     self._found.everything |= name.lower() in UNSCOPED
                     self._found.times |= name.lower() in TIMES
                     self._found.draws |= name.lower() == RANDOM
+                    self._found.clock |= name.lower() in READINGS
             hidden = hidden or _hides(node)
             waiting.extend((part, hidden) for part in children(node))
 
@@ -128,6 +131,7 @@ class _Search:
     def _reference(self, origin: Attribute | None, side: Side, found: Reference, hidden: bool) -> None:
         name = found.name.lower()
         reserved = name in RESERVED and name != CURRENT_TIME
+        self._found.clock |= name == CURRENT_TIME
         if found.absolute or (found.scope is None and reserved):
             self._found.everything = True
         elif found.scope is None:

@@ -22,6 +22,7 @@ from fairq.engine.negotiation.decision import CycleDecision, LimitFigures, StopR
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.goal import Goal
 from fairq.engine.negotiation.matches import Match
+from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.participants import JobConstraint
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.reject_reason import RejectReason
@@ -84,7 +85,8 @@ _BY_TEST = {
 class CycleInput(Struct, frozen=True):
     """The input of a cycle; running it changes *accountant*.
 
-    *ads* are those of the slots; *clock* measures the time budgets, None: there are none.
+    *ads* are those of the slots; *clock* measures the time budgets, None: there are none. *memory* is that of further
+    cycles on nearly the same pool.
     """
 
     pool: PoolSlots
@@ -95,6 +97,7 @@ class CycleInput(Struct, frozen=True):
     round_robin_times: Mapping[str, int]
     ads: Sequence[Ad]
     clock: Clock | None = None
+    memory: Memory | None = None
 
     @property
     def size(self) -> int:
@@ -113,6 +116,7 @@ class CycleInput(Struct, frozen=True):
             clock=self.clock,
             goal=goal,
             whole=whole,
+            memory=self.memory if whole is None else None,
         )
 
 

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import evaluate_in_ad, expression_of
-from fairq.engine.negotiation.candidates import Candidates, SlotTests
+from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.participants import slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.slot_tests import SlotTests
 from fairq.engine.negotiation.slots import candidate_slots, holders_of
 from fairq.engine.negotiation.snapshot import PoolSlots
 

@@ -65,7 +65,8 @@ class Autoclusters:
         apart = read if significant is None else significant.of(read)
         self._read = _without_ephemeral(_ALWAYS | read)
         self._significant = _without_ephemeral(_ALWAYS | apart)
-        self._reads_more = not self._read <= self._significant
+        self.reads_more = not self._read <= self._significant
+        """Whether jobs of one autocluster may differ in what matters: the first one stands for all."""
         self._numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self._shared: dict[int, tuple[Ad, _Names]] = {}
         self._plain: dict[int, int] = {}
@@ -91,7 +92,7 @@ class Autoclusters:
 
     def of_kind(self, known: KnownKind | None) -> int:
         """Return the autocluster of the jobs of a known kind; -1 if it is not known, or more matters now than then."""
-        if known is None or self._reads_more:
+        if known is None or self.reads_more:
             return -1
         names = self._closure(known.ad)
         if not names.all <= known.names or names.all & _COLUMNS:
@@ -132,7 +133,7 @@ class Autoclusters:
 
     def _is_apart(self, jobs: JobRange, names: frozenset[str]) -> bool:
         """Whether more than the shared ad of the jobs matters."""
-        if self._reads_more or EVERY_ATTRIBUTE in names or names & _COLUMNS:
+        if self.reads_more or EVERY_ATTRIBUTE in names or names & _COLUMNS:
             return True
         return any(name.lower() in names for own in (jobs.own, jobs.template) for name in own or ())
 
@@ -158,7 +159,7 @@ class Autoclusters:
         number = self._numbers.get(signature)
         if number is None:
             number = self._numbers[signature] = len(self.kinds)
-            wanted = names.all | self._names_from(self._read, ad) if self._reads_more else names.all
+            wanted = names.all | self._names_from(self._read, ad) if self.reads_more else names.all
             everything = EVERY_ATTRIBUTE in wanted
             self.kinds.append({name: value for name, value in ad.items() if everything or name in wanted})
             if "concurrencylimits" in self.kinds[number]:

@@ -6,17 +6,16 @@ allows are shared by all submitters whose jobs agree in the attributes that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.classad import attributes_read, evaluate_in_columns, parse
-from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
+from fairq.engine.classad import parse
+from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.kept_out import KeptOut
 from fairq.engine.negotiation.limits import Limits
@@ -35,41 +34,18 @@ from fairq.engine.negotiation.preemption import (
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
 from fairq.engine.negotiation.rest import FreeOfBucket
+from fairq.engine.negotiation.row_values import RowValues
+from fairq.engine.negotiation.slot_tests import SlotTests
 from fairq.engine.negotiation.snapshot import PoolSlots
-from fairq.engine.negotiation.suiting import agreeing
+from fairq.engine.negotiation.suiting import Suiting, agreeing
 from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
 
 if TYPE_CHECKING:
-    from fairq.engine.negotiation.carved_list import FindRoom
-    from fairq.engine.negotiation.offers import Offers
+    from fairq.engine.negotiation.memory import Scene
     from fairq.engine.negotiation.partitioned_lists import PartitionedLists
     from fairq.engine.negotiation.pslot_preemption import PslotPreemption
 
-_RANK = parse("Rank")
-
-
-class SlotTests(Struct, frozen=True):
-    """The relation of every slot of the pool to one autocluster at one moment.
-
-    Args:
-        suitable: both sides' Requirements are true.
-        free: a candidate not yet matched in this cycle.
-        held: a match would preempt the slot's holder.
-        own: the holder is the submitter itself.
-        preferred: its machine ranks the job above the one it runs.
-        outranked: its machine ranks the job below the one it runs.
-        meets_preemption_requirements: PREEMPTION_REQUIREMENTS is true, or there is no such policy.
-        preemptable: the same, and the holder's priority is worse, by the margin that the rules demand.
-    """
-
-    suitable: NDArray[np.bool_]
-    free: NDArray[np.bool_]
-    held: NDArray[np.bool_]
-    own: NDArray[np.bool_]
-    preferred: NDArray[np.bool_]
-    outranked: NDArray[np.bool_]
-    meets_preemption_requirements: NDArray[np.bool_]
-    preemptable: NDArray[np.bool_]
+_RANK, _OWN_RANK = parse("Rank"), parse("MY.Rank")
 
 
 class Candidates:
@@ -85,6 +61,7 @@ class Candidates:
         partitions: the partitionable slots that are divided, None if there are none.
         static: the ranks of all slots if they are the same for all jobs; ignored if slots are divided.
         tells_reasons: whether anybody asks why there are no more matches.
+        scene: what is known from cycles like this one.
     """
 
     def __init__(
@@ -99,7 +76,10 @@ class Candidates:
         static: StaticRanks | None = None,
         *,
         tells_reasons: bool = True,
+        scene: Scene | None = None,
     ) -> None:
+        self._scene = scene
+        self._suiting: Suiting | None = None
         self._tells_reasons = tells_reasons
         self._static = static = static if partitions is None else None
         self._scanned: NDArray[np.bool_] | None = None
@@ -108,7 +88,9 @@ class Candidates:
         self._cost = cost
         self._costs = np.array(cost)
         self._holders = holders
-        self.preemption = PreemptionPolicy(pool.ads, policy, holders)
+        self._values = RowValues(pool.ads, None if scene is None else scene.rows)
+        holders_known = None if scene is None else Recall(scene, "holders", holders.held.tobytes())
+        self.preemption = PreemptionPolicy(pool.ads, policy, holders, self._values, holders_known)
         self._kept_out = KeptOut(self.preemption, free)
         self._free = free
         self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
@@ -126,22 +108,29 @@ class Candidates:
         if self.preemption.any_held:
             ranks += [*([] if static is not None else [policy.preemption_rank]), *EXPRESSIONS]
         changing = holders.changing
-        self._suitable = ExpressionCache(self._find_suitable, slots, ["requirements"], [REQUIREMENTS], changing)
+        recall = None if scene is None else Recall(scene, "suitable")
+        self._suitable = ExpressionCache(self._find_suitable, slots, ["requirements"], [REQUIREMENTS], changing, recall)
         self.reach: Reach | None = None
         """Set if no slot can be taken from its user in this cycle."""
         if partitions is None and static is None and slots_stay(slots, self.preemption, holders):
-            self.reach = Reach(pool, self.preemption, holders, free)
+            known = (None, None) if scene is None else (self._suitable.get, Recall(scene, "reach", keeps_results=False))
+            self.reach = Reach(pool, self.preemption, holders, free, *known)
+        order_known = None
+        if scene is not None and static is None:
+            order_known = Recall(scene, "ordering", (holders.held.tobytes(), tuple(pool.names)))
         self._ordering = ExpressionCache(
-            lambda context: order_slots(context.ad(), slots, holders.held, tie_order, policy, static),
+            lambda context: order_slots(context.ad(), slots, holders.held, tie_order, policy, static, self._values),
             slots,
             [] if policy.ignore_job_ranks else ["rank"],
             ranks,
             changing,
+            order_known,
         )
-        self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing)
+        recall = None if scene is None else Recall(scene, "machine ranks", keeps_results=False)
+        self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing, recall)
         self._same_machine_ranks: list[float] | None = None
-        if not attributes_read([_RANK], "target", slots):
-            self._same_machine_ranks = evaluate_in_columns("Rank", slots, {}).as_rank(0.0).tolist()
+        if not self._machine_ranks.read_by_slots:
+            self._same_machine_ranks = self._values.rank(_OWN_RANK, {}, 0.0).tolist()
 
     def _divide(self, partitions: Partitions, tie_order: NDArray[np.int64]) -> None:
         """Prepare the lists of parts of slots; most pools have none, and load nothing for them."""
@@ -201,30 +190,13 @@ class Candidates:
                 listed, refused = self._listed(buckets, allowed, limits)
                 return self._partitioned.by_policy(context, ranked.ordering, listed, limits, refused)
             whole = BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
-            find_room = (
-                None if self._pslot_preemption is None or only_free else self._finder(context, self._pslot_preemption)
-            )
+            find_room = None
+            if self._pslot_preemption is not None and not only_free:
+                find_room = self._pslot_preemption.finder(context, self._pool.ads, self.preemption, self._free)
             return self._partitioned.carved(context, ranked.ordering, whole, limits, find_room)
         if self._static is not None or (ranked.ordering.ties and self._policy.tie_break == "std_sort"):
             return self._sorted_list(ranked, buckets, allowed, limits)
         return BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
-
-    def _finder(self, context: RequestContext, room: PslotPreemption) -> FindRoom:
-        """A function that makes room for a job on partitionable slots, in the state when it is called."""
-        from fairq.engine.negotiation.pslot_preemption import SlotsForJob
-
-        def find(offers: Offers, permits: Callable[[float, PreemptState], bool]) -> tuple[int, PreemptState] | None:
-            slots, job = self._pool.ads, context.ad()
-            slots_for_job = SlotsForJob(
-                evaluate_in_columns("Rank", slots, job).as_rank(0.0),
-                evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0),
-                self.preemption.preemptable(context) & ~self.preemption.own(context.submitter),
-                self.preemption.ranks(context),
-                self._free.mask() & self._holders.held,
-            )
-            return room.find(offers, slots_for_job, permits)
-
-        return find
 
     def machine_rank(self, slot: int, context: Callable[[], RequestContext]) -> float:
         """The Rank of a slot for a job; *context* is called only if any slot's Rank reads the job."""
@@ -282,16 +254,42 @@ class Candidates:
         """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""
         return self._ordering.get(context).place
 
+    def kind(self, autocluster: int) -> Hashable:
+        """A key, equal for autoclusters for which `none_left` and `keeps_out` tell a submitter the same; None: unknown.
+
+        They tell the same until the next match. Jobs with concurrency limits have none.
+        """
+        if self._scene is None or autocluster in self._scene.autoclusters.limited:
+            return None
+        if self._partitioned is not None:
+            job = self._scene.autoclusters.kinds[autocluster]
+            if not self._parts_are_told or not self._partitioned.none_has_enough(job):
+                return None
+        suitable = self._suitable.settled(autocluster)
+        if suitable is None:
+            return None
+        if self.reach is not None:
+            return id(suitable)
+        ordering, policy = self._ordering.kind(autocluster), self.preemption.kind(autocluster)
+        return None if ordering is None or policy is None else (id(suitable), ordering, policy)
+
     def none_left(self, context: RequestContext) -> bool:
         """Whether a list for the job would be empty whatever the limits are; no: it need not be."""
         if self.reach is not None:
             return self.reach.none_left(context)
-        if self._partitioned is not None or self._static is not None:
+        if self._static is not None:
+            return False
+        if self._partitioned is not None and not (self._parts_are_told and self._partitioned.none_left(context)):
             return False
         ranked = self._ranked_for(context)
         if not ranked.none_free(self._free):
             return False
         return not (self.preemption.any_held and (ranked.any_preferred or self.preemption.any_preemptable(context)))
+
+    @property
+    def _parts_are_told(self) -> bool:
+        """Whether no part is left where none is suitable now: none can be made by preemption."""
+        return self._pslot_preemption is None and self._policy.partitionable_slots == "carve"
 
     def keeps_out(self, context: RequestContext) -> bool:
         """Whether the preemption policy excludes a slot for the job that it could use otherwise."""
@@ -386,9 +384,17 @@ class Candidates:
 
     def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Slots of the whole pool where the Requirements of both sides are true."""
-        suitable = np.zeros(len(self._pool.ads), np.bool_)
-        suitable[agreeing(context.ad(), self._pool.ads)] = True
-        return suitable
+        slots = self._pool.ads
+        suitable = np.zeros(len(slots), np.bool_)
+        if self._scene is None:
+            suitable[agreeing(context.ad(), slots)] = True
+            return suitable
+        if self._suiting is None:
+            self._suiting = Suiting(slots, np.arange(len(slots)), self._holders.changing)
+            self._suiting.kinds = self._scene.autoclusters.kinds
+        suitable[self._suiting.find(context)] = True
+        # Jobs that suit the same slots share their lists.
+        return self._scene.memory.mask(suitable)
 
     def _find_machine_ranks(self, context: RequestContext) -> NDArray[np.float64]:
-        return evaluate_in_columns("Rank", self._pool.ads, context.ad()).as_rank(0.0)
+        return self._values.rank(_OWN_RANK, context.ad(), 0.0)

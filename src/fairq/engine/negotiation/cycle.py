@@ -56,7 +56,11 @@ from fairq.records import JobRange
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.groups import Groups
+    from fairq.engine.negotiation.memory import Memory, Scene
     from fairq.engine.negotiation.whole import Whole
+
+MOST_SLOTS = 2000
+"""In larger pools, the slots' attributes take longer to compare than to evaluate: they are not kept in a memory."""
 
 
 def negotiate(
@@ -98,7 +102,8 @@ class NegotiationCycle:
     Use is counted before (`bring_up_to_date`). Explanations read its `candidates`, the `concurrency` limits, and the
     `cost` of every slot. With a *goal*, it ends when the goal is reached: nothing but the matches is complete then.
     With *whole*, *pool* has only the slots within reach (`Reach`) of a pool with these figures: the matches are those
-    of a cycle on all slots, the reasons for no more are not.
+    of a cycle on all slots, the reasons for no more are not. *memory* is that of further cycles on nearly
+    the same pool.
     """
 
     def __init__(
@@ -113,6 +118,8 @@ class NegotiationCycle:
         clock: Clock | None = None,
         goal: Goal | None = None,
         whole: Whole | None = None,
+        memory: Memory | None = None,
+        tells_rejections: bool = True,
     ) -> None:
         self._stopwatch = None
         if clock is not None and policy.budgets is not None:
@@ -137,6 +144,8 @@ class NegotiationCycle:
         self._holders = self._find_holders(jobs)
         self._free_weight = FreeWeight(in_pie, candidates & ~self._holders.held)
         self._partitions = self._find_partitions(candidates)
+        self._scene: Scene | None = None
+        self._autoclusters = self._find_autoclusters(jobs, memory) if whole is None else whole.autoclusters
         self.candidates = Candidates(
             pool,
             policy,
@@ -147,32 +156,22 @@ class NegotiationCycle:
             self._partitions,
             static,
             tells_reasons=whole is None,
+            scene=self._scene,
         )
         self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, slots_seen(pool.ads, policy))
-        requests = [] if self._partitions is None else self._partitions.requests()
-        constraint = policy.job_constraint
-        self._autoclusters = (
-            Autoclusters(
-                jobs.ads,
-                pool.ads,
-                [*policy.expressions_on_jobs, *requests],
-                [constraint] if constraint else [],
-                policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters(),
-            )
-            if whole is None
-            else whole.autoclusters
-        )
-        if self.candidates.reach is not None:
+        if self.candidates.reach is not None and self.candidates.reach.tested is not None:
             self.candidates.reach.tested.kinds = self._autoclusters.kinds
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
         admits = None
-        if constraint is not None:
-            admits = JobConstraint(constraint, now, self._autoclusters.kinds, self._budget).admits
+        if policy.job_constraint is not None:
+            admits = JobConstraint(policy.job_constraint, now, self._autoclusters.kinds, self._budget).admits
         known = None if whole is None else whole.queues
-        self._submitters = find_submitters(jobs, self._autoclusters, policy, accountant, admits, known)
+        self._submitters = find_submitters(
+            jobs, self._autoclusters, policy, accountant, admits, known, self._scene, now
+        )
         if self._groups is not None:
-            self._groups.enrol(self._submitters, jobs)
+            self._groups.enrol(self._submitters, jobs, self._scene)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
@@ -205,6 +204,7 @@ class NegotiationCycle:
             observer=observer,
             budget=self._budget,
             goal=goal,
+            tells_rejections=tells_rejections,
         )
 
     @property
@@ -266,6 +266,26 @@ class NegotiationCycle:
         """Slot weight that a submitter or group uses now."""
         return self._accountant.weighted_used(name)
 
+    def _find_autoclusters(self, jobs: Jobs, memory: Memory | None) -> Autoclusters:
+        policy, slots = self._policy, self._pool.ads
+        requests = [] if self._partitions is None else self._partitions.requests()
+        constraint = policy.job_constraint
+        by_autocluster = policy.skip_by == "autocluster"
+
+        def make() -> Autoclusters:
+            return Autoclusters(
+                jobs.ads,
+                slots,
+                [*policy.expressions_on_jobs, *requests],
+                [constraint] if constraint else [],
+                policy.significant if by_autocluster else policy.significant.as_clusters(),
+            )
+
+        if memory is None or len(self.cost) > MOST_SLOTS:
+            return make()
+        self._scene = memory.scene(slots, jobs.ads, policy, requests, make)
+        return self._scene.autoclusters
+
     def _find_partitions(self, candidates: NDArray[np.bool_]) -> Partitions | None:
         policy = self._policy
         divided = divided_slots(self._pool.ads, policy.partitionable_slots, candidates, self._holders.held)
@@ -283,7 +303,12 @@ class NegotiationCycle:
         """The smallest possible weight of a match: of any participating slot, or of any job in a carved slot."""
         if self._partitions is None or self._policy.partitionable_slots == "whole":
             return float(weights[shared].min()) if shared.any() else 0.0
-        least = self._partitions.least_piece(self._autoclusters.kinds, self._policy)
+        kinds = self._autoclusters.kinds
+        if self._scene is not None:
+            # Others than these are of jobs of other cycles.
+            numbers = set[int]().union(*(of.queue.autoclusters for of in self._submitters))
+            kinds = [kinds[number] for number in sorted(numbers)]
+        least = self._partitions.least_piece(kinds, self._policy)
         parts = self._partitions.parts
         whole = (self.cost[row] for row in np.flatnonzero(shared).tolist() if row not in parts)
         smallest = min((*whole, least))

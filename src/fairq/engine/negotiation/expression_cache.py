@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -15,10 +15,16 @@ from fairq.engine.classad import (
     columns_read,
     expression_of,
 )
-from fairq.expression_form import is_expression
+from fairq.engine.classad.references import closure
+from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.unknown import UnknownAd
+from fairq.expression_form import is_expression, may_read
 from fairq.records import Ad
 
 Result = TypeVar("Result")
+
+_CYCLES = 32
+"""For so many different values of what is read, results are at hand by autocluster."""
 
 
 class RequestContext(Struct, frozen=True):
@@ -55,6 +61,53 @@ class LiveAttributes(Protocol):
         """Bring them up to date."""
 
 
+class Facts(Struct, Generic[Result]):
+    """What is known of an evaluation for slots with certain attributes and expressions, whatever values they have.
+
+    Args:
+        by_slots: the job attributes that the slots' side reads, and whether it reads slot attributes that change.
+        keys: by autocluster, the values of the attributes read, and the names of those that change in the cycle.
+        follow: by autocluster, whether slot attributes that change within the cycle are read.
+        columns: by the job's expressions, the slot attributes read, in order; None: a result is valid only once.
+        results: results by the values of all that they were computed from.
+        read: by autocluster, what *columns* tells of it, if its results stay the same within a cycle.
+        settled: by that and the values of the slots, the result for each autocluster; of the last few cycles.
+        alike: a number for each key. *kinds*: the number of each autocluster's key.
+    """
+
+    by_slots: tuple[frozenset[str], bool] | None = None
+    keys: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
+    follow: dict[int, bool] = field(default_factory=dict)
+    columns: dict[Hashable, tuple[tuple[str, ...], bool] | None] = field(default_factory=dict)
+    results: dict[Hashable, Result] = field(default_factory=dict)
+    read: dict[int, tuple[tuple[str, ...], bool]] = field(default_factory=dict)
+    settled: dict[Hashable, dict[int, Result]] = field(default_factory=dict)
+    alike: dict[object, int] = field(default_factory=dict)
+    kinds: dict[int, int] = field(default_factory=dict)
+
+
+class Remembering(Protocol):
+    """The memory of several cycles (`memory.Scene`)."""
+
+    def facts(self, role: str, live: frozenset[str] | None) -> Facts[Any]:
+        """What earlier cycles found out about the evaluation *role*."""
+
+    def mark(self, slots: AdColumns, names: Iterable[str]) -> Hashable:
+        """A key that is equal only for slots with equal values of the attributes *names*."""
+
+
+class Recall(NamedTuple):
+    """Where earlier cycles are known: the evaluation *role*; what results depend on *besides* jobs and slots.
+
+    *keeps_results*: otherwise, only what is read is kept.
+    """
+
+    memory: Remembering
+    role: str
+    besides: Hashable = None
+    keeps_results: bool = True
+
+
 class ExpressionCache(Generic[Result]):
     """Results of one evaluation, by the values of the job attributes that it reads.
 
@@ -64,6 +117,7 @@ class ExpressionCache(Generic[Result]):
         of_job: names of the job's own attributes that are evaluated.
         of_slots: expressions evaluated on the slots' side with the job as the other ad.
         changing: attributes of the slots that change; results that read them are renewed.
+        recall: where to look first for results that read no such attribute; None: they are not known.
     """
 
     def __init__(
@@ -73,20 +127,28 @@ class ExpressionCache(Generic[Result]):
         of_job: Sequence[str],
         of_slots: Sequence[Expression],
         changing: LiveAttributes | None = None,
+        recall: Recall | None = None,
     ) -> None:
         self._make = make
         self._slots = slots
         self._of_job = of_job
-        self._read_by_slots = attributes_read(of_slots, "target", slots)
+        self._of_slots = of_slots
         self._changing = changing
-        self._slots_read_changing = False
-        if changing is not None:
-            read = columns_read(of_slots, "target", slots)
-            self._slots_read_changing = bool(read & (changing.live | {EVERY_ATTRIBUTE}))
-        self._follow: dict[int, bool] = {}
+        self._recall = recall
+        live = None if changing is None else changing.live
+        self._facts: Facts[Result] = Facts() if recall is None else recall.memory.facts(recall.role, live)
+        if self._facts.by_slots is None:
+            changes = False
+            if live is not None:
+                changes = bool(columns_read(of_slots, "target", slots) & (live | {EVERY_ATTRIBUTE}))
+            self._facts.by_slots = attributes_read(of_slots, "target", slots), changes
+        self.read_by_slots, self._slots_read_changing = self._facts.by_slots
+        """The job attributes that the slots' side reads."""
+        self._follow, self._keys = self._facts.follow, self._facts.keys
+        self._marks: dict[tuple[str, ...], Hashable] = {}
+        self._shared: dict[tuple[tuple[str, ...], bool], dict[int, Result]] = {}
         self._known_to_follow: dict[str, bool] = {}
         self._read_by_job: dict[str, frozenset[str]] = {}
-        self._keys: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._settled: dict[int, Result] = {}
         """By autocluster, where nothing that is read changes within the cycle."""
         self._results: dict[Any, Result] = {}
@@ -94,12 +156,13 @@ class ExpressionCache(Generic[Result]):
 
     def get(self, context: RequestContext) -> Result:
         """Return the result for *context*, computed at most once for equal values."""
-        settled = self._settled.get(context.autocluster)
+        settled = self.settled(context.autocluster)
         if settled is not None:
             return settled
         known = self._keys.get(context.autocluster)
         if known is None:
             known = self._keys[context.autocluster] = self._key(context)
+            self._facts.kinds[context.autocluster] = self._facts.alike.setdefault(known, len(self._facts.alike))
         values, live = known
         key = (values, *(context.ephemeral[name] for name in live)) if live else values
         if self._changing is not None and self._follow[context.autocluster]:
@@ -112,7 +175,33 @@ class ExpressionCache(Generic[Result]):
             result = self._new(context, key)
         if not live and not self._follow[context.autocluster]:
             self._settled[context.autocluster] = result
+            read = self._facts.read.get(context.autocluster)
+            if read is not None and (context.autocluster, key) not in self._own:
+                self._of_cycles(read)[context.autocluster] = result
         return result
+
+    def settled(self, autocluster: int) -> Result | None:
+        """Return the result for an autocluster if it is known, and the same for everybody to the end of the cycle."""
+        result = self._settled.get(autocluster)
+        if result is None and (read := self._facts.read.get(autocluster)) is not None:
+            result = self._of_cycles(read).get(autocluster)
+            if result is not None:
+                self._settled[autocluster] = result
+        return result
+
+    def kind(self, autocluster: int) -> int | None:
+        """Return a number, equal for autoclusters of equal results for one submitter at one moment; None: not known."""
+        return self._facts.kinds.get(autocluster)
+
+    def _of_cycles(self, read: tuple[tuple[str, ...], bool]) -> dict[int, Result]:
+        """The settled results of all cycles in which what is *read* has the same values."""
+        shared = self._shared.get(read)
+        if shared is None:
+            settled = self._facts.settled
+            shared = self._shared[read] = settled.setdefault(self._values_of(read), {})
+            if len(settled) > _CYCLES:
+                del settled[next(iter(settled))]
+        return shared
 
     def is_settled(self, context: RequestContext) -> bool:
         """Whether the result for the autocluster of *context* is the same for everybody, to the end of the cycle."""
@@ -127,6 +216,11 @@ class ExpressionCache(Generic[Result]):
 
     def _new(self, context: RequestContext, key: Any) -> Result:
         """Compute a result and store it; only for the context's autocluster if a budget ended the evaluation."""
+        recalls = self._recall is not None and self._recall.keeps_results
+        known = self._known_by(context, key) if recalls and not self._follow[context.autocluster] else None
+        if known is not None and (recalled := self._facts.results.get(known)) is not None:
+            self._results[key] = recalled
+            return recalled
         budget = self._slots.budget
         before = 0 if budget is None else budget.cut_short
         result = self._make(context)
@@ -134,12 +228,46 @@ class ExpressionCache(Generic[Result]):
             self._own[context.autocluster, key] = result
         else:
             self._results[key] = result
+            if known is not None:
+                self._facts.results[known] = result
         return result
+
+    def _known_by(self, context: RequestContext, key: Any) -> Hashable:
+        """The key of a result for several cycles: all that it is computed from; None if that cannot be told."""
+        assert self._recall is not None
+        # Nested values cannot be keys.
+        texts = tuple([(name, str(value)) for name, value in context.job.items() if may_read(value)])
+        if texts not in self._facts.columns:
+            self._facts.columns[texts] = self._columns_read(context.job)
+        read = self._facts.columns[texts]
+        if read is None:
+            return None
+        if not self._keys[context.autocluster][1]:
+            self._facts.read[context.autocluster] = read
+        return key, self._values_of(read)
+
+    def _values_of(self, read: tuple[tuple[str, ...], bool]) -> Hashable:
+        """A key that is equal only where all that is *read*, but for the job, has equal values."""
+        assert self._recall is not None
+        names, clock = read
+        mark = self._marks.get(names)
+        if mark is None:
+            mark = self._marks[names] = self._recall.memory.mark(self._slots, names)
+        return names, mark, self._slots.now if clock else None, self._recall.besides
+
+    def _columns_read(self, job: Ad) -> tuple[tuple[str, ...], bool] | None:
+        """The slot attributes read for *job*, and whether the time matters; None if values do not tell the result."""
+        own = [(Side.AD, expression_of(job[name]).node) for name in self._of_job if is_expression(job.get(name))]
+        start = [*own, *((Side.COLUMNS, of.node) for of in self._of_slots)]
+        found = closure(start, UnknownAd([job], self._slots))
+        if found.everything or found.draws:
+            return None
+        return tuple(sorted(found.names(Side.COLUMNS))), found.clock
 
     def _key(self, context: RequestContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The values of the attributes read, and the names of those that change in the cycle."""
         job = context.job
-        names = set(self._read_by_slots) | set(self._of_job)
+        names = set(self.read_by_slots) | set(self._of_job)
         todo = list(names)
         while todo:
             value = job.get(todo.pop())

@@ -66,6 +66,11 @@ class PriorityRange:
         return PriorityRange(self._queue, self._high, other._low)
 
     @property
+    def autoclusters(self) -> set[int]:
+        """The autoclusters of all jobs of the queue."""
+        return self._queue.autoclusters
+
+    @property
     def jobs_left(self) -> bool:
         """Whether any job of the range is left that may be matched."""
         return any(request.left for request in self._queue.in_range((self._low, self._high)))

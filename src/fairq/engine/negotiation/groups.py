@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.rounds import PoolTerms
 from fairq.engine.quotas.tree import QuotaGroup, Tree, build_tree
 from fairq.records import Ad
+
+if TYPE_CHECKING:
+    from fairq.engine.negotiation.memory import Scene
 
 _PARTITIONABLE = parse("PartitionableSlot")
 
@@ -99,8 +103,11 @@ class Groups:
         for group in self.tree.groups:
             group.round_robin_time = round_robin_times.get(group.name, 0)
 
-    def enrol(self, members: Sequence[SubmitterTurn], jobs: Jobs) -> None:
-        """Put each submitter on the list of its group, and compute the demand of each group."""
+    def enrol(self, members: Sequence[SubmitterTurn], jobs: Jobs, scene: Scene | None = None) -> None:
+        """Put each submitter on the list of its group, and compute the demand of each group.
+
+        *scene* knows the demand of jobs that have waited in an earlier cycle.
+        """
         demand = IdleDemand(self.policy.demand, jobs.ads, self.terms.budget)
         weighted = self.policy.demand.weighted
         ads: Counter[tuple[str, str]] = Counter()
@@ -114,7 +121,8 @@ class Groups:
             evaluate_for(self.terms.budget, Payer(queue.name, queue.name))
             running = queue.running_weight if weighted else queue.running_jobs
             times = ads[queue.name, queue.schedd] if self._ads_per_job_priority else 1
-            group.demand += times * (demand.of(queue.idle) + running)
+            idle = demand.of(queue.idle) if scene is None else scene.demand(queue, demand)
+            group.demand += times * (idle + running)
         evaluate_for(self.terms.budget, NOBODY)
         self.size = {name: len({member.name for member in members}) for name, members in self.members.items()}
         if self.tree.regroups and not self.is_flat:

@@ -107,6 +107,7 @@ class HeldTurn:
             ignore_limit,
             time,
             only_free=only_free,
+            tells_rejections=ledger.tells_rejections,
         )
 
     def _begin(self) -> TurnClock | None:

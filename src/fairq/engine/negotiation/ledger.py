@@ -59,6 +59,7 @@ class Ledger(Struct, frozen=True):
         observer: called for every rejection.
         budget: measures the cost of expressions by submitter; None: no measurement.
         goal: the match at which the cycle ends; None: it has no such end.
+        tells_rejections: whether anybody asks which jobs were refused.
     """
 
     accountant: Accountant
@@ -80,6 +81,7 @@ class Ledger(Struct, frozen=True):
     observer: RejectionObserver | None
     budget: EvaluationBudget | None
     goal: Goal | None = None
+    tells_rejections: bool = True
 
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group uses now."""

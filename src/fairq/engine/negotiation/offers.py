@@ -22,7 +22,7 @@ from fairq.engine.classad import (
 from fairq.engine.classad.kinds import UNDEFINED_KIND
 from fairq.engine.distinct import distinct
 from fairq.engine.negotiation.expression_cache import RequestContext
-from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.partitionable import DEFAULT_REQUEST, Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE
 from fairq.engine.negotiation.ranks import negotiator_rank
@@ -30,9 +30,6 @@ from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
 _REQUIREMENTS = parse("Requirements")
-_DEFAULT_REQUEST = {"cpus": 1.0}
-"""Default requests of a job; for other resources, nothing."""
-
 _MOST_LEVELS = 4096
 """Number of consecutive matches computed at once."""
 
@@ -137,6 +134,8 @@ class Offers:
         amounts = self.amounts[:, parts] = self._requested(parts)
         self.suitable[parts] = False
         enough = ((amounts >= 0) & (amounts <= partitions.left[:, parts])).all(axis=0) & (amounts > 0).any(axis=0)
+        if not enough.any():
+            return
         parts, amounts = parts[enough], amounts[:, enough]
         for job, alike in self._jobs(parts, amounts):
             fitting = alike[self._agreed(job, partitions.ads, alike)]
@@ -144,6 +143,8 @@ class Offers:
             if len(fitting):
                 self.keys[:, fitting] = self._ranked(job, fitting)
         suiting = self.suitable[parts]
+        if not suiting.any():
+            return
         parts, amounts = parts[suiting], amounts[:, suiting]
         before = slot_weights(partitions.ads, self._policy, parts)
         partitions.show(parts, amounts)
@@ -161,7 +162,7 @@ class Offers:
         by_policy = np.flatnonzero(partitions.has_policy[parts])
         for number, name in enumerate(partitions.resources):
             request = job.get(f"request{name.lower()}", UNDEFINED)
-            default = _DEFAULT_REQUEST.get(name.lower(), 0.0)
+            default = DEFAULT_REQUEST.get(name.lower(), 0.0)
             if request is UNDEFINED:
                 amounts[number] = default
             elif isinstance(request, int | float):

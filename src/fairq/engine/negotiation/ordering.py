@@ -12,10 +12,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.classad import AdColumns, evaluate_in_ad, expression_of
+from fairq.engine.classad import AdColumns, expression_of
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import claim_keys, claim_states
 from fairq.engine.negotiation.ranks import negotiator_rank
+from fairq.engine.negotiation.row_values import RowValues
 from fairq.records import Ad
 
 Key = NDArray[np.floating] | NDArray[np.integer]
@@ -75,22 +76,24 @@ def order_slots(
     tie_order: NDArray[np.int64],
     policy: NegotiationPolicy,
     static: StaticRanks | None = None,
+    values: RowValues | None = None,
 ) -> Ordering:
-    """Order all slots for *job*.
+    """Order all slots for *job*; *values* evaluates for them.
 
     *held* marks slots with a holder to be preempted; *tie_order* is each slot's place among equals. With *static*
     ranks only the reason for the claim comes from the job; there is no PREEMPTION_RANK then.
     """
-    claims = claim_states(job, slots, held)
+    values = values or RowValues(slots, None)
+    claims = claim_states(job, slots, held, values)
     keys: list[Key] = []
     if static is not None:
         keys += static.keys
     else:
-        keys.append(negotiator_rank(policy.pre_job_rank, slots, job))
+        keys.append(negotiator_rank(policy.pre_job_rank, slots, job, values=values))
         if not policy.ignore_job_ranks and "rank" in job:
-            keys.append(evaluate_in_ad(expression_of(job["rank"]), job, slots).as_rank(0.0))
-        keys.append(negotiator_rank(policy.post_job_rank, slots, job))
-    keys += claim_keys(claims, job, slots, held, policy, static is not None)
+            keys.append(values.rank_of_job(expression_of(job["rank"]), job))
+        keys.append(negotiator_rank(policy.post_job_rank, slots, job, values=values))
+    keys += claim_keys(claims, job, slots, held, policy, static is not None, values)
     return _ordering(keys, claims.state, claims.outranked, tie_order)
 
 

@@ -6,6 +6,7 @@ docs/htcondor.md 3.1 and 3.6; matchmaker.cpp, obtainAdsFromCollector, trimStartd
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ from fairq.engine.negotiation.requests import RequestQueue, job_order
 from fairq.engine.negotiation.snapshot import Jobs, SubmitterQueue
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.records import Ad, job_count
+
+if TYPE_CHECKING:
+    from fairq.engine.negotiation.memory import Scene
 
 _SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
 
@@ -95,10 +99,13 @@ def find_submitters(
     accountant: Accountant,
     admits: Callable[[int], bool] | None,
     known: Mapping[tuple[str, str], ColumnQueue] | None = None,
+    scene: Scene | None = None,
+    now: int | None = None,
 ) -> list[SubmitterTurn]:
     """The submitters for the jobs' queues; *admits* returns by autocluster whether jobs may be matched, None: all.
 
-    *known* are queues, by submitter and schedd, that another cycle made of the same jobs.
+    *known* are queues, by submitter and schedd, that another cycle made of the same jobs; *scene* has those of several
+    cycles, which are as they were at the time *now* if *admits* depends on it.
     """
     order = job_order(jobs.ads, policy.job_order)
     chosen = policy.significant.chosen
@@ -106,14 +113,13 @@ def find_submitters(
     most = policy.global_job_prios
     kinds = KindsInCycle(jobs.kinds, autoclusters)
     submitters: list[SubmitterTurn] = []
-    for queue in jobs.queues:
-        made = (known or {}).get((queue.name, queue.schedd))
-        by_column = made.anew() if made else column_queue(queue.idle, kinds, autoclusters, policy, admits)
-        if by_column is not None:
-            decision = _decision(queue, accountant, by_column.idle_jobs)
-            submitters.append(SubmitterTurn(queue.name, queue.schedd, by_column, decision))
-            continue
-        requests = RequestQueue(
+    moment = None if admits is None else now
+
+    def made_of(queue: SubmitterQueue) -> ColumnQueue | RequestQueue:
+        made = column_queue(queue.idle, kinds, autoclusters, policy, admits)
+        if made is not None:
+            return made
+        return RequestQueue(
             queue,
             order,
             autoclusters,
@@ -123,9 +129,19 @@ def find_submitters(
             by_priority=most is not None,
             cluster_of=cluster_of,
         )
-        decision = _decision(queue, accountant, requests.idle_jobs)
-        submitter = SubmitterTurn(queue.name, queue.schedd, requests, decision)
-        submitters += [submitter] if most is None else split_by_priority(submitter, requests, most)
+
+    for queue in jobs.queues:
+        of_other = (known or {}).get((queue.name, queue.schedd))
+        found = of_other.anew() if of_other else None if scene is None else scene.queue(queue, moment)
+        if found is None:
+            found = made_of(queue)
+            if scene is not None:
+                scene.keep_queue(queue, moment, found)
+        submitter = SubmitterTurn(queue.name, queue.schedd, found, _decision(queue, accountant, found.idle_jobs))
+        if most is not None and isinstance(found, RequestQueue):
+            submitters += split_by_priority(submitter, found, most)
+        else:
+            submitters.append(submitter)
     return submitters
 
 

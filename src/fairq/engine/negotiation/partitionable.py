@@ -20,6 +20,9 @@ from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
 _PARTITIONABLE = parse("PartitionableSlot")
+DEFAULT_REQUEST = {"cpus": 1.0}
+"""Default requests of a job; for other resources, nothing."""
+
 _ALWAYS = ("Cpus", "Memory", "Disk")
 """Resources of every slot, even if its MachineResources omits them."""
 
@@ -45,12 +48,30 @@ class Partitions:
         self._has = np.array([one.kind != UNDEFINED_KIND for one in values], np.bool_).reshape(shape)
         self.left = np.array([one.as_rank(0.0) for one in values], np.float64).reshape(shape)
         self.has_policy = consumption_policies(self.ads)
+        self._any_policy = bool(self.has_policy.any())
+        defaults = (DEFAULT_REQUEST.get(name.lower(), 0.0) for name in self.resources)
+        self._requests = [(f"request{name.lower()}", of) for name, of in zip(self.resources, defaults, strict=True)]
         self.changed: list[int] = []
+        self._shown: int | None = None
+        """How many changes `ads` show; None: something else."""
         self._next: tuple[int, Carving, NDArray[np.float64]] | None = None
 
     def requests(self) -> list[Expression]:
         """Expressions that read what the jobs request of the resources."""
         return [parse(f"TARGET.Request{name}") for name in self.resources]
+
+    def amounts_of(self, job: Ad) -> tuple[float, ...] | None:
+        """What a job (names in lower case) takes of each resource; None if numbers in its ad alone do not tell."""
+        if self._any_policy:
+            return None
+        requests = [job.get(request, default) for request, default in self._requests]
+        return tuple(map(float, requests)) if all(isinstance(one, int | float) for one in requests) else None
+
+    def any_has(self, amounts: tuple[float, ...]) -> bool:
+        """Whether any slot has as much left of every resource, and the job takes anything."""
+        wanted = np.array(amounts)[:, None]
+        has = ((wanted >= 0) & (wanted <= self.left)).all(axis=0).any() and (wanted > 0).any()
+        return bool(has)
 
     def propose(
         self,
@@ -99,6 +120,10 @@ class Partitions:
 
     def show(self, parts: NDArray[np.intp] | None = None, less: NDArray[np.float64] | None = None) -> None:
         """Update `ads` to the rest of *parts* without *less* (per resource and part)."""
+        now = len(self.changed) if less is None else None
+        if now is not None and now == self._shown:
+            return
+        self._shown = now
         left = self.left
         if less is not None:
             left = left.copy()

@@ -16,6 +16,7 @@ from fairq.engine.negotiation.offers import Offers, expressions_read
 from fairq.engine.negotiation.ordering import Ordering
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.records import Ad
 
 _MOST_KEPT = 2_000_000
 """Number of stored offers of slots to autoclusters; about 60 bytes each."""
@@ -41,6 +42,8 @@ class PartitionedLists:
         cost: Sequence[float],
     ) -> None:
         self.rows = partitions.rows
+        self._partitions = partitions
+        self._enough: dict[tuple[tuple[float, ...], int], bool] = {}
         self._row_list: list[int] = partitions.rows.tolist()
         self._kept = 0
         self._policy = policy
@@ -62,6 +65,21 @@ class PartitionedLists:
             self._offers.forget()
             self._kept = len(self._row_list)
         return offers
+
+    def none_left(self, context: RequestContext) -> bool:
+        """Whether no partitionable slot can take another job now."""
+        return self.none_has_enough(context.job) or not self.suitable(context).any()
+
+    def none_has_enough(self, job: Ad) -> bool:
+        """Whether no slot has left what the job requests; False also where numbers alone do not tell."""
+        amounts = self._partitions.amounts_of(job)
+        if amounts is None:
+            return False
+        key = (amounts, len(self._partitions.changed))
+        known = self._enough.get(key)
+        if known is None:
+            known = self._enough[key] = self._partitions.any_has(amounts)
+        return not known
 
     def suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """The partitionable slots that can take another job now."""

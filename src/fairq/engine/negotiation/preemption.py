@@ -23,12 +23,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.classad import AdColumns, parse
 from fairq.engine.classad.nodes import Literal
-from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
+from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.ranks import negotiator_rank
+from fairq.engine.negotiation.row_values import RowValues
 from fairq.records import Ad
 
 _MACHINE_RANK = parse("Rank")
@@ -62,21 +63,26 @@ class ClaimStates(Struct, frozen=True):
     outranked: NDArray[np.bool_]
 
 
-def claim_states(job: Ad, slots: AdColumns, held: NDArray[np.bool_]) -> ClaimStates:
+def claim_states(job: Ad, slots: AdColumns, held: NDArray[np.bool_], values: RowValues) -> ClaimStates:
     """Return the preempt state of each slot for *job*; *held* marks slots with a holder to be preempted."""
     size = len(slots)
     state = np.full(size, NONE, dtype=np.int8)
     if not held.any():
         return ClaimStates(state, np.zeros(size, dtype=np.bool_))
-    rank = evaluate_in_columns(_MACHINE_RANK, slots, job).as_rank(0.0)
-    current = evaluate_in_columns(_CURRENT_RANK, slots, job).as_rank(0.0)
+    rank, current = (values.rank(of, job, 0.0) for of in EXPRESSIONS)
     state[held] = PRIO
     state[held & (rank > current)] = RANK
     return ClaimStates(state, held & (rank < current))
 
 
 def claim_keys(
-    claims: ClaimStates, job: Ad, slots: AdColumns, held: NDArray[np.bool_], policy: NegotiationPolicy, static: bool
+    claims: ClaimStates,
+    job: Ad,
+    slots: AdColumns,
+    held: NDArray[np.bool_],
+    policy: NegotiationPolicy,
+    static: bool,
+    values: RowValues,
 ) -> list[NDArray[np.floating] | NDArray[np.integer]]:
     """The last sort keys of candidates, higher is better: the reason of the claim, then PREEMPTION_RANK.
 
@@ -86,7 +92,8 @@ def claim_keys(
         return []
     keys: list[NDArray[np.floating] | NDArray[np.integer]] = [claims.state]
     if not static:
-        keys.append(np.where(held, negotiator_rank(policy.preemption_rank, slots, job), np.float32(0.0)))
+        ranks = negotiator_rank(policy.preemption_rank, slots, job, values=values)
+        keys.append(np.where(held, ranks, np.float32(0.0)))
     return keys
 
 
@@ -97,9 +104,19 @@ class PreemptionPolicy:
         slots: the slots' ads.
         policy: the cycle's rules.
         holders: the users of the slots.
+        values: evaluates for all slots.
+        recall: where results of earlier cycles are.
     """
 
-    def __init__(self, slots: AdColumns, policy: NegotiationPolicy, holders: Holders) -> None:
+    def __init__(
+        self,
+        slots: AdColumns,
+        policy: NegotiationPolicy,
+        holders: Holders,
+        values: RowValues,
+        recall: Recall | None = None,
+    ) -> None:
+        self._values = values
         self._slots = slots
         self._policy = policy
         self._holders = holders
@@ -109,7 +126,7 @@ class PreemptionPolicy:
         """The holder of every slot, as a number; -1 for nobody."""
         requirements = policy.preemption_requirements
         self._requirements = ExpressionCache(
-            self._evaluate_requirements, slots, [], [requirements] if requirements else [], holders.changing
+            self._evaluate_requirements, slots, [], [requirements] if requirements else [], holders.changing, recall
         )
         self._last_preemptable: tuple[object, object, NDArray[np.bool_]] | None = None
         self._last_any: tuple[object, bool] | None = None
@@ -128,6 +145,10 @@ class PreemptionPolicy:
     def meets_requirements(self, context: RequestContext) -> NDArray[np.bool_]:
         """The held slots for which PREEMPTION_REQUIREMENTS is true; all of them without that policy."""
         return self._requirements.get(context)
+
+    def kind(self, autocluster: int) -> int | None:
+        """A number, equal for autoclusters that may preempt the same slots for one submitter at one moment."""
+        return self._requirements.kind(autocluster)
 
     def preemptable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Those whose holder's priority is worse by the required margin."""
@@ -174,13 +195,13 @@ class PreemptionPolicy:
         """PREEMPTION_RANK of every slot for the job at this moment."""
         if self._holders.changing is not None:
             self._holders.changing.refresh()
-        return negotiator_rank(self._policy.preemption_rank, self._slots, context.ad())
+        return negotiator_rank(self._policy.preemption_rank, self._slots, context.ad(), values=self._values)
 
     def _evaluate_requirements(self, context: RequestContext) -> NDArray[np.bool_]:
         requirements = self._policy.preemption_requirements
         if requirements is None:
             return self._holders.held
-        return self._holders.held & evaluate_in_columns(requirements, self._slots, context.ad()).is_true()
+        return self._holders.held & self._values.true(requirements, context.ad())
 
 
 class PreemptionLimits(Struct, kw_only=True):

@@ -11,10 +11,16 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.engine.classad import AdColumns, evaluate_in_columns
 from fairq.engine.negotiation.carving import Carved
+from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.partitionable import Partitions
-from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptState
+from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptionPolicy, PreemptState
+
+Permits = Callable[[float, PreemptState], bool]
+"""Whether the limits permit a match of a weight."""
 
 
 class SlotsForJob(Struct, frozen=True):
@@ -54,9 +60,25 @@ class PslotPreemption:
                 if name.lower() in names:
                     self._taken[names.index(name.lower()), number] = amount
 
-    def find(
-        self, offers: Offers, slots: SlotsForJob, permits: Callable[[float, PreemptState], bool]
-    ) -> tuple[int, PreemptState] | None:
+    def finder(
+        self, context: RequestContext, slots: AdColumns, preemption: PreemptionPolicy, free: FreeSlots
+    ) -> Callable[[Offers, Permits], tuple[int, PreemptState] | None]:
+        """A function that makes room for a job on partitionable slots, in the state when it is called."""
+
+        def find(offers: Offers, permits: Permits) -> tuple[int, PreemptState] | None:
+            job = context.ad()
+            slots_for_job = SlotsForJob(
+                evaluate_in_columns("Rank", slots, job).as_rank(0.0),
+                evaluate_in_columns("CurrentRank", slots, job).as_rank(0.0),
+                preemption.preemptable(context) & ~preemption.own(context.submitter),
+                preemption.ranks(context),
+                free.mask() & preemption.held,
+            )
+            return self.find(offers, slots_for_job, permits)
+
+        return find
+
+    def find(self, offers: Offers, slots: SlotsForJob, permits: Permits) -> tuple[int, PreemptState] | None:
         """Propose a match that preempts; return the partitionable slot and the preempt state, None if none will do."""
         rows, partitions = self._rows, self._partitions
         rank, current = slots.rank[rows], slots.current_rank[rows]

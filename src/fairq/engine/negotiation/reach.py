@@ -21,7 +21,7 @@ from fairq.engine.classad import (
     evaluate_in_columns,
     parse,
 )
-from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext, Result
+from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext, Result
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.preemption import EXPRESSIONS, PreemptionPolicy
@@ -65,9 +65,22 @@ class Reach:
         pool: all slots.
         preemption, holders: who holds which slot.
         free: the candidates, none of them matched yet.
+        all_suitable: tells for all slots at once whether they suit a job; None: that is not known.
+        recall: where earlier cycles are known.
     """
 
-    def __init__(self, pool: PoolSlots, preemption: PreemptionPolicy, holders: Holders, free: FreeSlots) -> None:
+    def __init__(
+        self,
+        pool: PoolSlots,
+        preemption: PreemptionPolicy,
+        holders: Holders,
+        free: FreeSlots,
+        all_suitable: Callable[[RequestContext], NDArray[np.bool_]] | None = None,
+        recall: Recall | None = None,
+    ) -> None:
+        self._recall = recall
+        self._all_suitable = all_suitable
+        self._known: dict[int, tuple[_Found, object]] = {}
         self._slots, self._free = pool.ads, free
         self._codes, self._code_of = preemption.holder_codes, preemption.code_of
         candidates = free.mask()
@@ -78,7 +91,8 @@ class Reach:
         self.rows = np.flatnonzero(looked_at)
         """The slots within reach, none of them matched yet."""
         looked_at[self._in_use[:_FIRST]] = True
-        self.tested = Suiting(pool.ads, np.flatnonzero(looked_at), holders.changing)
+        self._looked_at = looked_at
+        self.tested = None if all_suitable else Suiting(pool.ads, np.flatnonzero(looked_at), holders.changing)
         others = ~candidates
         others[list(pool.draining)] = False
         self._others = np.flatnonzero(others)
@@ -91,7 +105,8 @@ class Reach:
         self._users_of = np.full(64, _NOBODY)
 
     def _cache(self, make: Callable[[RequestContext], Result], holders: Holders) -> ExpressionCache[Result]:
-        return ExpressionCache(make, self._slots, ["requirements"], [REQUIREMENTS], holders.changing)
+        changing = holders.changing
+        return ExpressionCache(make, self._slots, ["requirements"], [REQUIREMENTS], changing, self._recall)
 
     def suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """The slots within reach where the Requirements of both sides are true: one truth value per slot."""
@@ -139,7 +154,16 @@ class Reach:
         )
 
     def _find_suitable(self, context: RequestContext) -> _Found:
-        found = self.tested.find(context)
+        if self.tested is None:
+            assert self._all_suitable is not None
+            suitable = self._all_suitable(context)
+            if id(suitable) not in self._known:
+                # The array is kept with it, so that its id stays its own.
+                self._known[id(suitable)] = self._sorted(np.flatnonzero(suitable & self._looked_at)), suitable
+            return self._known[id(suitable)][0]
+        return self._sorted(self.tested.find(context))
+
+    def _sorted(self, found: NDArray[np.intp]) -> _Found:
         within, in_use = np.zeros(len(self._slots), np.bool_), self._held[found]
         within[found[~in_use]] = True
         return _Found(within, found[in_use])
@@ -160,6 +184,11 @@ class Reach:
 
     def _found(self, context: RequestContext, rows: NDArray[np.intp], size: int = _FIRST) -> Iterator[NDArray[np.intp]]:
         """Those of *rows* that suit the job, some at a time; *size* are tested at first."""
+        if self._all_suitable is not None:
+            rows = rows[self._all_suitable(context)[rows]]
+            if len(rows):
+                yield rows
+            return
         job, start = context.ad(), 0
         while start < len(rows):
             found = agreeing(job, self._slots, rows[start : start + size])

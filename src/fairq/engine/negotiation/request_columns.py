@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.engine.distinct import distinct
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.kinds import KindsInCycle
 from fairq.engine.negotiation.marks import first_unmarked
@@ -46,6 +47,7 @@ class ColumnQueue:
         self, idle: IdleJobs, numbers: NDArray[np.int64], by_time: bool, admits: Callable[[int], bool] | None = None
     ) -> None:
         columns = idle.columns
+        self._numbers = numbers
         self.idle_jobs = idle.jobs
         self.kept_out = 0
         cluster, first, dates, priority = (columns[name] for name in _ORDER)
@@ -82,6 +84,11 @@ class ColumnQueue:
         queue._left = np.ones(len(self._starts), np.bool_)
         queue._made = {}
         return queue
+
+    @property
+    def autoclusters(self) -> set[int]:
+        """The autoclusters of its jobs, kept out or not."""
+        return set(distinct(self._numbers).tolist())
 
     @property
     def jobs_left(self) -> bool:

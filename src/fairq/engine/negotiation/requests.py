@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from typing import Literal, NamedTuple, Protocol
 
 from msgspec import Struct, field
@@ -100,6 +101,10 @@ class JobQueue(Protocol):
     """How many of them are not to be matched."""
 
     @property
+    def autoclusters(self) -> set[int]:
+        """The autoclusters of its jobs, kept out or not."""
+
+    @property
     def jobs_left(self) -> bool:
         """Whether any job is left that may be matched."""
 
@@ -127,7 +132,8 @@ class Request(Struct):
     @property
     def left(self) -> int:
         """How many jobs are not matched, on offer or not."""
-        return self.count + self.held_back + sum(last - first + 1 for _, first, last in self._packed)
+        packed = sum(last - first + 1 for _, first, last in self._packed) if self._packed else 0
+        return self.count + self.held_back + packed
 
     def first_job(self) -> tuple[int, int]:
         """The cluster and proc that is matched next."""
@@ -171,11 +177,15 @@ class Request(Struct):
     def offer_again(self) -> None:
         """Put the packed jobs back, before the others: nobody told the negotiator that they started."""
         if self._packed:
-            rest = self.jobs[self._at :]
-            if self._taken:
-                rest[0] = rest[0]._replace(first=rest[0].first + self._taken)
             self.count += len(self._packed)
-            self.jobs, self._at, self._taken, self._packed = self._packed + rest, 0, 0, []
+            self.jobs, self._at, self._taken, self._packed = self._packed + self.rest(), 0, 0, []
+
+    def rest(self) -> list[ProcRange]:
+        """The jobs that are not taken."""
+        rest = self.jobs[self._at :]
+        if self._taken:
+            rest[0] = rest[0]._replace(first=rest[0].first + self._taken)
+        return rest
 
 
 class RequestQueue:
@@ -206,6 +216,7 @@ class RequestQueue:
         self._by_priority = by_priority
         self.idle_jobs = job_count(queue.idle)
         self.kept_out = 0
+        self._kept_out: set[int] = set()
         parts: list[_Part] = []
         for jobs in sorted(queue.idle, key=order):
             for autocluster, first, last in autoclusters.split(jobs):
@@ -213,6 +224,7 @@ class RequestQueue:
                     parts.append(_Part(autocluster, ProcRange(jobs.cluster, first, last), jobs.priority))
                 else:
                     self.kept_out += last - first + 1
+                    self._kept_out.add(autocluster)
         mixed = _mixed(parts) if skip_by == "cluster" and cluster_of is None else frozenset()
         for part in parts:
             key: object = part.autocluster
@@ -221,6 +233,50 @@ class RequestQueue:
             elif part.jobs.cluster in mixed:
                 key = "cluster", part.jobs.cluster
             self._add(part, key)
+
+    @property
+    def autoclusters(self) -> set[int]:
+        """The autoclusters of its jobs, kept out or not."""
+        return self._kept_out | {request.autocluster for request in self._requests}
+
+    def anew(self) -> RequestQueue:
+        """The same queue as it was made, if none of its jobs is matched, for another cycle."""
+        queue = copy(self)
+        queue._requests = [Request(of.autocluster, of.count, of.jobs, of.key, of.priority) for of in self._requests]
+        return queue
+
+    def go_on(self, left: SubmitterQueue) -> bool:
+        """Offer the jobs that are *left* in the next cycle, as if made of them; whether they are what is left here.
+
+        Only for queues of all jobs, offered all in each turn, without regard to priorities.
+        """
+        jobs = sum(request.left for request in self._requests)
+        if jobs != job_count(left.idle):
+            return False
+        self.idle_jobs = jobs
+        before, self._requests = self._requests, [request for request in self._requests if request.left]
+        if len(self._requests) < len(before):
+            self._put_together()
+        return True
+
+    def _put_together(self) -> None:
+        """Make one request of neighbours that are alike, after those between them have gone."""
+        kinds: dict[object, set[int]] = {}
+        for request in self._requests:
+            if isinstance(request.key, tuple):
+                kinds.setdefault(request.key, set()).add(request.autocluster)
+        kept: list[Request] = []
+        for request in self._requests:
+            if len(kinds.get(request.key, ())) == 1:
+                # The jobs left of this cluster are all alike.
+                request.key = request.autocluster
+            last = kept[-1] if kept else None
+            if last is not None and (last.autocluster, last.key) == (request.autocluster, request.key):
+                last.jobs, last.count = [*last.rest(), *request.rest()], last.count + request.count
+                last._at = last._taken = 0
+            else:
+                kept.append(request)
+        self._requests = kept
 
     def priorities(self) -> set[int]:
         """The priorities of the jobs."""

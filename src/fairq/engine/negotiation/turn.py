@@ -5,7 +5,7 @@ docs/htcondor.md 3.3; matchmaker.cpp, negotiate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable
 
 import numpy as np
 from msgspec import Struct
@@ -49,6 +49,7 @@ class Turn:
         rank_beyond_limit: once the limit is used up, go on with slots whose machine prefers the job
             (the first spin with preemption considered).
         only_free: take no slot from anybody (the last dealing).
+        tells_rejections: whether anybody asks which jobs were refused.
         time: the time that the turn has; None: any.
     """
 
@@ -63,7 +64,11 @@ class Turn:
         time: TurnClock | None = None,
         *,
         only_free: bool = False,
+        tells_rejections: bool = True,
     ) -> None:
+        self._tells_rejections = tells_rejections
+        self._refused: dict[Hashable, RejectReason] = {}
+        """Why jobs of a kind (`Candidates.kind`) were refused since the last match."""
         self._candidates = candidates
         self._context_of = context_of
         self._limits = limits
@@ -113,6 +118,19 @@ class Turn:
             if request is None:
                 return self._done(reasons, busy)
             if skips.skips(request):
+                continue
+            kind = self._candidates.kind(request.autocluster)
+            known = None if kind is None else self._refused.get(kind)
+            if known is not None:
+                # Nothing has happened since a job was refused that this one does not differ from.
+                self._told_limits.clear()
+                self._used_up = ()
+                skips.refuse(request, is_failure=self._is_failure(known))
+                if columns is not None:
+                    columns.refuse(request.autocluster)
+                if self._tells_rejections:
+                    self.offered = request.first_job()
+                    yield Refused(self.offered, known, request.autocluster)
                 continue
             outcome = yield from self._offer(request)
             if isinstance(outcome, TurnEnd):
@@ -204,7 +222,9 @@ class Turn:
                 return RejectReason.CONCURRENCY_LIMIT
             hopeless = self._hopeless(request.autocluster, only_rank, job_limits)
             if hopeless is not None:
+                self._refused[self._candidates.kind(request.autocluster)] = hopeless
                 return hopeless
+            self._refused.clear()
             matches = self._match_list(request.autocluster, only_rank, job_limits)
             if self._in_runs and job_limits is None and isinstance(matches, BucketedMatchList | SortedList):
                 many = self._many(request, matches)

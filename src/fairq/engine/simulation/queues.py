@@ -30,10 +30,13 @@ class _Line:
         self.idle = 0
         self.running = 0
         self.running_weight = 0.0
+        self.version = 0
+        """Changes whenever jobs are added."""
 
     def add(self, jobs: JobRange) -> None:
         """Add *jobs*; merge them into the preceding range if they are identical and follow it directly."""
         self.idle += len(jobs)
+        self.version += 1
         last = self.ranges[-1] if self.ranges else None
         if last is not None and _continues(last, jobs):
             last.last_proc = jobs.last_proc
@@ -120,7 +123,7 @@ class Queues:
     def snapshot(self) -> list[SubmitterQueue]:
         """Return the queues of all submitters as a cycle reads them, sorted by name."""
         return [
-            SubmitterQueue(line.name, line.schedd, line.running, line.ranges, line.running_weight)
+            SubmitterQueue(line.name, line.schedd, line.running, line.ranges, line.running_weight, line.version)
             for _, line in sorted(self._lines.items())
             if line.idle or line.running
         ]

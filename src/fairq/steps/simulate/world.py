@@ -6,12 +6,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant, SlotCharge, charges_of
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carving
+from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
@@ -53,6 +54,7 @@ class World(Struct, frozen=True):
     round_robin_times: Mapping[str, int]
     now: int
     foreign: int
+    memory: Memory = field(default_factory=Memory)
 
     def simulation(
         self, run_time: RunTime, witness: Witness, every: int, arrivals: Iterable[Arrival] = ()
@@ -75,6 +77,7 @@ class World(Struct, frozen=True):
             running,
             charge_each_end=True,
             is_patient=True,
+            memory=self.memory,
         )
 
     def _start(self, pool: SimulatedPool, run_time: RunTime) -> tuple[Accountant, list[Running]]:

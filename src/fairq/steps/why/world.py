@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Self
 
@@ -20,6 +20,7 @@ from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKin
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
 from fairq.engine.explain.pieces import given_back, pieces_of, rows_called
+from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.expression_form import as_expression, expression_text
@@ -59,8 +60,19 @@ _OF_USERS = frozenset({"remoteuserprio", "remoteuserfloor", "remoteuserresources
 """Attributes, in lower case, that a cycle gives slots in place of those that they advertise, if any slot has a user."""
 
 
+_SETS_A_VALUE = frozenset(ChangeKind) - {
+    ChangeKind.JOB_ATTRIBUTE,
+    ChangeKind.REQUIREMENTS_CLAUSE,
+    ChangeKind.SLOT_CLAUSE,
+}
+
+
 class ImaginedPool(Struct, frozen=True):
-    """The pool with some changes; *target* is the job in question."""
+    """The pool with some changes; *target* is the job in question.
+
+    *memory* is that of all cycles. *made* are the changes to the pool in which the question was asked, and *tried* the
+    cycles held until the match, by what the changes made of it.
+    """
 
     slots: PoolSlots
     ads: Sequence[Ad]
@@ -71,15 +83,23 @@ class ImaginedPool(Struct, frozen=True):
     now: int
     round_robin_times: Mapping[str, int]
     target: JobRange | None = None
+    memory: Memory | None = None
+    made: tuple[Change, ...] = ()
+    tried: dict[Hashable, Outcome] | None = None
 
     @classmethod
     def of(cls, pool: LoadedPool, policy: NegotiationPolicy, now: int, times: Mapping[str, int]) -> Self:
         """Return the pool without changes."""
-        return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times)
+        return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times, memory=Memory())
 
     def hold_until_matched(self) -> Outcome:
-        """Simulate the same cycle, but only until the job in question is matched."""
-        return self.hold(self.job())
+        """Simulate the same cycle, but only until the job in question is matched; only once for the same changes."""
+        if self.tried is None:
+            return self.hold(self.job())
+        key = _what_they_make(self.made)
+        if key not in self.tried:
+            self.tried[key] = self.hold(self.job())
+        return self.tried[key]
 
     def hold(self, until: JobRange | None = None) -> Outcome:
         """Simulate a cycle on a copy of the accounting; with *until*, it may end at the match of that job."""
@@ -87,7 +107,7 @@ class ImaginedPool(Struct, frozen=True):
         times, clock = self.round_robin_times, time.monotonic
         # A cycle adds its own attributes to the slots; the next cycle on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
-        given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock)
+        given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock, self.memory)
         return Outcome(given, until)
 
     def foretold(self, changes: Sequence[Change], held: Outcome) -> bool | None:
@@ -117,12 +137,12 @@ class ImaginedPool(Struct, frozen=True):
 
     def about(self, job: JobRange) -> Self:
         """Return the same pool with the first job of a range as the job in question."""
-        return replace(self, target=replace(job, last_proc=job.first_proc))
+        return replace(self, target=replace(job, last_proc=job.first_proc), made=(), tried={})
 
     def changed_for_all(self, jobs: Sequence[JobRange], changes: Sequence[Change]) -> Self:
         """Return the pool after *changes*, with those of the job made to all of *jobs*."""
         own = [change for change in changes if change.kind in OWNERS]
-        world = self.changed([change for change in changes if change.kind not in OWNERS])
+        world = replace(self, tried=None).changed([change for change in changes if change.kind not in OWNERS])
         for each in jobs if own else ():
             world = replace(world, target=each).changed(own)
         return world
@@ -141,7 +161,7 @@ class ImaginedPool(Struct, frozen=True):
             else:
                 for change in alike:
                     world = world._after(change)
-        return world
+        return replace(world, made=(*self.made, *changes))
 
     def _after(self, change: Change) -> Self:  # noqa: PLR0911 - one per kind
         match change.kind:
@@ -292,6 +312,20 @@ class ImaginedPool(Struct, frozen=True):
         for record in copy.records.values():
             edit(record)
         return copy
+
+
+def _what_they_make(changes: Sequence[Change]) -> Hashable:
+    """Return a key that is equal only for changes that make the same of a pool.
+
+    Of most changes, the last one of each thing counts, whatever their order.
+    """
+    adds = sum(change.kind is ChangeKind.ADD_SLOT for change in changes)
+    freed = [change.of for change in changes if change.kind is ChangeKind.FREE_SLOT]
+    # Parts of a slot may share a name, and freed ones are gone: which slot is meant depends on what was freed before.
+    in_any_order = adds + bool(freed) < 2 and len(set(freed)) == len(freed)
+    if not in_any_order or any(change.kind not in _SETS_A_VALUE for change in changes):
+        return tuple(replace(change, now=None) for change in changes)
+    return frozenset({(change.kind, change.of): change.to for change in changes}.items())
 
 
 def _clause_of(change: Change) -> str | None:
