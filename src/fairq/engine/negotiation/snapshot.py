@@ -33,7 +33,8 @@ class PoolSlots(Struct, frozen=True):
 class SubmitterQueue(Struct, frozen=True):
     """One submitter at one schedd: its idle jobs in any order, its number of running jobs, and their slot weight.
 
-    Where cycles follow each other, *version* changes with every job that comes; jobs go only as cycles match them.
+    Where cycles follow each other, *version* changes with every job that comes, and no other queue
+    has had it; jobs go only as cycles match them.
     """
 
     name: str

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.records import JobRange
+
+_VERSIONS = count()
 
 
 class JobKey(NamedTuple):
@@ -30,13 +33,13 @@ class _Line:
         self.idle = 0
         self.running = 0
         self.running_weight = 0.0
-        self.version = 0
-        """Changes whenever jobs are added."""
+        self.version = -1
+        """Changes whenever jobs are added, to what no other queue has had: several simulations may share a memory."""
 
     def add(self, jobs: JobRange) -> None:
         """Add *jobs*; merge them into the preceding range if they are identical and follow it directly."""
         self.idle += len(jobs)
-        self.version += 1
+        self.version = next(_VERSIONS)
         last = self.ranges[-1] if self.ranges else None
         if last is not None and _continues(last, jobs):
             last.last_proc = jobs.last_proc
