@@ -14,15 +14,15 @@ from fairq.engine.classad import (
     ERROR_KIND,
     UNDEFINED_KIND,
     AdColumns,
-    Expression,
     evaluate_in_ad,
     evaluate_in_columns,
     evaluate_scalar,
 )
 from fairq.engine.classad.column import ABSENT
+from fairq.engine.classad.nodes import Literal
 from fairq.engine.explain.clauses import Clause, clauses_of
 from fairq.engine.explain.comparisons import Comparison, comparison, plain
-from fairq.expression_form import is_expression
+from fairq.expression_form import is_expression, may_read
 from fairq.records import Ad
 
 MOST_SLOT_EXPRESSIONS = 200
@@ -72,15 +72,23 @@ class PoolChecks:
             values = evaluate_in_ad(clause.expression, self.job, self.slots)
             undefined, error = (int(np.count_nonzero(values.kind == kind)) for kind in (UNDEFINED_KIND, ERROR_KIND))
             compared = comparison(clause.text, self.job)
-            wanted = None if compared is None else self._alone(compared.value)
+            wanted = None if compared is None else self._wanted(compared)
             is_value = isinstance(wanted, bool | int | float | str)
             found = (compared, wanted) if is_value else (None, None)
             checks.append(JobCheck(clause, values.is_true(), *found, undefined, error))
         return checks
 
-    def _alone(self, expression: Expression) -> Any:
-        """Return the value of *expression* in the job alone."""
-        return evaluate_scalar(expression, self.job, None, self.slots.now, self.slots.budget)
+    def _wanted(self, compared: Comparison) -> Any:
+        """Return the value with which the job compares, in the job alone."""
+        node = compared.value.node
+        if compared.own is not None:
+            value = self.job.get(compared.own.lower())
+        else:
+            value = node.value if isinstance(node, Literal) else None
+        # HTCondor's library says the same of a plain value, and takes longer to load than such a clause to explain.
+        if isinstance(value, int | float) or (isinstance(value, str) and value.isprintable() and not may_read(value)):
+            return value
+        return evaluate_scalar(compared.value, self.job, None, self.slots.now, self.slots.budget)
 
     @cached_property
     def of_slots(self) -> list[SlotCheck]:
@@ -117,18 +125,26 @@ class PoolChecks:
                 counts[value] += 1
         return counts
 
-    def bounds(self, check: SlotCheck, rows: NDArray[np.intp]) -> list[Any]:
-        """The value with which each of the slots *rows* compares the job's attribute; None if it has none."""
+    def bound(self, check: SlotCheck, row: int) -> Any:
+        """The value with which a slot compares the job's attribute, None if there is none."""
+        assert check.comparison is not None
+        return _plain_or_none(evaluate_in_columns(check.comparison.value, self.slots, self.job, [row]).python(0))
+
+    def easiest_bound(self, check: SlotCheck, rows: NDArray[np.intp]) -> int | float | None:
+        """The number that is easiest to satisfy among those with which the slots *rows* compare the job's attribute."""
         assert check.comparison is not None
         found = evaluate_in_columns(check.comparison.value, self.slots, self.job, rows)
-        values = (found.python(number) for number in range(len(rows)))
-        return [plain(value) if isinstance(value, bool | int | float | str) else None for value in values]
+        numbers = found.numbers
+        if np.isnan(numbers).all():
+            return None
+        nearest = np.nanargmin(numbers) if check.comparison.prefers_more else np.nanargmax(numbers)
+        number: int | float = plain(found.python(int(nearest)))
+        return number
 
     def slot_value(self, check: JobCheck, row: int) -> Any:
         """The value of one slot's attribute that *check* compares, None if there is none."""
         assert check.comparison is not None
-        value = evaluate_in_columns(check.comparison.attribute, self.slots, self.job, [row]).python(0)
-        return plain(value) if isinstance(value, bool | int | float | str) else None
+        return _plain_or_none(evaluate_in_columns(check.comparison.attribute, self.slots, self.job, [row]).python(0))
 
     def _clauses(self, rows: NDArray[np.intp], attribute: str, levels: int) -> list[tuple[Clause, NDArray[np.intp]]]:
         """The clauses of *attribute*, which is the same in all *rows*; those of expressions it names in place."""
@@ -148,6 +164,10 @@ class PoolChecks:
         passes = evaluate_in_columns(clause.expression, self.slots, self.job, rows).is_true()
         compared = comparison(clause.text, self.slots.names())
         return SlotCheck(clause, rows, passes, compared)
+
+
+def _plain_or_none(value: Any) -> Any:
+    return plain(value) if isinstance(value, bool | int | float | str) else None
 
 
 def _alike(slots: AdColumns, rows: NDArray[np.intp], attribute: str) -> list[NDArray[np.intp]]:

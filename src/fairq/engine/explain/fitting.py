@@ -70,7 +70,7 @@ def _job_change(check: JobCheck, checks: PoolChecks, row: int, job: str) -> tupl
 def _slot_change(check: SlotCheck, checks: PoolChecks, row: int, job: str, slot: str) -> tuple[Change, bool]:
     compared, clause = check.comparison, check.clause
     if compared is not None and compared.attribute.lower() not in JOB_COLUMNS:
-        bound = checks.bounds(check, np.array([row]))[0]
+        bound = checks.bound(check, row)
         if bound is not None:
             now = checks.job.get(compared.attribute.lower())
             to = compared.attribute_for(bound)

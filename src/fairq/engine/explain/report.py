@@ -79,11 +79,11 @@ def _refusal(check: SlotCheck, checks: PoolChecks, refusing: NDArray[np.intp]) -
         "slots": len(refusing),
     }
     if check.comparison is not None:
-        bounds = [value for value in checks.bounds(check, refusing[:10_000]) if isinstance(value, int | float)]
-        if bounds:
+        easiest = checks.easiest_bound(check, refusing)
+        if easiest is not None:
             row["compares"] = check.comparison.attribute
             row["wanted"] = checks.job.get(check.comparison.attribute.lower())
-            row["nearest"] = min(bounds) if check.comparison.prefers_more else max(bounds)
+            row["nearest"] = easiest
     return row
 
 
