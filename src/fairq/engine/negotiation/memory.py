@@ -27,6 +27,9 @@ from fairq.records import Ad, job_count
 _MOST_KEPT = 20_000
 """So many results are kept, at most; then they are forgotten, all at once."""
 
+_MOST_COLUMNS = 5_000
+"""So many columns of values are kept, at most: some 100 MB where there are 2,000 slots."""
+
 
 class Memory:
     """Keeps what does not change from cycle to cycle; all slots have their values in one pool of values."""
@@ -67,7 +70,7 @@ class Memory:
 
     def mark(self, slots: AdColumns, names: Iterable[str]) -> Hashable:
         """Return a key that is equal only for slots with equal values of these attributes."""
-        if len(self._numbers) > _MOST_KEPT:
+        if len(self._numbers) > _MOST_COLUMNS:
             self._numbers.clear()
         mark = [len(slots)]
         for name in names:

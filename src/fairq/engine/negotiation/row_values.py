@@ -70,7 +70,7 @@ class RowValues:
 
     def __init__(self, slots: AdColumns, memory: RowMemory | None) -> None:
         self._slots = slots
-        self._memory = memory if len(slots) <= MOST_ROWS else None
+        self._memory = memory if 0 < len(slots) <= MOST_ROWS else None
         self._numbers: dict[tuple[str, ...], tuple[list[Column], list[int]]] = {}
 
     def rank(self, expression: Expression, job: Ad, otherwise: float) -> NDArray[np.float64]:
