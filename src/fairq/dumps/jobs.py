@@ -15,7 +15,7 @@ from fairq.dumps.job_stretches import Stretch, divided, is_flat, with_texts
 from fairq.dumps.job_terms import IN_TERMS, LARGEST_ID, OWN, SPELLINGS, TELLING, Terms, TermsReader, schedd_of
 from fairq.dumps.kinds import JOB, Sorter
 from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape, gathered
+from fairq.dumps.shapes import AdsByShape, gathered, hand_out
 from fairq.dumps.source import Source
 from fairq.records import Ad, JobRange
 
@@ -107,17 +107,8 @@ class _JobReader:
         self.left_out: Counter[str] = Counter()
 
     def read(self) -> None:
-        number = 0
-        for found in gathered(read_ads_together(self._source, OWN), lambda: _TOGETHER):
-            if isinstance(found, dict):
-                number += 1
-                self._take(found, number)
-                continue
-            if not self._take_together(found, number):
-                ads = found.ads() if isinstance(found, RepeatedAds) else found.ads
-                for place, ad in enumerate(ads, number + 1):
-                    self._take(ad, place)
-            number += found.size
+        found = gathered(read_ads_together(self._source, OWN), lambda: _TOGETHER)
+        hand_out(found, self._take, self._take_together)
         if not self._has_jobs:
             self._sorter.check()
         self.left_out += self._sorter.left_out

@@ -92,6 +92,28 @@ def gathered(
         yield AdsByShape(waiting)
 
 
+def hand_out(
+    found: Iterable[Ad | RepeatedAds | AdsByShape],
+    take: Callable[[Ad, int], None],
+    take_together: Callable[[RepeatedAds | AdsByShape, int], bool],
+) -> None:
+    """Pass on the ads of a dump: single ones to *take*, with their numbers; many to *take_together*.
+
+    The latter gets the number of ads before them. If it returns False, they are passed one by one.
+    """
+    number = 0
+    for some in found:
+        if isinstance(some, dict):
+            number += 1
+            take(some, number)
+            continue
+        if not take_together(some, number):
+            ads = some.ads() if isinstance(some, RepeatedAds) else some.ads
+            for place, ad in enumerate(ads, number + 1):
+                take(ad, place)
+        number += some.size
+
+
 class FoundByShape(NamedTuple):
     """*ads* in a text, where the last of them ends, and how many line breaks there are up to it."""
 

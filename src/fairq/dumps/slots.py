@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from fairq.dumps.ads import Soundness, Spellings, read_ads_together, shown
 from fairq.dumps.kinds import SLOT, Sorter
 from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape, gathered
+from fairq.dumps.shapes import AdsByShape, gathered, hand_out
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.expression_form import is_expression
@@ -75,17 +75,8 @@ class _SlotReader:
         self.versions: set[str] = set()
 
     def read(self) -> None:
-        number = 0
-        for found in gathered(read_ads_together(self._source, _OWN), lambda: self.slots.room):
-            if isinstance(found, dict):
-                number += 1
-                self._take(found, number)
-                continue
-            if not self._take_together(found, number):
-                ads = found.ads() if isinstance(found, RepeatedAds) else found.ads
-                for place, ad in enumerate(ads, number + 1):
-                    self._take(ad, place)
-            number += found.size
+        found = gathered(read_ads_together(self._source, _OWN), lambda: self.slots.room)
+        hand_out(found, self._take, self._take_together)
         self.sorter.check()
 
     def _take(self, found: Ad, number: int) -> None:

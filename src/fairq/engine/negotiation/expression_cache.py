@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -106,6 +106,12 @@ class Recall(NamedTuple):
     role: str
     besides: Hashable = None
     keeps_results: bool = True
+
+
+def expressions_key(job: Mapping[str, Any]) -> Hashable:
+    """A key that is equal only for jobs with equal values of all attributes that may read others."""
+    # Nested values cannot be keys.
+    return tuple([(name, str(value)) for name, value in job.items() if may_read(value)])
 
 
 class ExpressionCache(Generic[Result]):
@@ -235,8 +241,7 @@ class ExpressionCache(Generic[Result]):
     def _known_by(self, context: RequestContext, key: Any) -> Hashable:
         """The key of a result for several cycles: all that it is computed from; None if that cannot be told."""
         assert self._recall is not None
-        # Nested values cannot be keys.
-        texts = tuple([(name, str(value)) for name, value in context.job.items() if may_read(value)])
+        texts = expressions_key(context.job)
         if texts not in self._facts.columns:
             self._facts.columns[texts] = self._columns_read(context.job)
         read = self._facts.columns[texts]

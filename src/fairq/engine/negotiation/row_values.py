@@ -20,7 +20,7 @@ from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.references import closure
 from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.unknown import UnknownAd
-from fairq.expression_form import may_read
+from fairq.engine.negotiation.expression_cache import expressions_key
 from fairq.records import Ad
 
 MOST_ROWS = 300
@@ -127,9 +127,7 @@ class RowValues:
         return np.array([known[number] for number in numbers])
 
     def _reads(self, memory: RowMemory, what: Hashable, start: Start, job: Mapping[str, Any]) -> Reads | None:
-        # Nested values cannot be keys.
-        texts = tuple([(name, str(value)) for name, value in job.items() if may_read(value)])
-        key = what, texts
+        key = what, expressions_key(job)
         if key not in memory.reads:
             found = closure(start, UnknownAd([job], self._slots))
             names = found.single_names()

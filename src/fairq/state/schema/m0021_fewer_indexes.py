@@ -8,7 +8,6 @@ _TERMS = (
 )
 
 STATEMENTS = (
-    # One index of claims in place of two, and fewer triggers.
     # How many claims have these terms. Nobody looks for the claims of given terms: to count them needs no index.
     "ALTER TABLE claim_terms ADD COLUMN used INTEGER NOT NULL DEFAULT 0",
     "UPDATE claim_terms SET used = (SELECT count(*) FROM claim WHERE terms = claim_terms.id)",
