@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tests.json_sample import collect
 
+from fairq.steps.setup import rule
+
 PAGE = Path(__file__).parents[1] / "docs" / "json.md"
 ROW = re.compile(r"\| `(\w+)` \| ([^|]*) \|")
 SCALARS: dict[str, Callable[[Any], bool]] = {
@@ -95,7 +97,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("json")
 
 
-def test_what_is_printed_is_what_the_page_says(run: Callable[..., Any], folder: Path) -> None:
+def test_what_is_printed_is_what_the_page_says(
+    run: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A pool is planned with sudo wherever the tests run.
+    monkeypatch.setattr(rule, "has_sudo", lambda: True)
     found = collect(run, folder)
     reader = Reader()
     faults = []

@@ -110,6 +110,13 @@ def test_a_copy_has_all_that_fairq_needs_and_nothing_else():
     assert not any(name.suffix in (".pth", ".pyc") for name in parts)
 
 
+@pytest.fixture
+def with_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plan as on a host with sudo, wherever the tests run."""
+    monkeypatch.setattr(rule, "has_sudo", lambda: True)
+
+
+@pytest.mark.usefixtures("with_sudo")
 def test_others_than_root_may_only_look_at_the_plan(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     for command in ("create", "remove"):
@@ -118,6 +125,14 @@ def test_others_than_root_may_only_look_at_the_plan(run: Callable[..., Any], mon
     assert run("pool", "create", "--dry-run").code == 0
 
 
+def test_where_nothing_names_who_asks_no_pool_is_planned(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(rule, "has_sudo", lambda: False)
+    monkeypatch.setattr(create, "has_systemd", lambda: False)
+    refused = run("pool", "create", "--dry-run")
+    assert (refused.code, refused.err.rstrip().endswith("nothing was changed; install sudo")) == (111, True)
+
+
+@pytest.mark.usefixtures("with_sudo")
 def test_a_question_that_nobody_can_answer_is_not_asked(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
