@@ -1,29 +1,30 @@
 """Whether fairq is as fast as it was: ``python benchmarks/run.py --check`` compares with the committed `ratios.json`.
 
 Seconds differ from machine to machine, and with what else runs there. So CPU seconds are divided by those of a fixed
-piece of pure Python, the unit, measured just before each of them, and by those of the same pool under the other rules.
-The least of several rounds counts; each round runs every case once.
+program in pure Python, the `unit`, measured just before and after each of them, and by those of the same pool under
+the other rules. Each round runs every case once, and the median of the rounds counts: a processor may be half as fast
+again for a second.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 
 from check_cases import POOLS, RULES, cases
+from measure import python
 
+UNIT = Path(__file__).parent / "unit.py"
 TABLE = Path(__file__).parent / "ratios.json"
 WORSE = 1.3
 """A ratio that is so many times that of the table fails."""
 
-ROUNDS = 3
+ROUNDS = 5
 RECORDED = 3
-_LOOPS = 2_000_000
 
 Ratios = dict[str, float]
 
@@ -46,7 +47,7 @@ def check() -> int:
 
 
 def record() -> int:
-    """Write the table anew, with the largest of several measurements: the least of one may be luck."""
+    """Write the table anew, with the largest of several measurements: one may be luck."""
     found = [measured() for _ in range(RECORDED)]
     table = {name: round(max(ratios[name] for ratios in found), 2) for name in found[0]}
     TABLE.write_text(json.dumps(table, indent=2) + "\n")
@@ -66,23 +67,17 @@ def measured() -> Ratios:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
         found = cases(folder)
-        least = dict.fromkeys(found, math.inf)
-        unit = dict.fromkeys(found, math.inf)
+        rounds: dict[str, list[float]] = {f"{name} : unit": [] for name in found}
+        before = python(folder, UNIT).cpu
         for _ in range(ROUNDS):
             for name, case in found.items():
-                unit[name] = min(unit[name], unit_tenth())
-                least[name] = min(least[name], case())
-    ratios = {f"{name} : unit": cpu / unit[name] for name, cpu in least.items()}
+                cpu = case()
+                after = python(folder, UNIT).cpu
+                rounds[f"{name} : unit"].append(2 * cpu / (before + after))
+                before = after
     for pool in POOLS:
-        documented, htcondor = (least[f"negotiate {pool} {rules}"] for rules in RULES)
-        ratios[f"negotiate {pool} htcondor : documented"] = htcondor / documented
-    return ratios
-
-
-def unit_tenth() -> float:
-    """CPU seconds of a tenth of the unit."""
-    start = time.process_time()
-    x = 0
-    for i in range(_LOOPS):
-        x += i
-    return time.process_time() - start
+        documented, htcondor = (rounds[f"negotiate {pool} {rules} : unit"] for rules in RULES)
+        rounds[f"negotiate {pool} htcondor : documented"] = [
+            one / other for one, other in zip(htcondor, documented, strict=True)
+        ]
+    return {name: median(ratios) for name, ratios in rounds.items()}

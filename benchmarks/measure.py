@@ -25,7 +25,12 @@ def fairq(folder: Path, *words: object, output: Path | None = None) -> Cost:
 
     Raises RuntimeError if it fails.
     """
-    command = [sys.executable, "-m", "fairq", *map(str, words)]
+    return python(folder, "-m", "fairq", *words, output=output)
+
+
+def python(folder: Path, *words: object, output: Path | None = None) -> Cost:
+    """Run Python as `fairq` runs it, with any words."""
+    command = [sys.executable, *map(str, words)]
     target = Path(os.devnull) if output is None else output
     with target.open("wb") as stdout, (folder / "stderr").open("w+b") as stderr:
         start = time.perf_counter()
@@ -38,7 +43,7 @@ def fairq(folder: Path, *words: object, output: Path | None = None) -> Cost:
         if process.returncode:
             stderr.seek(0)
             message = stderr.read().decode(errors="replace").strip()
-            raise RuntimeError(f"fairq {' '.join(map(str, words))} ended with {process.returncode}: {message}")
+            raise RuntimeError(f"python {' '.join(map(str, words))} ended with {process.returncode}: {message}")
     return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
