@@ -12,7 +12,8 @@ from tests.cli.broker_sample import NOW, TASK, fill
 
 from fairq.state import broker_cycles, document
 from fairq.state.connection import reading
-from fairq.steps.broker.verdict import Legend, unpack
+from fairq.steps.broker.kept_verdict import Legend
+from fairq.steps.broker.verdict import unpack
 
 Run = Callable[..., Any]
 

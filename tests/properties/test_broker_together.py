@@ -25,9 +25,10 @@ from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.engine.brokerage.pool.world import World
 from fairq.steps.broker.flows import Flow, flows
+from fairq.steps.broker.kept_verdict import Legend
 from fairq.steps.broker.plugins import Plugins, load_plugins
 from fairq.steps.broker.run import stage_order
-from fairq.steps.broker.verdict import Legend, Packer, unpack
+from fairq.steps.broker.verdict import Packer, unpack
 
 EXAMPLES = settings(max_examples=15)
 SEEDS = st.integers(0, 2**32)

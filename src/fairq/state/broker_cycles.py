@@ -43,10 +43,8 @@ def add(state: State, cycle: BrokerCycle) -> None:
 
 def add_verdicts(state: State, verdicts: Iterable[TaskVerdict]) -> None:
     """Store verdicts of runs that are there."""
-    state.connection.executemany(
-        "INSERT INTO broker_verdict (task, cycle, status, data) VALUES (?, ?, ?, ?)",
-        ((one.task, one.cycle, one.status, one.data) for one in verdicts),
-    )
+    values = ((one.task, one.cycle, one.status, one.data) for one in verdicts)
+    rows.insert(state, "INSERT INTO broker_verdict (task, cycle, status, data)", values)
 
 
 def load(state: State, number: int) -> BrokerCycle | None:

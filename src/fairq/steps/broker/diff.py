@@ -14,7 +14,8 @@ from fairq.errors.broker import NoSuchRunError
 from fairq.state import broker_cycles
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading
-from fairq.steps.broker.verdict import Kept, Legend, unpack
+from fairq.steps.broker.kept_verdict import Kept, Legend
+from fairq.steps.broker.verdict import unpack
 
 Record = dict[str, Any]
 

@@ -22,10 +22,11 @@ from fairq.garbage import without_collection
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
 from fairq.steps.broker.flows import Flow, flow_of
+from fairq.steps.broker.kept_verdict import Kept, Legend
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.stages import nothing_left, reason_of, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
-from fairq.steps.broker.verdict import Kept, Legend, described, unpack
+from fairq.steps.broker.verdict import described, unpack
 from fairq.steps.broker.world import load_types, load_world
 
 Record = dict[str, Any]

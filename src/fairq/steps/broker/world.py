@@ -166,17 +166,20 @@ def _nested(rows: Iterable[broker_data.Row]) -> dict[str, dict[str, Any]]:
 
 def _jobs(state: State) -> tuple[Nested, Nested]:
     """Return the jobs by queue, share and state, and by queue, share, resource type and state."""
-    jobs: Nested = {}
-    by_type: Nested = {}
+    jobs: Nested = defaultdict(dict)
+    by_type: Nested = defaultdict(dict)
     # They come in the order of these columns.
-    for (queue, share, kind), rows in groupby(broker_data.load(state, STATISTICS), itemgetter(0, 1, 2)):
-        numbers = {job_state: number for _, _, _, job_state, number in rows}
-        states = jobs.setdefault(queue, {}).setdefault(share, {})
-        for job_state, number in numbers.items():
+    for (queue, share), of_share in groupby(broker_data.load(state, STATISTICS), itemgetter(0, 1)):
+        states: dict[str, int] = {}
+        of_types: dict[str, dict[str, int]] = defaultdict(dict)
+        for _, _, kind, job_state, number in of_share:
             states[job_state] = states.get(job_state, 0) + number
-        if kind:
-            by_type.setdefault(queue, {}).setdefault(share, {})[kind] = numbers
-    return jobs, by_type
+            of_types[kind][job_state] = number
+        jobs[queue][share] = states
+        of_types.pop("", None)
+        if of_types:
+            by_type[queue][share] = dict(of_types)
+    return dict(jobs), dict(by_type)
 
 
 def _jobs_for(state: State, share: str) -> tuple[Nested, Nested]:

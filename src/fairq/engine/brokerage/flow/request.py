@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.rules import Rules
@@ -19,7 +20,7 @@ from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import World
 
 if TYPE_CHECKING:
-    from fairq.engine.brokerage.flow.plugin import Weight
+    from fairq.engine.brokerage.flow.plugin import KeyedWeight
 
 Preassigned = Literal["single", "list"]
 T = TypeVar("T")
@@ -54,6 +55,30 @@ def _once(
     return answer
 
 
+class CommonWeights(Struct, eq=False):
+    """What tasks share whose weights have the same keys.
+
+    Args:
+        of: the first weights that apply.
+        factors: the factor of each, by row.
+        weights: their product, by row.
+        tasks: how many tasks have it.
+    """
+
+    of: Sequence[KeyedWeight]
+    factors: Sequence[NDArray[np.float64]]
+    weights: NDArray[np.float64]
+    tasks: int = 0
+
+
+class Ranking(NamedTuple):
+    """A set of queues, and their rows in the order in which they are assigned, with their weights."""
+
+    members: int
+    rows: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+
 class Weighing:
     """The weights of the queues that passed the filters, term by term.
 
@@ -62,11 +87,12 @@ class Weighing:
         members: the queues weighed, as a set.
         rows: the same, ascending.
         weights: the product of all factors of each of them.
-        shared: the first weights that apply, whose factors are computed again if somebody asks for them.
+        common: what the task shares with others; its factors are computed again if somebody asks for them.
+        own: by row, the weights that are not those of *common*.
 
     Attributes:
-        others: the factors of the weights that follow *shared*, by their names.
-        ranked: some of the queues weighed, as a set and in the order in which they are assigned, if that is known.
+        others: the factors of the weights that follow those of *common*, by their names.
+        ranked: some of the queues weighed in order, if that is known.
     """
 
     def __init__(
@@ -75,16 +101,18 @@ class Weighing:
         members: int,
         rows: NDArray[np.intp],
         weights: NDArray[np.float64],
-        shared: Sequence[Weight],
+        common: CommonWeights,
+        own: Mapping[int, float],
     ) -> None:
         self._size = size
         self.members = members
         self.rows = rows
         self.weights = weights
-        self._shared = shared
+        self.common = common
+        self.own = own
         self._terms: dict[str, NDArray[np.float64]] | None = None
         self.others: dict[str, NDArray[np.float64]] = {}
-        self.ranked: tuple[int, NDArray[np.intp]] | None = None
+        self.ranked: Ranking | None = None
 
     @property
     def weight(self) -> NDArray[np.float64]:
@@ -110,7 +138,7 @@ class Weighing:
         """Return the factors of one row that is weighed, by the names of the weights in their order."""
         # They are asked for of few tasks, and then of many rows.
         if self._terms is None:
-            self._terms = {one.name: one.factor(request, self.rows) for one in self._shared} | self.others
+            self._terms = {one.name: one.factor(request, self.rows) for one in self.common.of} | self.others
         place = int(self.rows.searchsorted(row))
         return {name: float(factors[place]) for name, factors in self._terms.items()}
 

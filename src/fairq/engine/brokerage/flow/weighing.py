@@ -5,15 +5,15 @@ Source: docs/panda.md, Production weight and Analysis.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import KeyedWeight, Rows
-from fairq.engine.brokerage.flow.request import BrokerageRequest, Weighing
+from fairq.engine.brokerage.flow.request import BrokerageRequest, CommonWeights, Weighing
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.bits import rows_in
 from fairq.engine.brokerage.pool.columns import Columns, Floats
@@ -40,14 +40,6 @@ def weigh_all(requests: Iterable[tuple[BrokerageRequest, int]], plan: Plan) -> N
         columns.kept(key, partial(_Weights, columns, plan, rules)).weigh(request, members)
 
 
-class _Product(NamedTuple):
-    """What tasks with the same keys share: the weights that apply, the product of their factors, and each factor."""
-
-    of: list[KeyedWeight]
-    weights: Floats
-    factors: list[Floats]
-
-
 class _Weights:
     """The weights of a flow in one run.
 
@@ -66,7 +58,7 @@ class _Weights:
                 break
             self._shared.append(one)
         self._others = plan.weights[len(self._shared) :]
-        self._products: dict[Hashable, _Product] = {}
+        self._common: dict[Hashable, CommonWeights] = {}
         self._rows: dict[int, Rows] = {}
 
     def weigh(self, request: BrokerageRequest, members: int) -> None:
@@ -76,21 +68,22 @@ class _Weights:
             _make_room(self._rows)
             rows = self._rows[members] = rows_in(members, self._size)
         key = tuple([one.key(request) if one.applies(request) else _UNUSED for one in self._shared])
-        product = self._products.get(key) or self._product(request, key)
-        weights = product.weights[rows]
-        own = [one.own(request, members) for one in product.of]
-        for row in set().union(*own):
+        common = self._common.get(key) or self._in_common(request, key)
+        common.tasks += 1
+        weights = common.weights[rows]
+        by_weight = [one.own(request, members) for one in common.of]
+        own = {row: _multiplied(row, by_weight, common.factors) for row in set().union(*by_weight)}
+        for row, weight in own.items():
             # Its place among the members is the number of those before it.
-            place = (members & (1 << row) - 1).bit_count()
-            weights[place] = _multiplied(row, own, product.factors)
-        weighing = request.weighing = Weighing(self._size, members, rows, weights, product.of)
+            weights[(members & (1 << row) - 1).bit_count()] = weight
+        weighing = request.weighing = Weighing(self._size, members, rows, weights, common, own)
         for other in self._others:
             if other.applies(request):
                 factor = weighing.others[other.name] = other.factor(request, rows)
                 weighing.weights = weighing.weights * factor
 
-    def _product(self, request: BrokerageRequest, key: tuple[Hashable, ...]) -> _Product:
-        _make_room(self._products)
+    def _in_common(self, request: BrokerageRequest, key: tuple[Hashable, ...]) -> CommonWeights:
+        _make_room(self._common)
         applied = [one for one, part in zip(self._shared, key, strict=True) if part is not _UNUSED]
         factors = [one.factors(request) for one in applied]
         weights = np.ones(self._size)
@@ -98,7 +91,7 @@ class _Weights:
         with np.errstate(over="ignore", invalid="ignore"):
             for factor in factors:
                 weights = weights * factor
-        found = self._products[key] = _Product(applied, weights, factors)
+        found = self._common[key] = CommonWeights(applied, factors, weights)
         return found
 
 
@@ -107,7 +100,7 @@ def _make_room(kept: dict[Any, Any]) -> None:
         kept.clear()
 
 
-def _multiplied(row: int, own: list[Mapping[int, float]], factors: list[Floats]) -> float:
+def _multiplied(row: int, own: Sequence[Mapping[int, float]], factors: Sequence[Floats]) -> float:
     """Return the weight of a queue: the product of the task's own factors, otherwise of those it shares."""
     weight = 1.0
     for mine, common in zip(own, factors, strict=True):

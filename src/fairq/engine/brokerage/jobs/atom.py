@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 
-from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, File, Task
 from fairq.engine.brokerage.jobs.units import MIB
 
 DEFAULT_MAX_FILES = 200
 """Files of a job if the task states no limit."""
 
 
+_EXACT = 2**53
+"""Below this, whole numbers are the same as reals."""
+
 _JOB_RULES = "NF", "NE", "MF"
 _MERGE_RULES = "ZF", "ZE", "ZM"
+
+
+Number = TypeVar("Number", int, float)
 
 
 class Atom(Struct, frozen=True, gc=False):
@@ -54,12 +61,13 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     files_per_job = task.rule(files_rule) or None
     events_per_job = None if files_per_job else task.rule(events_rule) or None
     most_files = task.rule(most_rule) or DEFAULT_MAX_FILES
-    if master.files and not secondaries:
-        if events_per_job is None and (files_per_job or 1) == 1:
-            return _largest_file(master)
-        if master.has_whole_files and len(master.lfns) == len(master.files):
-            # Events are counted where files are given as ranges only.
-            return _largest_run(master.files, files_per_job or (most_files if (events_per_job or 0) >= 0 else 1))
+    if master.files and not secondaries and master.has_whole_files:
+        # Events are counted where files are given as ranges only.
+        per_job = files_per_job or 1
+        if events_per_job is not None:
+            per_job = most_files if events_per_job >= 0 else 1
+        if per_job == 1 or len(master.lfns) == len(master.files):
+            return _largest_run(master.files, max(1, per_job))
     total = len(master.files)
     done = 0
     largest = Atom()
@@ -77,26 +85,25 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     return largest
 
 
-def _largest_file(master: Dataset) -> Atom:
-    # The same for jobs of a single file, which most are.
-    files = master.files
-    sizes = [file.fsize or 0 for file in files]
-    if not master.has_whole_files:
-        return Atom(max(sizes), max(map(effective_mib, files)), max(map(effective_events, files)))
-    return Atom(max(sizes), max([size / MIB if size else 1.0 for size in sizes]), max([f.events or 1 for f in files]))
-
-
 def _largest_run(files: Sequence[File], count: int) -> Atom:
     # The same for jobs of *count* different files that are read as a whole.
-    starts, count = range(0, len(files), max(1, count)), max(1, count)
-    sizes = [file.fsize or 0 for file in files]
-    mibs = [size / MIB if size else 1.0 for size in sizes]
-    events = [file.events or 1 for file in files]
-    return Atom(
-        max(0, *[sum(sizes[start : start + count]) for start in starts]),
-        max(0, *[sum(mibs[start : start + count]) for start in starts]),
-        max(0, *[sum(events[start : start + count]) for start in starts]),
-    )
+    sizes, events = [file.fsize or 0 for file in files], [file.events or 1 for file in files]
+    largest = _largest_sum(sizes, count)
+    if type(largest) is int and largest < _EXACT and 0 not in sizes:
+        # The largest size is also the largest in MiB: to divide by a power of 2 rounds nothing.
+        mib = largest / MIB
+    else:
+        mib = _largest_sum([size / MIB if size else 1.0 for size in sizes], count)
+    return Atom(largest, mib, _largest_sum(events, count))
+
+
+def _largest_sum(numbers: Sequence[Number], count: int) -> Number:
+    """Return the largest sum of *count* numbers that are next to each other, from the first one on."""
+    if count == 1:
+        return max(numbers)
+    if count >= len(numbers):
+        return sum(numbers)
+    return max([sum(numbers[start : start + count]) for start in range(0, len(numbers), count)])
 
 
 def share_of(secondary: int, first: int, end: int, total: int) -> slice:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.least_weight import LeastWeightCheck
 from fairq.engine.brokerage.flow.plugin import Codes, Details, Phase, PlainFilter, Reason, Rows, SetFilter
-from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
+from fairq.engine.brokerage.flow.request import BrokerageRequest, Ranking, once_per_task
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE, MOST_CANDIDATES, weighing_of
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.bits import Parts, bits_of
@@ -253,12 +253,13 @@ class TenBest(SetFilter):
             left &= ~bits_of(takes_jumbo_jobs(request.columns))
         if left.bit_count() <= MOST_CANDIDATES:
             return ()
-        best = ranked(request, left)[:MOST_CANDIDATES]
+        ranking = ranked(request, left)
+        best, weights = ranking.rows[:MOST_CANDIDATES], ranking.weights[:MOST_CANDIDATES]
         chosen = 0
         for row in best.tolist():
             chosen |= 1 << row
         # The order of the best is asked for once more when they are assigned.
-        weighing_of(request).ranked = chosen, best
+        weighing_of(request).ranked = Ranking(chosen, best, weights)
         rest, tried = left ^ chosen, bootstrapped(request)
         if tried is None:
             return ((1, rest),)
@@ -270,14 +271,15 @@ class TenBest(SetFilter):
         return {"weight": weighing_of(request).weight_of(row)}
 
 
-def ranked(request: BrokerageRequest, members: int) -> Rows:
-    """Return the rows of a set in order: those to be tried out, then by weight; ties by name."""
+def ranked(request: BrokerageRequest, members: int) -> Ranking:
+    """Return a set of queues in order: those to be tried out, then by weight; ties by name."""
     weighing = weighing_of(request)
-    if weighing.ranked is not None and weighing.ranked[0] == members:
-        return weighing.ranked[1]
-    tried, (rows, weight) = bootstrapped(request), weighing.among(members)
-    weight = -weight
+    if weighing.ranked is not None and weighing.ranked.members == members:
+        return weighing.ranked
+    tried, (rows, weights) = bootstrapped(request), weighing.among(members)
+    falling = -weights
     if tried is not None:
-        weight[tried[rows]] = -np.inf
+        falling[tried[rows]] = -np.inf
     # Rows are in order of name already.
-    return rows[weight.argsort(kind="stable")]
+    order = falling.argsort(kind="stable")
+    return Ranking(members, rows[order], weights[order])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+import numpy as np
+
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import ProductionSoftware, platform_at
@@ -13,7 +15,7 @@ from fairq.engine.brokerage.flow.pending import retry_after
 from fairq.engine.brokerage.flow.pipeline import FilterPipeline, flow_of, run_all
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Reason, Rows, Weight
-from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.request import BrokerageRequest, Ranking
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.flow.weighing import weigh_all, weighing_of
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
@@ -143,17 +145,16 @@ def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, r
 
 def _choose(outcome: Outcome, members: int) -> None:
     request = outcome.request
-    rows = ranked(request, members)
+    ranking = ranked(request, members)
     outcome.status = "assigned"
-    outcome.best = _best(request, rows)
-    outcome.describe = partial(_candidates, request, rows)
+    outcome.best = _best(request, ranking)
+    outcome.describe = partial(_candidates, request, ranking.rows)
 
 
-def _best(request: BrokerageRequest, rows: Rows) -> list[tuple[str, float]]:
-    tried, weights = bootstrapped(request), weighing_of(request).weights_of(rows)
+def _best(request: BrokerageRequest, ranking: Ranking) -> list[tuple[str, float]]:
+    tried, rows, weights, names = bootstrapped(request), ranking.rows, ranking.weights, request.columns.names
     if tried is not None:
-        weights[tried[rows]] = 0.0
-    names = request.columns.names
+        weights = np.where(tried[rows], 0.0, weights)
     return [(names[row], weight) for row, weight in zip(rows.tolist(), weights.tolist(), strict=True)]
 
 
