@@ -192,7 +192,7 @@ CASES: list[tuple[str, int, str]] = [
     ("import --jobs status.json", 48, "ad 1: JobStatus is 99"),
     ("import --jobs ownerless.json", 48, "'' is not a valid name for the owner of a job"),
     ("import --jobs same_job.json", 49, "ad 2: duplicate job 1.0"),
-    ("import --accounting negative.json", 48, "ad 1: Priority is -5; it is a number, 0 or more"),
+    ("import --accounting negative.json", 48, "ad 1: Priority is -5; give a number, 0 or more"),
     ("import --accounting factor.json", 48, "ad 1: PriorityFactor is 'ten'"),
     ("import --accounting blank_name.json", 48, "ad 1: Name is 'a b'"),
     ("export --slots --jobs", 2, "--slots and --jobs are separate dumps; give only one"),

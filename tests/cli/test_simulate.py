@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from pathlib import Path
@@ -56,8 +57,21 @@ def test_policies_stand_side_by_side_and_all_work_is_done_under_each(run, trace:
     waits = {one["user"]: {of["policy"]: of["mean_wait"] for of in one["policies"]} for one in found["users_by_policy"]}
     assert waits["u2"]["groups"] <= waits["u2"]["fifo"]
     assert found["changes"][0]["longer"] + found["changes"][0]["shorter"] + found["changes"][0]["same"] == 5
-    csv = run("simulate", trace, "--policy", "fifo", "--policy", "current", "--csv").out.splitlines()
-    assert csv[0].startswith("label,") or csv[0].startswith("metric,")
+
+
+def test_csv_has_a_column_of_plain_numbers_for_each_policy(run, trace: Path):
+    words = ("simulate", trace, "--every", "60", "--policy", "fifo", "--policy", "current")
+    rows = list(csv.DictReader(run(*words, "--csv").out.splitlines()))
+    waits = {of["policy"]: of["wait"]["mean"] for of in json.loads(run(*words, "--json").out)["policies"]}
+    assert list(rows[0]) == ["metric", "label", "fifo", "current"]
+    assert (rows[0]["metric"], {name: float(rows[0][name]) for name in waits}) == ("wait_mean", waits)
+
+
+def test_a_job_without_a_time_of_submission_is_left_out(run, tmp_path: Path):
+    file = tmp_path / "log.swf"
+    file.write_text(SWF + "9 -1 -1 100 1 -1 -1 -1 3600 -1 1 1 4 -1 -1 -1 -1 -1\n")
+    found = simulated(run, file)
+    assert (found["jobs"], found["skipped"]["time of submission unknown"]) == (5, 1)
 
 
 def test_the_same_command_prints_the_same_and_a_seed_moves_whole_users(run, trace: Path):

@@ -89,6 +89,48 @@ def test_what_a_later_change_concerns_stays_until_that_one_is_undone(run, at, st
     assert at(5, "undo", "99").code == 103
 
 
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [
+        ("finish 1", "a finished job cannot run on"),
+        ("import --slots slots.json", "what an import replaces is not kept"),
+        ("taskqueues import queues.json", "what an import replaces is not kept"),
+    ],
+)
+def test_a_last_change_that_cannot_be_undone_is_named_and_no_older_one_undone(
+    at, run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, reason: str
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "slots.json").write_text("[]")
+    (tmp_path / "queues.json").write_text('{"task_queues": []}')
+    at(0, "slots", "add", "a")
+    at(1, "submit", "--", "/bin/true")
+    at(2, "negotiate")
+    at(3, "submit", "--", "/bin/false")
+    before = queue(run, state)
+    assert at(4, *last.split()).code == 0
+    ended = at(5, "undo")
+    assert ended.code == 103
+    assert f"({'fairq ' + last}" in ended.err
+    assert f"{reason}; name an older change by its number in 'fairq state history'; nothing was changed" in ended.err
+    assert before[-1] in queue(run, state) or last.startswith("taskqueues")
+
+
+def test_what_an_import_brought_is_not_taken_for_what_it_replaced(at, run, state: Path, tmp_path: Path):
+    """The imported job and slot have the number and the name of those before."""
+    dump = tmp_path / "dump.json"
+    at(0, "slots", "add", "a", "--cpus", "1")
+    at(1, "submit", "--", "/bin/true")
+    dump.write_text(json.dumps([{"ClusterId": 1, "ProcId": 0, "Owner": "zoe"}]))
+    at(2, "import", "--jobs", dump)
+    dump.write_text(json.dumps([{"Name": "a", "Cpus": 64}]))
+    at(3, "import", "--slots", dump)
+    assert "replaced the slots after it" in at(4, "undo", "1").err
+    assert "replaced the jobs after it" in at(5, "undo", "2").err
+    assert [ad["Owner"] for ad in queue(run, state)] == ["zoe"]
+    assert [ad["Cpus"] for ad in json.loads(run("--state", state, "slots", "--json").out)] == [64]
+
+
 def test_a_dry_run_tells_and_stores_nothing(at, state: Path):
     at(0, "submit", "--", "/bin/true")
     before = state.read_bytes()

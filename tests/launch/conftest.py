@@ -61,6 +61,13 @@ class Pool:
         """Queue a shell script as a job that starts in the pool's working directory."""
         self.done("submit", "--initialdir", self.work, *words, "--", "/bin/sh", "-c", script)
 
+    def script(self, text: str) -> Path:
+        """Write an executable file with this text."""
+        path = self.work / "script"
+        path.write_bytes(text.encode())
+        path.chmod(0o777)
+        return path
+
     def turn(self, *words: object) -> dict[str, Any]:
         return dict(json.loads(self.done("negotiate", "--json", *words)))
 

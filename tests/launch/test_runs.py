@@ -162,6 +162,37 @@ def test_a_slot_on_which_three_different_jobs_did_not_start_is_drained(pool):
     assert slot["State"] == "Drained"
 
 
+@pytest.mark.parametrize(
+    ("script", "words_of_reason"),
+    [
+        ("echo hello\n", "it is neither a program for this machine nor a script that begins with #!, as #!/bin/sh"),
+        ("#!/bin/sh\r\ntrue\r\n", "its first line ends with a carriage return; save it with the line ends of Unix"),
+        ("#!/nonexistent/sh -e\n", "there is no interpreter /nonexistent/sh, which its first line names"),
+    ],
+)
+def test_a_script_that_cannot_be_executed_is_held_with_what_is_wrong_with_it(pool, script, words_of_reason):
+    pool.slots(1)
+    path = pool.script(script)
+    pool.done("submit", "--", path)
+    pool.turn()
+    pool.settled("1.0")
+    assert pool.queue()["1.0"]["HoldReason"] == f"its program {path} cannot be started: {words_of_reason}"
+
+
+def test_scripts_that_are_themselves_the_fault_drain_no_slot(pool):
+    """Three tries of a beginner must not stop the pool."""
+    pool.slots(1)
+    path = pool.script("echo hello\n")
+    for job in ("1.0", "2.0", "3.0"):
+        pool.done("submit", "--", path)
+        pool.turn()
+        pool.settled(job)
+        path.chmod(0o666)
+    assert pool.queue()["3.0"]["HoldReason"].endswith("it is not executable; run 'chmod +x' on it")
+    (slot,) = json.loads(pool.done("slots", "--json"))
+    assert slot["State"] == "Unclaimed"
+
+
 @pytest.mark.parametrize(("requested", "outcome"), [(32, "held"), (512, "finished")])
 def test_a_job_gets_no_more_memory_than_it_requests(pool, any_cgroup, requested, outcome):
     pool.slots(1, "--memory", "1GB")

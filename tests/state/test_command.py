@@ -112,8 +112,8 @@ class TestHistory:
 
     def test_the_table_is_complete_in_a_pipe(self, run: Run, filled: Path) -> None:
         first, *rest = run("state", "history", "--state", filled).out.splitlines()
-        assert first.split() == ["Time", "User", "Command", "Subject", "Before", "After"]
-        assert [" ".join(line.split()[2:]) for line in rest] == [
+        assert first.split() == ["Number", "Time", "User", "Command", "Subject", "Before", "After"]
+        assert [" ".join(line.split()[3:]) for line in rest] == [
             "root fairq userprio --setfactor alice@x 10 alice@x Factor 1.0 Factor 10.0",
             "root fairq userprio --setfactor alice@x 10 slots 3",
         ]

@@ -65,14 +65,14 @@ FILES: list[tuple[str, bytes, int, str]] = [
     ("--jobs", text_of(job(QDate=-1)), INVALID_AD, "ad 1: QDate is -1"),
     ("--jobs", text_of({"ClusterId": 1, "ProcId": 0}), INVALID_AD, "'' is not a valid name for the owner of a job"),
     ("--jobs", text_of(job(Owner=["a"])), INVALID_AD, "ad 1: its owner is not a text"),
-    ("--jobs", text_of(job(AccountingGroup="two words")), INVALID_AD, "'two words' is not a valid name for a subm"),
+    ("--jobs", text_of(job(AccountingGroup="two words")), INVALID_AD, "name for a submitter; remove the white space\n"),
     ("--jobs", text_of(job(1, 0), job(1, 1, Requirements="/Expr(a b)/")), INVALID_AD, "ad 2: Requirements does not"),
     ("--accounting", text_of({"Priority": 1.0}), INVALID_AD, "ad 1: it has no Name"),
     ("--accounting", text_of(user("a b")), INVALID_AD, "ad 1: Name is 'a b'"),
     ("--accounting", text_of(user(), user()), DUPLICATE, "duplicate record of alice@example.org"),
-    ("--accounting", text_of(user(Priority=-1)), INVALID_AD, "ad 1: Priority is -1; it is a number, 0 or more"),
+    ("--accounting", text_of(user(Priority=-1)), INVALID_AD, "ad 1: Priority is -1; give a number, 0 or more"),
     ("--accounting", text_of(user(Priority="high")), INVALID_AD, "ad 1: Priority is 'high'"),
-    ("--accounting", text_of(user(Ceiling=1.5)), INVALID_AD, "ad 1: Ceiling is 1.5; it is a whole number"),
+    ("--accounting", text_of(user(Ceiling=1.5)), INVALID_AD, "ad 1: Ceiling is 1.5; give a whole number"),
     ("--accounting", text_of(user(PriorityFactor="/Expr(1+1)/")), INVALID_AD, "ad 1: PriorityFactor is '/Expr(1+1)/'"),
 ]
 

@@ -219,6 +219,23 @@ def test_unused_lines_are_told_as_condor_submit_does():
     ]
 
 
+RUN_IT = "if it is a program, run it with 'fairq submit -- PROGRAM'"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("#!/bin/sh\n", f"job.sub: there is no queue statement; {RUN_IT}"),
+        ("#!/bin/sh\nls -l\n", f"job.sub, line 2: 'ls -l' is neither NAME = VALUE nor a queue statement; {RUN_IT}"),
+        ("a = 1\n", "job.sub: there is no queue statement; end the description with a line 'queue'"),
+    ],
+)
+def test_a_script_is_no_description_and_the_message_tells_how_to_run_it(text: str, message: str) -> None:
+    with pytest.raises(SubmitDescriptionError) as caught:
+        list(Description(text, "job.sub", External(60)).statements())
+    assert str(caught.value) == message
+
+
 BAD = [
     ("", SubmitDescriptionError, "no queue statement"),
     ("foo bar\nqueue", SubmitDescriptionError, "line 2: 'foo bar' is neither"),

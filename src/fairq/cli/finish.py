@@ -44,9 +44,8 @@ def finish(
     """Record that running jobs have ended.
 
     Their slots become free, their usage is charged up to the end, and they leave the queue. The history records where
-    and how long they ran.A slot is charged for
-    exactly the time that the job held it. Under the rules htcondor, a run that ended before the last cycle is charged
-    up to that cycle.
+    and how long they ran. A slot is charged for exactly the time that the job held it. Under the rules htcondor, a run
+    that ended before the last cycle is charged up to that cycle.
 
     Name jobs as for fairq remove. If you name a cluster, an owner or a constraint, the command selects only its running
     jobs.

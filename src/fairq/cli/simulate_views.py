@@ -72,7 +72,8 @@ def simulation_view(document: Mapping[str, Any], most: int) -> View:
         if most and records:
             tables.append(_names(records[:most], len(records), what, heading))
     tables.append(_windows(document))
-    return View(tables=tables, document=document)
+    fields = ["metric", "label", *(policy["policy"] for policy in policies)]
+    return View(tables=tables, document=document, fields=fields)
 
 
 def _metrics(document: Mapping[str, Any], policies: Sequence[Mapping[str, Any]]) -> Table:

@@ -174,6 +174,7 @@ def history(
         for entry in changes(invocation.existing_state, limit or None, subject=subject, user=user, since=since)
     ]
     columns = [
+        Column("Number", "number"),
         Column("Time", "time", _time, align="left"),
         Column("User", "user"),
         Column("Command", "command"),
@@ -182,7 +183,7 @@ def history(
         Column("After", "after", _value, align="left"),
     ]
     if any(record["reason"] for record in records):
-        columns.insert(3, Column("Reason", "reason", lambda reason: reason or "-", align="left"))
+        columns.insert(4, Column("Reason", "reason", lambda reason: reason or "-", align="left"))
     fields = ("number", "time", "user", "command", "reason", "subject", "before", "after")
     emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
 

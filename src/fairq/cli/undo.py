@@ -41,6 +41,7 @@ def undo(
     them and cannot be undone.
 
     If a later change concerns the same jobs, slots or values, nothing is undone, and the message names that change.
+    finish and import cannot be undone: after one of them, name an older change by its number.
     """
     from fairq.steps.undo.undo import take_back, try_to_take_back
 

@@ -131,7 +131,7 @@ class _Fields:
             raise self.error("it has no Name", "every accounting ad needs one")
         name = self._values["name"]
         if not isinstance(name, str) or not name or not name.isprintable() or " " in name:
-            raise self.error(f"Name is {shown(name)}", "it is a submitter or a group, without spaces")
+            raise self.error(f"Name is {shown(name)}", "give a submitter or a group, without spaces")
         return name
 
     def is_reported(self) -> bool:
@@ -153,7 +153,7 @@ class _Fields:
         value = self._values[name.lower()]
         if type(value) not in (int, float) or not math.isfinite(value) or value < lowest:
             least = "a number" if lowest == -math.inf else f"a number, {lowest:g} or more"
-            raise self.error(f"{name} is {shown(value)}", f"it is {least}")
+            raise self.error(f"{name} is {shown(value)}", f"give {least}")
         return float(value)
 
     def whole(self, name: str, default: int, lowest: int = 0, highest: int = 2**63 - 1) -> int:
@@ -161,7 +161,7 @@ class _Fields:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if type(value) is not int or not lowest <= value <= highest:
-            raise self.error(f"{name} is {shown(value)}", f"it is a whole number from {lowest} to {highest}")
+            raise self.error(f"{name} is {shown(value)}", f"give a whole number from {lowest} to {highest}")
         return value
 
     def error(self, problem: str, cure: str) -> InvalidAdError:

@@ -14,6 +14,24 @@ from fairq.dumps.source import Held
 from fairq.errors.pool import UnreadableDumpError
 from fairq.inputs import LARGEST, STANDARD_INPUT, standard_input, too_large
 
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python without this compression opens no such archive
+    LZMAError = zlib.error  # type: ignore[assignment,misc]
+
+DAMAGED = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    LZMAError,
+    EOFError,
+    RuntimeError,
+    NotImplementedError,
+)
+"""What tarfile and zipfile raise while a damaged archive is read, beside OSError and ValueError."""
+
+_PIECE = 1 << 20
+
 
 def files_of(name: str) -> list[Held]:
     """Return the files of *name*: a directory, a tar or zip archive (``-``: the standard input), or one file.
@@ -27,13 +45,27 @@ def files_of(name: str) -> list[Held]:
             found = list(_of_file(name, _whole(standard_input()) if name == STANDARD_INPUT else _content(Path(name))))
     except (OSError, ValueError) as failure:
         raise _unreadable(name, failure) from None
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as failure:
+    except DAMAGED as failure:
         raise UnreadableDumpError(
             source=name, reason=f"it is a damaged archive ({failure})", cure="write the archive again"
         ) from None
     if not found:
         raise UnreadableDumpError(source=name, reason="it has no files", cure="name a directory or archive with files")
     return sorted(found, key=lambda one: one.name)
+
+
+def is_tar(path: Path) -> bool:
+    """Say whether *path* is a tar archive; False if it is cut off or damaged at its beginning."""
+    try:
+        return path.is_file() and tarfile.is_tarfile(path)
+    except (OSError, ValueError, *DAMAGED):
+        return False
+
+
+def check_end(archive: tarfile.TarFile) -> None:
+    """Read what follows the last member of *archive*: only there, a compression tells that its content is damaged."""
+    while archive.fileobj is not None and archive.fileobj.read(_PIECE):
+        pass
 
 
 def _content(path: Path) -> bytes:
@@ -92,6 +124,7 @@ def _of_tar(archive: tarfile.TarFile) -> Iterator[Held]:
         stream = archive.extractfile(member)
         if stream is not None:
             yield Held(str(path), stream.read())
+    check_end(archive)
 
 
 def _is_hidden(parts: tuple[str, ...]) -> bool:

@@ -64,7 +64,7 @@ class TermsReader:
         if value is None:
             raise self._error(number, f"it has no {name}", "every job ad needs ClusterId and ProcId")
         if not whole(value, lowest, LARGEST_ID):
-            expected = f"it is a whole number from {lowest} to {LARGEST_ID}"
+            expected = f"give a whole number from {lowest} to {LARGEST_ID}"
             raise self._error(number, f"{name} is {shown(value)}", expected)
         return int(value)
 
@@ -72,7 +72,7 @@ class TermsReader:
         """Return why no negotiator matches the job, None if one does; *names* are the `SPELLINGS` of the ad."""
         status = ad.get(names.get("jobstatus", ""), 1)
         if type(status) is not int or not (status in _STATUS or status in _ENDED):
-            known = "HTCondor's are 1 (idle) to 7 (suspended)"
+            known = "give a status of HTCondor, 1 (idle) to 7 (suspended)"
             raise self._error(number, f"JobStatus is {shown(status)}", known)
         if status in _ENDED:
             return "already ended"
@@ -87,7 +87,8 @@ class TermsReader:
         def number_of(lower: str, default: int, lowest: int) -> int:
             value = ad.get(names[lower], default) if lower in names else default
             if not whole(value, lowest):
-                raise self._error(number, f"{names[lower]} is {shown(value)}", f"it is a whole number from {lowest} on")
+                expected = f"give a whole number, {lowest} or more"
+                raise self._error(number, f"{names[lower]} is {shown(value)}", expected)
             return int(value)
 
         status = _STATUS[ad.get(names.get("jobstatus", ""), 1)]
@@ -124,12 +125,14 @@ class TermsReader:
         try:
             name = self._submitters.get(identity)
         except TypeError:
-            raise self._error(number, "its owner is not a text", "AccountingGroup, Owner and User are texts") from None
+            cure = "give AccountingGroup, Owner and User as texts"
+            raise self._error(number, "its owner is not a text", cure) from None
         if name is None:
             try:
                 name = self._submitters[identity] = self._submitter_of(ad)
             except InvalidNameError as failure:
-                raise self._error(number, str(failure), "correct the ad") from None
+                problem, _, cure = str(failure).rpartition("; ")
+                raise self._error(number, problem, cure) from None
         return name
 
     def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:

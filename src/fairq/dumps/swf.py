@@ -79,7 +79,7 @@ def _job(trace: Trace, fields: list[str], name: str, line: int) -> TraceJob | No
         raise _out_of_range(name, line, fields[3], f"a run time is at most {LONGEST} s; ")
     _, submit, _, run, allocated, _, _, requested, limit, memory, status, user, group, *_ = values
     cpus = int(requested if requested > 0 else allocated)
-    reason = _why_not(status, run, cpus)
+    reason = _why_not(status, submit, run, cpus)
     if reason is not None:
         trace.skipped[reason] += 1
         return None
@@ -104,12 +104,14 @@ def _out_of_range(name: str, line: int, field: str, rule: str = "") -> InvalidDu
     )
 
 
-def _why_not(status: float, run: float, cpus: int) -> str | None:
+def _why_not(status: float, submit: float, run: float, cpus: int) -> str | None:
     """Return the reason why a line is no job to simulate; None if it is one."""
     if status in _PARTIAL:
         return "a part of a job that another line sums up"
     if run < 0:
         return "never started"
+    if submit < 0:
+        return "time of submission unknown"
     if status == _CANCELLED and run == 0:
         return "cancelled before it started"
     if cpus < 1:

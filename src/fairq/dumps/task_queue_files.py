@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tarfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fairq.dumps.bundle import files_of
+from fairq.dumps.bundle import files_of, is_tar
 from fairq.dumps.source import opened
 from fairq.dumps.table import Table, parse_table, records_of
 from fairq.dumps.task_queues import COLUMNS, TaskQueueDump, read_document, read_task_queues
@@ -57,7 +56,7 @@ def _is_bundle(name: str) -> bool:
     if name == STANDARD_INPUT or not name or "\0" in name:
         return False
     try:
-        return path.is_dir() or (path.is_file() and (zipfile.is_zipfile(path) or tarfile.is_tarfile(path)))
+        return path.is_dir() or (path.is_file() and zipfile.is_zipfile(path)) or is_tar(path)
     except OSError:
         return False
 

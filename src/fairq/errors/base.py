@@ -95,7 +95,8 @@ class StateNewerError(FairqError):
 
 
 class StateDamagedError(FairqError):
-    """the state file {state} is damaged: {reason}; list the damage with 'fairq state check', then restore a backup"""
+    """the state file {state} is damaged: {reason}; restore a backup with 'fairq state restore'; if the file \
+    can be read, 'fairq state check' lists all damage"""
 
     exit_code = 7
     summary = "The state file is damaged"

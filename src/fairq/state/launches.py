@@ -64,12 +64,13 @@ def ended_before(state: State, time: int, limit: int) -> list[tuple[str, str]]:
 def failed_starts(state: State, slot: str, whole: str) -> int:
     """Return of how many clusters jobs have not started on a slot since another job did.
 
-    With a *whole* slot of another name, also on what else was carved out of it.
+    With a *whole* slot of another name, also on what else was carved out of it. A program that is itself the fault,
+    such as a script without ``#!``, says nothing of the slot.
     """
     stem, at, machine = whole.partition("@")
     there = (
         "phase = 'ended' AND (slot = ?1 OR (?2 <> ?1 AND substr(slot, 1, length(?3)) = ?3 "
-        "AND substr(slot, -length(?4)) = ?4))"
+        "AND substr(slot, -length(?4)) = ?4)) AND coalesce(json_extract(ended, '$.step'), '') <> 'executable'"
     )
     found = state.connection.execute(
         f"SELECT count(DISTINCT cluster) FROM launch WHERE {there} AND id > (SELECT coalesce(max(id), 0) FROM launch "

@@ -10,6 +10,9 @@ from fairq.records import Actor
 from fairq.state import rows
 from fairq.state.connection import State
 
+NEVER = "none"
+"""The kind of a change that cannot be undone."""
+
 
 class Undoable(Struct, frozen=True):
     """A change that one command made: entries *first* to *last* of the history.
@@ -41,6 +44,14 @@ def record(state: State, actor: Actor, entries: range, kind: str, data: Any, kep
             "INSERT INTO undo (first, last, time, user, kind, data) VALUES (?, ?, ?, ?, ?, ?)",
             (entries[0], entries[-1], actor.time, actor.user, kind, rows.dumps(data)),
         )
+
+
+def record_final(state: State, actor: Actor, entries: range, reason: str, kept: float | None) -> None:
+    """Note that the change of these *entries* cannot be undone for this *reason*.
+
+    Without this note, the user's last change would be an older one.
+    """
+    record(state, actor, entries, NEVER, {"reason": reason}, kept)
 
 
 def last_of(state: State, user: str) -> Undoable | None:

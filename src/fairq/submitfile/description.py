@@ -171,10 +171,8 @@ class Description:
         self.warnings: list[str] = []
         for line in self._lines:
             if not isinstance(line, QueueLine) and not line.is_directive and line.assigned is None:
-                raise SubmitDescriptionError(
-                    where=self._place(line.first),
-                    problem=f"{_shown(line.text)} is neither NAME = VALUE nor a queue statement",
-                )
+                problem = f"{_shown(line.text)} is neither NAME = VALUE nor a queue statement{self._unless_program()}"
+                raise SubmitDescriptionError(where=self._place(line.first), problem=problem)
         self._refuse_open_conditions()
 
     def _place(self, row: int) -> str:
@@ -204,9 +202,14 @@ class Description:
                 yield Statement(submit, self._place, line, above, own, {}, partial(self._outside, line))
         if not found:
             self._parsed(self._text(None, ""))
-            raise SubmitDescriptionError(
-                where=self.source, problem="there is no queue statement; end the description with a line 'queue'"
-            )
+            is_script = self._rows[0].startswith("#!") if self._rows else False
+            cure = self._unless_program() if is_script else "; end the description with a line 'queue'"
+            raise SubmitDescriptionError(where=self.source, problem=f"there is no queue statement{cure}")
+
+    def _unless_program(self) -> str:
+        """Return the cure for a program that was taken for a description; empty if there is a queue statement."""
+        is_description = any(isinstance(line, QueueLine) for line in self._lines)
+        return "" if is_description else "; if it is a program, run it with 'fairq submit -- PROGRAM'"
 
     def _refuse_open_conditions(self) -> None:
         """Refuse an ``if`` without ``endif``: the library stops at a queue statement and may not notice it."""

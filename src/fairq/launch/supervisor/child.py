@@ -11,6 +11,7 @@ import signal
 from typing import Any, NoReturn
 
 from fairq.launch.supervisor import cgroup, record
+from fairq.launch.supervisor.executable import fault_of
 from fairq.launch.supervisor.identity import become
 
 IGNORED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGUSR1", "SIGUSR2")
@@ -70,6 +71,8 @@ def become_job(spec: dict[str, Any], group: str | None, report: int) -> NoReturn
     except BaseException as error:
         number = error.errno if isinstance(error, OSError) and error.errno else 0
         text = os.strerror(number) if number else f"{type(error).__name__}: {error}"
+        if step == "program" and isinstance(error, OSError) and isinstance(error.filename, str):
+            step, text = fault_of(error.filename, number) or (step, text)
         os.write(report, json.dumps([step, number, text]).encode())
     os._exit(127)
 

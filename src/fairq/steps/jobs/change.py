@@ -141,9 +141,11 @@ class JobEditor:
                 former = kept_jobs(state, changed.jobs)
                 change(state, changed.jobs)
                 entries = history.record(state, self._actor, changes, own=True)
+                kept = self._settings["pool.undo_kept"]
                 if self._ordered:
-                    kind, former = "none", {"reason": "it ended processes of running jobs"}
-                undo.record(state, self._actor, entries, kind, former, self._settings["pool.undo_kept"])
+                    undo.record_final(state, self._actor, entries, "it ended processes of running jobs", kept)
+                else:
+                    undo.record(state, self._actor, entries, kind, former, kept)
         if not self._dry_run:
             changed.ending = self._settle()
         return changed

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fairq.errors.pool import InvalidEndTimeError
 from fairq.quantities import shown_time
 from fairq.records import Actor, Change, JobStatus, Run
-from fairq.state import claims, history, jobs
+from fairq.state import claims, history, jobs, undo
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists
 from fairq.steps.jobs.change import Changed, choose, procs
@@ -67,7 +67,7 @@ def finish(
         ended = end_runs(state, settings, held, when, "finished", codes)
         record_ended(state, chosen.jobs, JobStatus.COMPLETED, when)
         jobs.remove_many(state, map(procs, chosen.jobs))
-        history.record(
+        entries = history.record(
             state,
             actor,
             (
@@ -80,4 +80,5 @@ def finish(
             ),
             own=True,
         )
+        undo.record_final(state, actor, entries, "a finished job cannot run on", settings["pool.undo_kept"])
     return Finished(chosen, ended)

@@ -48,6 +48,7 @@ _WHAT = {
     "output": "its output {Out} cannot be opened",
     "error": "its error file {Err} cannot be opened",
     "program": "its program {Cmd} cannot be started",
+    "executable": "its program {Cmd} cannot be started",
 }
 
 

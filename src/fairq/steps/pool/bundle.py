@@ -50,10 +50,9 @@ def script() -> str:
 
 def is_archive(name: str) -> bool:
     """Say whether the file *name* is an archive of dumps."""
-    try:
-        return Path(name).is_file() and tarfile.is_tarfile(name)
-    except (OSError, ValueError):
-        return False
+    from fairq.dumps.bundle import is_tar
+
+    return is_tar(Path(name))
 
 
 def read_archive(name: str) -> Bundle:
@@ -61,9 +60,11 @@ def read_archive(name: str) -> Bundle:
 
     Raises UnreadableDumpError if the archive is damaged or contains no dump.
     """
+    from fairq.dumps.bundle import DAMAGED
+
     try:
         members = _members(name)
-    except (tarfile.TarError, OSError, EOFError) as failure:
+    except (OSError, ValueError, *DAMAGED) as failure:
         raise UnreadableDumpError(source=name, reason=f"it is damaged ({failure})", cure="write it again") from None
     bundle = Bundle()
     for kind in ("slots", "jobs", "accounting"):
@@ -96,6 +97,8 @@ _KINDS: Mapping[str, str] = {
 
 
 def _members(name: str) -> dict[str, bytes]:
+    from fairq.dumps.bundle import check_end
+
     found: dict[str, bytes] = {}
     with tarfile.open(name) as archive:
         for member in archive:
@@ -103,6 +106,7 @@ def _members(name: str) -> dict[str, bytes]:
             content = archive.extractfile(member) if kind is not None and member.size < _LARGEST else None
             if kind is not None and content is not None:
                 found[kind] = content.read()
+        check_end(archive)
     return found
 
 

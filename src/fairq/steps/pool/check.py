@@ -111,7 +111,7 @@ def _times(path: Path, now: int, longest: int) -> Iterator[Finding]:
     elif last is not None and now - last.time <= longest:
         yield Finding("cron", GOOD, "nothing was found that runs fairq, but the last cycle is recent")
     else:
-        yield Finding("cron", FAULT, "neither a crontab nor a systemd unit that can be read runs fairq", cure)
+        yield Finding("cron", FAULT, "no crontab or systemd unit that can be read runs fairq", cure)
 
 
 def _mentions(places: tuple[str, ...], pattern: str = "*") -> Iterator[str]:

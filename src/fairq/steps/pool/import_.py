@@ -16,7 +16,7 @@ from fairq.dumps.source import Advance, Held, opened
 from fairq.garbage import without_collection
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
 from fairq.slot_table import SlotTable
-from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots
+from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots, undo
 from fairq.state.connection import State, reading, writing
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import CONDOR_VERSION
@@ -182,7 +182,8 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
     if pool.jobs is not None:
         jobs.change_many(state, running_elsewhere(state), reason=SLOT_ELSEWHERE)
     changes += charge_imported(state, pool.accounting, plan, accounting_policy(settings), actor.time)
-    history.record(state, actor, changes)
+    entries = history.record(state, actor, changes)
+    undo.record_final(state, actor, entries, "what an import replaces is not kept", settings["pool.undo_kept"])
 
 
 def _procs(ended: list[Claim]) -> Iterator[jobs.Procs]:

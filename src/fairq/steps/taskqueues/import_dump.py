@@ -19,7 +19,7 @@ from fairq.errors.base import SettingValueError
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 from fairq.garbage import without_collection
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
-from fairq.state import history, idle_ranges, jobs, kept_queues, runs, share_groups, task_queues
+from fairq.state import history, idle_ranges, jobs, kept_queues, runs, share_groups, task_queues, undo
 from fairq.state.connection import State, reading, writing
 from fairq.steps.taskqueues.forming import fields_of, form_queues, requirements_of
 from fairq.steps.taskqueues.kept import keep_stored
@@ -82,7 +82,8 @@ def _imported(
         if not dry_run:
             _store(state, dump, ads, ranges, actor.time)
             change = {"TaskQueues": imported.task_queues, "Jobs": imported.jobs}
-            history.record(state, actor, [Change("task queues", None, change)])
+            entries = history.record(state, actor, [Change("task queues", None, change)])
+            undo.record_final(state, actor, entries, "what an import replaces is not kept", settings["pool.undo_kept"])
             # To form the queues of many other jobs, too, would make the import much dearer.
             if idle_ranges.count(state) <= 2 * len(ranges):
                 _keep_formed(state, settings)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-_NEVER = "none"
-"""The kind of a change that cannot be undone."""
-
 _OF_JOBS = {"submit", "remove", "hold", "release", "prio"}
 """The kinds of changes that users other than administrators can make."""
+
+_REPLACING = {"jobs": _OF_JOBS, "task queues": _OF_JOBS, "slots": {"slots add", "slots remove", "slots drain"}}
+"""The subjects of imports, with the kinds of changes that concern what they replace."""
 
 _DERIVED = {"Priority", "LastUpdate"}
 """Attributes of a record that are computed from others."""
@@ -73,7 +73,10 @@ def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, 
         if change.undone is not None:
             raise UndoError(change=told, reason=f"it was undone by change {change.undone}")
         # A change that can never be undone is reported first, even if later changes depend on it.
-        problem = str(change.data["reason"]) if change.kind == _NEVER else _dependent(state, change, entries)
+        if change.kind == undo.NEVER:
+            older = "; name an older change by its number in 'fairq state history'" if number is None else ""
+            raise UndoError(change=told, reason=f"{change.data['reason']}{older}")
+        problem = _dependent(state, change, entries)
         if problem is None:
             problem = _undo(state, settings, change, entries, actor)
         if problem is not None:
@@ -124,6 +127,8 @@ def _dependent(state: State, change: Undoable, entries: list[Entry]) -> Problem:
     for later in history.load(state, after=change.last):
         if later.number in undone:
             continue
+        if change.kind in _REPLACING.get(later.subject, ()):
+            return f"change {later.number} ({later.command}) replaced the {later.subject} after it"
         of_same = subjects.get(later.subject)
         meets = of_same is not None and (change.kind != "userprio" or _overlap(of_same, later))
         if meets or _cluster(later.subject) in clusters:
