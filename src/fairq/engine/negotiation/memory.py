@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from fairq.engine.negotiation.row_values import RowMemory
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.records import Ad, job_count
+
+Thing = TypeVar("Thing")
+Result = TypeVar("Result")
 
 _MOST_KEPT = 20_000
 """So many results are kept, at most; then they are forgotten, all at once."""
@@ -39,6 +42,7 @@ class Memory:
         self._numbers: dict[Hashable, int] = {}
         self._new_numbers = count()
         self._masks: dict[bytes, NDArray[np.bool_]] = {}
+        self._found: dict[Hashable, tuple[Hashable, object, Any]] = {}
 
     def scene(
         self,
@@ -81,6 +85,16 @@ class Memory:
                 number = self._numbers[values] = next(self._new_numbers)
             mark.append(number)
         return tuple(mark)
+
+    def once(self, find: Callable[[Thing], Result], thing: Thing, version: Hashable = None) -> Result:
+        """Return what *find* finds in a thing; only once for a *version* of it."""
+        key = (find, id(thing))
+        known = self._found.get(key)
+        if known is None or known[0] != version:
+            # The thing is kept with it, so that its id stays its own.
+            known = self._found[key] = version, thing, find(thing)
+        found: Result = known[2]
+        return found
 
     def mask(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the same array for all equal ones."""
