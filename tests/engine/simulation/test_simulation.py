@@ -160,6 +160,22 @@ def test_preempted_work_is_done_again_and_counted_as_lost():
     assert (of.journal.end >= 0).all()
 
 
+@pytest.mark.parametrize(
+    ("constraint", "starts"),
+    [
+        ("RequestCpus == 2", [0, 500, None, None]),
+        (f"RequestCpus == 2 || time() >= {START + 400}", [0, 500, 1000, 1000]),
+        (f"RequestCpus == 2 || time() < {START + 400}", [0, 500, None, None]),
+        (f"RequestCpus == 1 || time() >= {START + 400}", [500, 1000, 0, 0]),
+    ],
+)
+def test_a_constraint_on_jobs_is_evaluated_again_where_the_time_matters(constraint, starts):
+    jobs = Trace([TraceJob(START, 500, "a", cpus=n) for n in (2, 2, 1, 1)], START)
+    of = simulated(jobs, "1x2c4g", every=100, negotiator_negotiator_job_constraint=constraint)
+    expected = [-1 if start is None else START + start for start in starts]
+    assert of.journal.first_start.tolist() == expected
+
+
 def test_the_same_trace_gives_the_same_starts_again():
     jobs = trace(*[(37 * n % 5000, 61 * n % 900, f"u{n % 5}") for n in range(100)])
     one, other = (simulated(jobs, "3").journal for _ in range(2))

@@ -163,12 +163,13 @@ class NegotiationCycle:
             self.candidates.reach.tested.kinds = self._autoclusters.kinds
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
-        admits = None
+        constraint = None
         if policy.job_constraint is not None:
-            admits = JobConstraint(policy.job_constraint, now, self._autoclusters.kinds, self._budget).admits
+            lasting = None if self._scene is None else self._scene.admitted
+            constraint = JobConstraint(policy.job_constraint, now, self._autoclusters.kinds, self._budget, lasting)
         known = None if whole is None else whole.queues
         self._submitters = find_submitters(
-            jobs, self._autoclusters, policy, accountant, admits, known, self._scene, now
+            jobs, self._autoclusters, policy, accountant, constraint, known, self._scene, now
         )
         if self._groups is not None:
             self._groups.enrol(self._submitters, jobs, self._scene)

@@ -117,6 +117,8 @@ class Scene:
         self._kept = kept
         """Objects whose ids are part of keys, which must stay their own."""
         self.rows = RowMemory()
+        self.admitted: dict[int, bool] = {}
+        """By autocluster, whether its jobs meet the constraint on jobs, if the time does not matter."""
         self._facts: dict[Hashable, Facts[Any]] = {}
         self._demands: dict[tuple[str, str], tuple[Hashable, float, object]] = {}
         self._queues: dict[Hashable, tuple[object, RequestQueue | ColumnQueue]] = {}
@@ -145,9 +147,9 @@ class Scene:
         return known[1]
 
     def queue(self, queue: SubmitterQueue, now: int | None) -> RequestQueue | ColumnQueue | None:
-        """Return the requests of *queue* if they are known; *now* is the time if it decides which jobs take part."""
+        """Return the requests of *queue* in a cycle at *now* if they are known."""
         if queue.version is None:
-            known = self._queues.get((id(queue.idle), now))
+            known = self._queues.get((id(queue.idle), None)) or self._queues.get((id(queue.idle), now))
             return None if known is None else known[1].anew()
         known = self._queues.get((queue.name, queue.schedd))
         if known is None or known[0] != queue.version or not isinstance(known[1], RequestQueue):
@@ -155,7 +157,7 @@ class Scene:
         return known[1] if known[1].go_on(queue) else None
 
     def keep_queue(self, queue: SubmitterQueue, now: int | None, made: RequestQueue | ColumnQueue) -> None:
-        """Keep the requests of *queue* for further cycles."""
+        """Keep the requests of *queue* for further cycles; *now* is the time if it decides which jobs take part."""
         if queue.version is None:
             self._queues[id(queue.idle), now] = queue.idle, made.anew()
         elif now is None and self._carries:
