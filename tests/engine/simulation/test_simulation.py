@@ -152,6 +152,19 @@ def test_a_machine_is_divided_and_merged_again():
     assert of.journal.weight.tolist() == [4.0, 4.0, 8.0, 1.0]
 
 
+def test_a_part_of_a_machine_that_prefers_another_job_goes_to_it_as_it_is():
+    """The job of b takes over a part of two cores, which counts as two until the job ends."""
+    jobs = Trace(
+        [TraceJob(START, 5000, "a", cpus=2), TraceJob(START, 5000, "a", cpus=2), TraceJob(START + 50, 500, "b"),
+         TraceJob(START + 60, 100, "a", cpus=2)], START)  # fmt: skip
+    ads = [{**ad, "Rank": '/Expr(TARGET.Owner == "b")/'} for ad in slot_ads(read_machines("1x4c8g"), START)]
+    of = replay(jobs, Policy("test", load(None, None, {}), False, {}), ads, 100, HOUR)
+    assert (of.journal.first_start - START).tolist() == [0, 0, 100, 5000]
+    assert of.journal.weight[2] == 2.0
+    assert of.journal.preemptions.sum() == 1
+    assert (of.journal.end >= 0).all()
+
+
 def test_preempted_work_is_done_again_and_counted_as_lost():
     jobs = trace(*[(0, 100_000, "hog")] * 4, *[(50_000, 1000, "late")] * 4)
     of = simulated(jobs, "4", every=1000, negotiator_preemption_requirements="RemoteUserPrio > SubmitterUserPrio * 1.2")
