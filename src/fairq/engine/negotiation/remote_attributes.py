@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.accountant import Accountant
@@ -122,12 +121,19 @@ def siblings_are_named(policy: NegotiationPolicy, slots: AdColumns, jobs: Jobs, 
     A *memory* is asked for the jobs; those that have gone may count, too.
     """
     policies = (str(expression) for expression in policy.expressions_on_jobs)
-    if any(map(_OF_SIBLINGS.search, chain(policies, slots.external_references()))):
+    if any(map(_OF_SIBLINGS.search, policies)) or _named_in_slots(slots):
         return True
     if memory is None:
         return _named_in_ads(jobs.ads) or any(_named_in_queue(queue.idle) for queue in jobs.queues)
     queues = (memory.once(_named_in_queue, queue.idle, queue.version) for queue in jobs.queues)
     return memory.once(_named_in_ads, jobs.ads) or any(queues)
+
+
+def _named_in_slots(slots: AdColumns) -> bool:
+    columns = map(slots.column, slots.expression_names())
+    texts = (text for column in columns for text in (*(one.text for one in column.expressions), *map(str, column.raw)))
+    # Most pools need no look at what the expressions read.
+    return any(map(_OF_SIBLINGS.search, texts)) and any(map(_OF_SIBLINGS.search, slots.external_references()))
 
 
 def _named_in_ads(ads: Mapping[int, Ad]) -> bool:
