@@ -152,12 +152,41 @@ def test_a_machine_is_divided_and_merged_again():
     assert of.journal.weight.tolist() == [4.0, 4.0, 8.0, 1.0]
 
 
+def test_a_part_of_a_machine_that_prefers_another_job_goes_to_it_as_it_is():
+    """The job of b takes over a part of two cores, which counts as two until the job ends."""
+    jobs = Trace(
+        [TraceJob(START, 5000, "a", cpus=2), TraceJob(START, 5000, "a", cpus=2), TraceJob(START + 50, 500, "b"),
+         TraceJob(START + 60, 100, "a", cpus=2)], START)  # fmt: skip
+    ads = [{**ad, "Rank": '/Expr(TARGET.Owner == "b")/'} for ad in slot_ads(read_machines("1x4c8g"), START)]
+    of = replay(jobs, Policy("test", load(None, None, {}), False, {}), ads, 100, HOUR)
+    assert (of.journal.first_start - START).tolist() == [0, 0, 100, 5000]
+    assert of.journal.weight[2] == 2.0
+    assert of.journal.preemptions.sum() == 1
+    assert (of.journal.end >= 0).all()
+
+
 def test_preempted_work_is_done_again_and_counted_as_lost():
     jobs = trace(*[(0, 100_000, "hog")] * 4, *[(50_000, 1000, "late")] * 4)
     of = simulated(jobs, "4", every=1000, negotiator_preemption_requirements="RemoteUserPrio > SubmitterUserPrio * 1.2")
     assert of.journal.preemptions.sum() > 0
     assert of.journal.lost.sum() == of.journal.preemptions.sum() * 50_000
     assert (of.journal.end >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("constraint", "starts"),
+    [
+        ("RequestCpus == 2", [0, 500, None, None]),
+        (f"RequestCpus == 2 || time() >= {START + 400}", [0, 500, 1000, 1000]),
+        (f"RequestCpus == 2 || time() < {START + 400}", [0, 500, None, None]),
+        (f"RequestCpus == 1 || time() >= {START + 400}", [500, 1000, 0, 0]),
+    ],
+)
+def test_a_constraint_on_jobs_is_evaluated_again_where_the_time_matters(constraint, starts):
+    jobs = Trace([TraceJob(START, 500, "a", cpus=n) for n in (2, 2, 1, 1)], START)
+    of = simulated(jobs, "1x2c4g", every=100, negotiator_negotiator_job_constraint=constraint)
+    expected = [-1 if start is None else START + start for start in starts]
+    assert of.journal.first_start.tolist() == expected
 
 
 def test_the_same_trace_gives_the_same_starts_again():

@@ -20,9 +20,10 @@ from fairq.engine.classad.evaluator import evaluate_freely
 from fairq.engine.classad.expression import Expression
 from fairq.engine.classad.identity import distinct_rows
 from fairq.engine.classad.kinds import ERROR, EXPRESSION, INTEGER, OTHER, RAW
+from fairq.engine.classad.nodes import Reference
 from fairq.engine.classad.parties import Parties, PartiesOfRows
 from fairq.engine.classad.references import closure
-from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.scopes import RESERVED, Side, scope_side
 from fairq.engine.classad.vectors import ERROR_VECTOR, UNDEFINED_VECTOR, Array, Rows, Vector, merge
 
 _SMALL_BATCH: Final = 200_000
@@ -43,13 +44,22 @@ def evaluate(expression: Expression, side: Side, parties: Parties, rows: Rows | 
     if n == 0:
         return UNDEFINED_VECTOR
     budget = parties.columns.budget
-    if budget is None:
+    if budget is None or _is_at_hand(expression, side, parties):
         return evaluate_freely(expression, side, parties, rows, n)
     nodes = bound(expression, side, parties)
     metered = _Metered(expression, side, parties, budget)
     if nodes <= UNGUARDED:
         return metered.in_batches(rows, n, nodes)
     return metered.by_risk(rows, n)
+
+
+def _is_at_hand(expression: Expression, side: Side, parties: Parties) -> bool:
+    """Return whether *expression* is an attribute of the columns with constants alone: there is nothing to meter."""
+    node = expression.node
+    if side is Side.AD or not isinstance(node, Reference) or node.scope is None or node.name.lower() in RESERVED:
+        return False
+    column = parties.columns.column(node.name.lower())
+    return not (column.expressions or column.raw) and scope_side(node.scope, side, parties) is side
 
 
 def bound(expression: Expression, side: Side, parties: Parties) -> float:

@@ -141,7 +141,7 @@ class NegotiationCycle:
 
             self._groups = Groups(pool.ads, self.cost, accountant, policy, now, round_robin_times)
         static = static_ranks(pool.ads, policy)
-        self._holders = self._find_holders(jobs)
+        self._holders = self._find_holders(jobs, memory)
         self._free_weight = FreeWeight(in_pie, candidates & ~self._holders.held)
         self._partitions = self._find_partitions(candidates)
         self._scene: Scene | None = None
@@ -163,12 +163,13 @@ class NegotiationCycle:
             self.candidates.reach.tested.kinds = self._autoclusters.kinds
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
-        admits = None
+        constraint = None
         if policy.job_constraint is not None:
-            admits = JobConstraint(policy.job_constraint, now, self._autoclusters.kinds, self._budget).admits
+            lasting = None if self._scene is None else self._scene.admitted
+            constraint = JobConstraint(policy.job_constraint, now, self._autoclusters.kinds, self._budget, lasting)
         known = None if whole is None else whole.queues
         self._submitters = find_submitters(
-            jobs, self._autoclusters, policy, accountant, admits, known, self._scene, now
+            jobs, self._autoclusters, policy, accountant, constraint, known, self._scene, now
         )
         if self._groups is not None:
             self._groups.enrol(self._submitters, jobs, self._scene)
@@ -314,7 +315,7 @@ class NegotiationCycle:
         smallest = min((*whole, least))
         return 0.0 if smallest == np.inf else smallest
 
-    def _find_holders(self, jobs: Jobs) -> Holders:
+    def _find_holders(self, jobs: Jobs, memory: Memory | None) -> Holders:
         names = SlotNames.nobody(len(self.cost))
         if self._policy.consider_preemption:
             names = holders_of(self._pool.ads)
@@ -323,7 +324,7 @@ class NegotiationCycle:
             return Holders(held, names, names, np.full(len(held), np.nan))
         from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
 
-        siblings = self._policy.cross_slot_prios and siblings_are_named(self._policy, self._pool.ads, jobs)
+        siblings = self._policy.cross_slot_prios and siblings_are_named(self._policy, self._pool.ads, jobs, memory)
         remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy, siblings)
         known = {name: self._accountant.effective_priority(name) for name in remote.known}
         priorities = np.array([*(known[name] for name in names.distinct), np.nan])[names.codes]

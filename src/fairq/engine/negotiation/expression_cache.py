@@ -69,6 +69,7 @@ class Facts(Struct, Generic[Result]):
         keys: by autocluster, the values of the attributes read, and the names of those that change in the cycle.
         follow: by autocluster, whether slot attributes that change within the cycle are read.
         columns: by the job's expressions, the slot attributes read, in order; None: a result is valid only once.
+        columns_of: the same by autocluster.
         results: results by the values of all that they were computed from.
         read: by autocluster, what *columns* tells of it, if its results stay the same within a cycle.
         settled: by that and the values of the slots, the result for each autocluster; of the last few cycles.
@@ -79,6 +80,7 @@ class Facts(Struct, Generic[Result]):
     keys: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
     follow: dict[int, bool] = field(default_factory=dict)
     columns: dict[Hashable, tuple[tuple[str, ...], bool] | None] = field(default_factory=dict)
+    columns_of: dict[int, tuple[tuple[str, ...], bool] | None] = field(default_factory=dict)
     results: dict[Hashable, Result] = field(default_factory=dict)
     read: dict[int, tuple[tuple[str, ...], bool]] = field(default_factory=dict)
     settled: dict[Hashable, dict[int, Result]] = field(default_factory=dict)
@@ -241,10 +243,13 @@ class ExpressionCache(Generic[Result]):
     def _known_by(self, context: RequestContext, key: Any) -> Hashable:
         """The key of a result for several cycles: all that it is computed from; None if that cannot be told."""
         assert self._recall is not None
-        texts = expressions_key(context.job)
-        if texts not in self._facts.columns:
-            self._facts.columns[texts] = self._columns_read(context.job)
-        read = self._facts.columns[texts]
+        facts = self._facts
+        if context.autocluster not in facts.columns_of:
+            texts = expressions_key(context.job)
+            if texts not in facts.columns:
+                facts.columns[texts] = self._columns_read(context.job)
+            facts.columns_of[context.autocluster] = facts.columns[texts]
+        read = facts.columns_of[context.autocluster]
         if read is None:
             return None
         if not self._keys[context.autocluster][1]:

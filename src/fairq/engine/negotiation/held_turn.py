@@ -219,6 +219,8 @@ class HeldTurn:
         """Note a rejection."""
         ledger, submitter, limits = self._ledger, self._submitter, self._limits
         submitter.decision.rejected += 1
+        if not ledger.tells_rejections:
+            return
         is_limited = refused.reason is RejectReason.SUBMITTER_LIMIT or limits.used >= limits.limit
         rejection = Rejection(
             submitter.name,

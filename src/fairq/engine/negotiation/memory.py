@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from fairq.engine.negotiation.row_values import RowMemory
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.records import Ad, job_count
+
+Thing = TypeVar("Thing")
+Result = TypeVar("Result")
 
 _MOST_KEPT = 20_000
 """So many results are kept, at most; then they are forgotten, all at once."""
@@ -39,6 +42,7 @@ class Memory:
         self._numbers: dict[Hashable, int] = {}
         self._new_numbers = count()
         self._masks: dict[bytes, NDArray[np.bool_]] = {}
+        self._found: dict[Hashable, tuple[Hashable, object, Any]] = {}
 
     def scene(
         self,
@@ -82,6 +86,16 @@ class Memory:
             mark.append(number)
         return tuple(mark)
 
+    def once(self, find: Callable[[Thing], Result], thing: Thing, version: Hashable = None) -> Result:
+        """Return what *find* finds in a thing; only once for a *version* of it."""
+        key = (find, id(thing))
+        known = self._found.get(key)
+        if known is None or known[0] != version:
+            # The thing is kept with it, so that its id stays its own.
+            known = self._found[key] = version, thing, find(thing)
+        found: Result = known[2]
+        return found
+
     def mask(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the same array for all equal ones."""
         if len(self._masks) > _MOST_KEPT:
@@ -103,6 +117,8 @@ class Scene:
         self._kept = kept
         """Objects whose ids are part of keys, which must stay their own."""
         self.rows = RowMemory()
+        self.admitted: dict[int, bool] = {}
+        """By autocluster, whether its jobs meet the constraint on jobs, if the time does not matter."""
         self._facts: dict[Hashable, Facts[Any]] = {}
         self._demands: dict[tuple[str, str], tuple[Hashable, float, object]] = {}
         self._queues: dict[Hashable, tuple[object, RequestQueue | ColumnQueue]] = {}
@@ -131,9 +147,9 @@ class Scene:
         return known[1]
 
     def queue(self, queue: SubmitterQueue, now: int | None) -> RequestQueue | ColumnQueue | None:
-        """Return the requests of *queue* if they are known; *now* is the time if it decides which jobs take part."""
+        """Return the requests of *queue* in a cycle at *now* if they are known."""
         if queue.version is None:
-            known = self._queues.get((id(queue.idle), now))
+            known = self._queues.get((id(queue.idle), None)) or self._queues.get((id(queue.idle), now))
             return None if known is None else known[1].anew()
         known = self._queues.get((queue.name, queue.schedd))
         if known is None or known[0] != queue.version or not isinstance(known[1], RequestQueue):
@@ -141,7 +157,7 @@ class Scene:
         return known[1] if known[1].go_on(queue) else None
 
     def keep_queue(self, queue: SubmitterQueue, now: int | None, made: RequestQueue | ColumnQueue) -> None:
-        """Keep the requests of *queue* for further cycles."""
+        """Keep the requests of *queue* for further cycles; *now* is the time if it decides which jobs take part."""
         if queue.version is None:
             self._queues[id(queue.idle), now] = queue.idle, made.anew()
         elif now is None and self._carries:

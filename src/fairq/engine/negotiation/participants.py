@@ -5,7 +5,7 @@ docs/htcondor.md 3.1 and 3.6; matchmaker.cpp, obtainAdsFromCollector, trimStartd
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,9 @@ from fairq.engine.classad import (
     evaluate_in_columns,
 )
 from fairq.engine.classad.budget import Payer, evaluate_for
+from fairq.engine.classad.references import closure
+from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.global_prios import split_by_priority
@@ -97,15 +100,15 @@ def find_submitters(
     autoclusters: Autoclusters,
     policy: NegotiationPolicy,
     accountant: Accountant,
-    admits: Callable[[int], bool] | None,
+    constraint: JobConstraint | None,
     known: Mapping[tuple[str, str], ColumnQueue] | None = None,
     scene: Scene | None = None,
     now: int | None = None,
 ) -> list[SubmitterTurn]:
-    """The submitters for the jobs' queues; *admits* returns by autocluster whether jobs may be matched, None: all.
+    """The submitters for the jobs' queues; only jobs that meet the *constraint* may be matched, None: all.
 
     *known* are queues, by submitter and schedd, that another cycle made of the same jobs; *scene* has those of several
-    cycles, which are as they were at the time *now* if *admits* depends on it.
+    cycles, at the time *now*.
     """
     order = job_order(jobs.ads, policy.job_order)
     chosen = policy.significant.chosen
@@ -113,7 +116,7 @@ def find_submitters(
     most = policy.global_job_prios
     kinds = KindsInCycle(jobs.kinds, autoclusters)
     submitters: list[SubmitterTurn] = []
-    moment = None if admits is None else now
+    admits = None if constraint is None else constraint.admits
 
     def made_of(queue: SubmitterQueue) -> ColumnQueue | RequestQueue:
         made = column_queue(queue.idle, kinds, autoclusters, policy, admits)
@@ -132,11 +135,12 @@ def find_submitters(
 
     for queue in jobs.queues:
         of_other = (known or {}).get((queue.name, queue.schedd))
-        found = of_other.anew() if of_other else None if scene is None else scene.queue(queue, moment)
+        found = of_other.anew() if of_other else None if scene is None else scene.queue(queue, now)
         if found is None:
             found = made_of(queue)
             if scene is not None:
-                scene.keep_queue(queue, moment, found)
+                lasts = constraint is None or constraint.lasts(found.autoclusters)
+                scene.keep_queue(queue, None if lasts else now, found)
         submitter = SubmitterTurn(queue.name, queue.schedd, found, _decision(queue, accountant, found.idle_jobs))
         if most is not None and isinstance(found, RequestQueue):
             submitters += split_by_priority(submitter, found, most)
@@ -168,25 +172,54 @@ def _decision(queue: SubmitterQueue, accountant: Accountant, idle: int) -> Submi
 
 
 class JobConstraint:
-    """NEGOTIATOR_JOB_CONSTRAINT on the autoclusters *kinds*, which may grow; MY is the job."""
+    """NEGOTIATOR_JOB_CONSTRAINT on the autoclusters *kinds*, which may grow; MY is the job.
+
+    *lasting* are the answers that are the same in cycles at other times.
+    """
 
     def __init__(
-        self, constraint: Expression, now: int, kinds: Sequence[Ad], budget: EvaluationBudget | None = None
+        self,
+        constraint: Expression,
+        now: int,
+        kinds: Sequence[Ad],
+        budget: EvaluationBudget | None = None,
+        lasting: dict[int, bool] | None = None,
     ) -> None:
         self._budget = budget
         self._constraint = constraint
         self._now = now
         self._kinds = kinds
-        self._known: dict[int, bool] = {}
+        self._lasting = lasting
+        self._of_now: dict[int, bool] = {}
 
     def admits(self, autocluster: int) -> bool:
         """Whether the constraint is true for the jobs of an autocluster."""
-        known = self._known.get(autocluster)
+        known = None if self._lasting is None else self._lasting.get(autocluster)
         if known is None:
-            evaluate_for(self._budget, Payer(autocluster=autocluster))
-            known = _is_true(self._constraint, self._kinds[autocluster], self._now, self._budget)
-            self._known[autocluster] = known
-        return known
+            known = self._of_now.get(autocluster)
+        return self._find(autocluster) if known is None else known
+
+    def lasts(self, autoclusters: Collection[int]) -> bool:
+        """Whether the answers for these *autoclusters* are the same at other times."""
+        return self._of_now.keys().isdisjoint(autoclusters)
+
+    def _find(self, autocluster: int) -> bool:
+        budget, ad = self._budget, self._kinds[autocluster]
+        evaluate_for(budget, Payer(autocluster=autocluster))
+        before = 0 if budget is None else budget.cut_short
+        found = _is_true(self._constraint, ad, self._now, budget)
+        is_cut_short = budget is not None and budget.cut_short > before
+        if self._lasting is None or is_cut_short or _changes(self._constraint, ad):
+            self._of_now[autocluster] = found
+        else:
+            self._lasting[autocluster] = found
+        return found
+
+
+def _changes(expression: Expression, ad: Ad) -> bool:
+    """Whether the value of an expression may change, evaluated in the same ad."""
+    read = closure([(Side.AD, expression.node)], UnknownAd([ad], AdColumns([{}])))
+    return read.clock or read.draws or read.everything
 
 
 def _is_true(expression: Expression, ad: Ad, now: int, budget: EvaluationBudget | None) -> bool:

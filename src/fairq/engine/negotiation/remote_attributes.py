@@ -8,8 +8,8 @@ one. Attributes of the group are undefined without accounting groups, and all ar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
@@ -21,6 +21,10 @@ from fairq.engine.negotiation.slots import HOLDER_NAMES, show_waiting_ranks, tex
 from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.quotas.tree import QuotaGroup
 from fairq.expression_form import is_expression
+from fairq.records import Ad, JobRange
+
+if TYPE_CHECKING:
+    from fairq.engine.negotiation.memory import Memory
 
 _USER_IN_USE = "RemoteUserResourcesInUse"
 _GROUP_IN_USE = "RemoteGroupResourcesInUse"
@@ -111,13 +115,37 @@ class RemoteAttributes:
 _OF_SIBLINGS = re.compile(r"slot\d+_remote", re.IGNORECASE)
 
 
-def siblings_are_named(policy: NegotiationPolicy, slots: AdColumns, jobs: Jobs) -> bool:
-    """Whether any expression of the policy, the slots or the jobs reads a ``Slot<N>_Remote...``."""
+def siblings_are_named(policy: NegotiationPolicy, slots: AdColumns, jobs: Jobs, memory: Memory | None) -> bool:
+    """Whether any expression of the policy, the slots or the jobs reads a ``Slot<N>_Remote...``.
+
+    A *memory* is asked for the jobs; those that have gone may count, too.
+    """
     policies = (str(expression) for expression in policy.expressions_on_jobs)
-    own = (part for queue in jobs.queues for one in queue.idle for part in (one.own, one.template) if part)
-    values = (value for ad in chain(jobs.ads.values(), own) for value in ad.values())
-    of_jobs = filter(is_expression, values)
-    return any(map(_OF_SIBLINGS.search, chain(policies, slots.external_references(), of_jobs)))
+    if any(map(_OF_SIBLINGS.search, policies)) or _named_in_slots(slots):
+        return True
+    if memory is None:
+        return _named_in_ads(jobs.ads) or any(_named_in_queue(queue.idle) for queue in jobs.queues)
+    queues = (memory.once(_named_in_queue, queue.idle, queue.version) for queue in jobs.queues)
+    return memory.once(_named_in_ads, jobs.ads) or any(queues)
+
+
+def _named_in_slots(slots: AdColumns) -> bool:
+    columns = map(slots.column, slots.expression_names())
+    texts = (text for column in columns for text in (*(one.text for one in column.expressions), *map(str, column.raw)))
+    # Most pools need no look at what the expressions read.
+    return any(map(_OF_SIBLINGS.search, texts)) and any(map(_OF_SIBLINGS.search, slots.external_references()))
+
+
+def _named_in_ads(ads: Mapping[int, Ad]) -> bool:
+    return _named_in(ads.values())
+
+
+def _named_in_queue(idle: Iterable[JobRange]) -> bool:
+    return _named_in(part for jobs in idle for part in (jobs.own, jobs.template) if part)
+
+
+def _named_in(ads: Iterable[Ad]) -> bool:
+    return any(map(_OF_SIBLINGS.search, filter(is_expression, (value for ad in ads for value in ad.values()))))
 
 
 def holders_by_number(slots: AdColumns, names: Sequence[str | None]) -> dict[str, list[str | None]]:

@@ -250,7 +250,7 @@ class RequestQueue:
 
         Only for queues of all jobs, offered all in each turn, without regard to priorities.
         """
-        jobs = sum(request.left for request in self._requests)
+        jobs = self.kept_out + sum(request.left for request in self._requests)
         if jobs != job_count(left.idle):
             return False
         self.idle_jobs = jobs

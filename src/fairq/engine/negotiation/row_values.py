@@ -6,7 +6,8 @@ cycle, few slots change; those that do mostly become like another one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -72,6 +73,8 @@ class RowValues:
         self._slots = slots
         self._memory = memory if 0 < len(slots) <= MOST_ROWS else None
         self._numbers: dict[tuple[str, ...], tuple[list[Column], list[int]]] = {}
+        self._made: dict[Hashable, tuple[list[int], NDArray[Any]]] = {}
+        self._last_job: tuple[Ad, Hashable] | None = None
 
     def rank(self, expression: Expression, job: Ad, otherwise: float) -> NDArray[np.float64]:
         """The numbers of an expression with MY = slot and TARGET = job; *otherwise* where it is no number."""
@@ -111,23 +114,42 @@ class RowValues:
         if memory is None or reads is None:
             return make(None)
         own = tuple([repr(job[name]) if name in job else None for name in reads.of_job])
-        known = memory.values.setdefault((what, own, self._slots.now if reads.clock else None), {})
+        key = (what, own, self._slots.now if reads.clock else None)
         numbers = self._numbers_of(memory, reads.of_slots)
-        missing = {number: row for row, number in enumerate(numbers) if number not in known}
-        if missing:
-            budget = self._slots.budget
-            before = 0 if budget is None else budget.cut_short
-            values = make(np.fromiter(missing.values(), np.intp, len(missing)))
-            if budget is not None and budget.cut_short > before:
+        made = self._made.get(key)
+        if made is None or made[0] is not numbers:
+            found = self._look_up(memory, memory.values.setdefault(key, {}), numbers, make)
+            if found is None:
                 return make(None)
-            known.update(zip(missing, values.tolist(), strict=True))
-            found = np.array([known[number] for number in numbers], values.dtype)
-            memory.keep(len(missing))
-            return found
-        return np.array([known[number] for number in numbers])
+            found.flags.writeable = False
+            made = self._made[key] = numbers, found
+        return made[1]
 
-    def _reads(self, memory: RowMemory, what: Hashable, start: Start, job: Mapping[str, Any]) -> Reads | None:
-        key = what, expressions_key(job)
+    def _look_up(
+        self,
+        memory: RowMemory,
+        known: dict[int, Any],
+        numbers: list[int],
+        make: Callable[[NDArray[np.intp] | None], NDArray[Any]],
+    ) -> NDArray[Any] | None:
+        """The value of every slot, by its number; None if a budget cut the evaluation of missing ones short."""
+        with suppress(KeyError):
+            return np.array([known[number] for number in numbers])
+        missing = {number: row for row, number in enumerate(numbers) if number not in known}
+        budget = self._slots.budget
+        before = 0 if budget is None else budget.cut_short
+        values = make(np.fromiter(missing.values(), np.intp, len(missing)))
+        if budget is not None and budget.cut_short > before:
+            return None
+        known.update(zip(missing, values.tolist(), strict=True))
+        found = np.array([known[number] for number in numbers], values.dtype)
+        memory.keep(len(missing))
+        return found
+
+    def _reads(self, memory: RowMemory, what: Hashable, start: Start, job: Ad) -> Reads | None:
+        if self._last_job is None or self._last_job[0] is not job:
+            self._last_job = job, expressions_key(job)
+        key = what, self._last_job[1]
         if key not in memory.reads:
             found = closure(start, UnknownAd([job], self._slots))
             names = found.single_names()

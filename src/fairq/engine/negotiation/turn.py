@@ -6,6 +6,7 @@ docs/htcondor.md 3.3; matchmaker.cpp, negotiate.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -34,6 +35,13 @@ class TurnEnd(Struct, frozen=True):
 
     satisfied: bool
     reason: StopReason
+
+
+class _Refusal(NamedTuple):
+    """Why jobs of a kind are refused, and the list that was searched for them; None: none was needed."""
+
+    reason: RejectReason
+    searched: MatchList | None
 
 
 class Turn:
@@ -67,8 +75,8 @@ class Turn:
         tells_rejections: bool = True,
     ) -> None:
         self._tells_rejections = tells_rejections
-        self._refused: dict[Hashable, RejectReason] = {}
-        """Why jobs of a kind (`Candidates.kind`) were refused since the last match."""
+        self._refused: dict[Hashable, _Refusal] = {}
+        """How jobs of a kind (`Candidates.kind`) were refused since the last match."""
         self._candidates = candidates
         self._context_of = context_of
         self._limits = limits
@@ -122,15 +130,18 @@ class Turn:
             kind = self._candidates.kind(request.autocluster)
             known = None if kind is None else self._refused.get(kind)
             if known is not None:
-                # Nothing has happened since a job was refused that this one does not differ from.
+                # Nothing has happened since a job was refused that this one does not differ from: all is left as after
+                # a search for it.
                 self._told_limits.clear()
                 self._used_up = ()
-                skips.refuse(request, is_failure=self._is_failure(known))
+                self._list = known.searched
+                self._listed_for = None if self._list is None else (request.autocluster, self._is_beyond_limit)
+                skips.refuse(request, is_failure=self._is_failure(known.reason))
                 if columns is not None:
                     columns.refuse(request.autocluster)
                 if self._tells_rejections:
                     self.offered = request.first_job()
-                    yield Refused(self.offered, known, request.autocluster)
+                    yield Refused(self.offered, known.reason, request.autocluster)
                 continue
             outcome = yield from self._offer(request)
             if isinstance(outcome, TurnEnd):
@@ -174,6 +185,11 @@ class Turn:
         autoclusters = many.requests.autoclusters.tolist()
         return any(self._candidates.suits_any(self._context_of(autocluster)) for autocluster in autoclusters)
 
+    @property
+    def _is_beyond_limit(self) -> bool:
+        """Whether only slots count that prefer a job to the one they run."""
+        return self._limits.used >= self._limits.limit
+
     def _is_failure(self, reason: RejectReason) -> bool:
         """Whether a job could not be matched at all; to be stopped by the slice is no failure."""
         return reason is not RejectReason.SUBMITTER_LIMIT and self._limits.used < self._limits.limit
@@ -194,17 +210,21 @@ class Turn:
         limits = self._limits
         if self.time is not None and self.time.runs_out():
             return TurnEnd(False, StopReason.TIME)
-        if limits.used >= limits.limit and not self._rank_beyond_limit:
+        is_beyond_limit = limits.used >= limits.limit
+        if is_beyond_limit and not self._rank_beyond_limit:
             return TurnEnd(False, StopReason.LIMIT)
         if self._ends_with_limit and limits.permits_nothing_free:
             return TurnEnd(False, StopReason.LIMIT)
         if limits.used >= limits.ceiling:
             return TurnEnd(False, StopReason.CEILING)
-        return None
+        if self._tells_rejections or self._candidates.reach is None:
+            return None
+        # Nobody asks which jobs are refused: whatever is offered now, the turn ends at the limit without another match.
+        is_decided = is_beyond_limit or (self._limited_free and limits.permits_nothing_free)
+        return TurnEnd(False, StopReason.LIMIT) if is_decided else None
 
     def _offer(self, request: JobRequest) -> Generator[TurnStep, None, RejectReason | TurnEnd | None]:
         """Match the request's jobs one after the other; return why the last one failed, or how the turn ended."""
-        limits = self._limits
         self.offered = first = request.first_job()
         self._used_up = ()
         job_limits = self._concurrency.of(self._context_of(request.autocluster))
@@ -214,7 +234,7 @@ class Turn:
                 return end
             if not self._policy.request_counts:
                 self.offered = first = request.first_job()
-            only_rank = limits.used >= limits.limit
+            only_rank = self._is_beyond_limit
             if job_limits is not None and (name := job_limits.refusing()) is not None:
                 self._used_up = self._name_limits([name])
                 # The count of the search before stands (docs/htcondor.md 3.10).
@@ -222,20 +242,20 @@ class Turn:
                 return RejectReason.CONCURRENCY_LIMIT
             hopeless = self._hopeless(request.autocluster, only_rank, job_limits)
             if hopeless is not None:
-                self._refused[self._candidates.kind(request.autocluster)] = hopeless
+                self._refused[self._candidates.kind(request.autocluster)] = _Refusal(hopeless, self._list)
                 return hopeless
-            self._refused.clear()
+            before = self._list
             matches = self._match_list(request.autocluster, only_rank, job_limits)
             if self._in_runs and job_limits is None and isinstance(matches, BucketedMatchList | SortedList):
                 many = self._many(request, matches)
                 if many is not None:
+                    self._refused.clear()
                     yield many
                     continue
             found = matches.pop()
             if found is None:
-                self._limited |= matches.refused_by_limit
-                self._limited_free |= matches.refused_free
-                return self._why(only_rank, matches)
+                return self._searched_in_vain(request.autocluster, only_rank, matches, is_new=matches is not before)
+            self._refused.clear()
             slot, state = found
             text = None
             if job_limits is not None:
@@ -319,6 +339,16 @@ class Turn:
             return False
         changes = not policy.preemption_rank_stable and state != NONE
         return not changes or bool(preemption.ranks(context)[slot] == self._ranks[slot])
+
+    def _searched_in_vain(self, autocluster: int, only_rank: bool, matches: MatchList, *, is_new: bool) -> RejectReason:
+        """The reason for a job for which nothing is left on a list, which may be a new one."""
+        self._limited |= matches.refused_by_limit
+        self._limited_free |= matches.refused_free
+        reason = self._why(only_rank, matches)
+        if is_new:
+            # Of a list from which slots were taken, the limits refuse some that they permit on a new one.
+            self._refused[self._candidates.kind(autocluster)] = _Refusal(reason, matches)
+        return reason
 
     def _name_limits(self, names: Iterable[str]) -> tuple[str, ...]:
         """The limits to name to a request refused for *names*.

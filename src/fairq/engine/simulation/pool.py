@@ -87,6 +87,10 @@ class SimulatedPool:
         """The tenant of the slot at *row* of the last snapshot."""
         return self._tenants[row] if row < self._size else self._pieces[row - self._size]
 
+    def piece(self, row: int) -> Tenant | None:
+        """The tenant of the piece at *row* of the last snapshot; None if that is no piece."""
+        return None if row < self._size else self._pieces[row - self._size]
+
     def name(self, row: int) -> str:
         """The name of the slot *row*; for a piece, the name of its partitionable slot."""
         return self._names[row]

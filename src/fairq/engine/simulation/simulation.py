@@ -225,13 +225,14 @@ class Simulation:
             self._last_change = now
         if decision.round_robin_times:
             self._times = decision.round_robin_times
-        # The victims of a match are rows of this cycle's snapshot: look them up before the pool changes.
+        # The slot and the victims of a match are rows of this cycle's snapshot: look them up before the pool changes.
+        pieces = [self.pool.piece(match.slot) for match in decision.matches]
         victims = [[self.pool.tenant(row) for row in match.victims] for match in decision.matches]
-        for match, evicted in zip(decision.matches, victims, strict=True):
+        for match, piece, evicted in zip(decision.matches, pieces, victims, strict=True):
             for tenant in evicted:
                 if tenant is not None:
                     self._evict(tenant, now)
-            self._place(match, now)
+            self._place(match, piece, now)
         self._may_match_more = bool(decision.matches) or self._preempts or not self.policy.last_dealing
         self._witness.held(decision)
 
@@ -243,9 +244,12 @@ class Simulation:
         self.queues.add(job.jobs)
         self._witness.preempted(job.key, tenant, now)
 
-    def _place(self, match: Match, now: int) -> None:
-        key = match.slot
-        if match.carving is not None:
+    def _place(self, match: Match, piece: Tenant | None, now: int) -> None:
+        """Start the job of a match; one that takes over a *piece* gets it as it is, with its charge."""
+        row, key, carving = match.slot, match.slot, match.carving
+        if piece is not None:
+            row, key, carving = piece.row, piece.key, piece.carving
+        elif carving is not None:
             key = self.pool.new_key()
             self.accountant.charges[key] = self.accountant.charges.pop(match.key)
         tenant = Tenant(
@@ -257,9 +261,9 @@ class Simulation:
             match.concurrency_limits,
             match.group,
             match.autoregroup,
-            match.carving,
+            carving,
         )
-        self.pool.claim(match.slot, tenant)
+        self.pool.claim(row, tenant)
         job = JobKey(match.schedd, match.cluster, match.proc)
         jobs = self.queues.start(match.submitter, job, match.cost)
         self._begin(job, jobs, tenant, now + self._run_time(job, jobs))
