@@ -69,7 +69,7 @@ def test_a_program_without_an_interpreter_line_is_held(pool):
     script.chmod(0o755)
     pool.done("submit", "--", script)
     pool.done("run", "--until-idle")
-    assert "Exec format error" in pool.queue()["1.0"]["HoldReason"]
+    assert "script that begins with #!" in pool.queue()["1.0"]["HoldReason"]
 
 
 def test_the_supervisor_of_a_job_is_small(pool):
