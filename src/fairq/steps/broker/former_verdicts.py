@@ -8,20 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.outcome import UNDECIDED, decided_by
+from fairq.engine.brokerage.flow.outcome import UNDECIDED
 from fairq.engine.brokerage.flow.pipeline import StageCount
-from fairq.steps.broker.kept_verdict import (
-    EXACT,
-    LINE,
-    NUMBER,
-    SMALL,
-    WEIGHT,
-    Kept,
-    Legend,
-    Reader,
-    refusals_in,
-    set_size,
-)
+from fairq.steps.broker.kept_verdict import EXACT, LINE, NUMBER, SMALL, WEIGHT, Kept, Legend, Reader
 
 FORM_WITH_ALL = 1
 """The first byte of outcomes that hold what they have in common with others."""
@@ -52,19 +41,13 @@ def unpack_with_all(data: bytes, legend: Legend) -> Kept:
     lines = reader.take(small, LINE * head.stages).tolist()
     chosen = reader.take(small, head.candidates).tolist()
     numbers = reader.take(NUMBER, head.refusals).tolist()
-    own = iter(refusals_in(reader.bytes(head.own * (2 + set_size(size))), size))
-    best = reader.take(EXACT, head.candidates).tolist()
+    own = reader.refusals(head.own, size)
+    exact = reader.take(EXACT, head.candidates).tolist()
     rows = reader.take(small, head.weighed)
     weights = np.full(size, np.nan)
     weights[rows] = reader.take(WEIGHT, head.weighed)
-    return Kept(
-        legend.orders[head.activity][0],
-        decided_by([legend.refusals[number - 1] if number else next(own) for number in numbers], size),
-        weights,
-        legend.lines_in(head.activity, lines),
-        [(legend.names[row], weight) for row, weight in zip(chosen, best, strict=True)],
-        reader.bytes().decode(),
-    )
+    best = zip(chosen, exact, strict=True)
+    return legend.kept(head.activity, lines, numbers, own, best, weights, reader.bytes().decode())
 
 
 def unpack_alone(data: bytes) -> Kept:

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.engine.brokerage.flow.outcome import decided_by
 from fairq.engine.brokerage.flow.pipeline import StageCount
 from fairq.engine.brokerage.pool.bits import rows_in
 
@@ -77,6 +78,10 @@ class Reader:
         self._at += found.nbytes
         return found
 
+    def refusals(self, count: int, size: int) -> list[Refused]:
+        """Return the next refusals, each with a set of *size* queues."""
+        return refusals_in(self.bytes(count * (2 + set_size(size))), size)
+
     def bytes(self, count: int | None = None) -> bytes:
         """Return the next bytes; None: all that follow."""
         start, self._at = self._at, len(self._data) if count is None else self._at + count
@@ -130,10 +135,31 @@ class Legend:
             found.append(weights)
         return found
 
-    def lines_in(self, activity: int, lines: Sequence[int]) -> tuple[StageCount, ...]:
-        """Return the stage table in the small numbers *lines* of the activity of this number."""
-        order = self.orders[activity][1]
-        return tuple(StageCount(order[lines[at]], *lines[at + 1 : at + LINE]) for at in range(0, len(lines), LINE))
+    def kept(
+        self,
+        activity: int,
+        lines: Sequence[int],
+        numbers: Iterable[int],
+        own: Iterable[Refused],
+        candidates: Iterable[tuple[int, float]],
+        weights: NDArray[np.float64],
+        stopped_by: str,
+    ) -> Kept:
+        """Return the outcome of a task.
+
+        *lines* are its stage table as small numbers, *numbers* those of its refusals, where 0 is the next of its *own*;
+        *candidates* are rows with their weights.
+        """
+        name, order = self.orders[activity]
+        left = iter(own)
+        return Kept(
+            name,
+            decided_by([self.refusals[number - 1] if number else next(left) for number in numbers], len(self.names)),
+            weights,
+            tuple(StageCount(order[lines[at]], *lines[at + 1 : at + LINE]) for at in range(0, len(lines), LINE)),
+            [(self.names[row], weight) for row, weight in candidates],
+            stopped_by,
+        )
 
 
 def legend_document(

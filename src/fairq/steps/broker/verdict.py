@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from fairq.engine.brokerage.flow.outcome import Candidate, Outcome, decided_by
+from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pipeline import Course, Refusal, StageCount
 from fairq.engine.brokerage.flow.request import CommonWeights, Weighing
 from fairq.engine.brokerage.pool.bits import rows_in
@@ -40,8 +40,6 @@ from fairq.steps.broker.kept_verdict import (
     Reader,
     legend_document,
     packed_refusal,
-    refusals_in,
-    set_size,
 )
 
 _FORM = 2
@@ -202,8 +200,8 @@ def unpack(data: bytes, legend: Legend) -> Kept:
     lines = [*np.frombuffer(course.lines, small).tolist(), *reader.take(small, LINE * head.stages).tolist()]
     chosen = reader.take(small, head.candidates).tolist()
     numbers = [*np.frombuffer(course.numbers, NUMBER).tolist(), *reader.take(NUMBER, head.refusals).tolist()]
-    own = iter(refusals_in(reader.bytes(head.own * (2 + set_size(size))), size))
-    best = reader.take(EXACT, head.candidates).tolist()
+    own = reader.refusals(head.own, size)
+    exact = reader.take(EXACT, head.candidates).tolist()
     rows = rows_in(legend.weighed[head.weighed - 1] if head.weighed else 0, size)
     weights = np.full(size, np.nan)
     if head.common:
@@ -212,14 +210,8 @@ def unpack(data: bytes, legend: Legend) -> Kept:
         weights[reader.take(small, head.own_weights)] = own_weights
     else:
         weights[rows] = reader.take(WEIGHT, len(rows))
-    return Kept(
-        legend.orders[head.activity][0],
-        decided_by([legend.refusals[number - 1] if number else next(own) for number in numbers], size),
-        weights,
-        legend.lines_in(head.activity, lines),
-        [(legend.names[row], weight) for row, weight in zip(chosen, best, strict=True)],
-        reader.bytes().decode(),
-    )
+    best = zip(chosen, exact, strict=True)
+    return legend.kept(head.activity, lines, numbers, own, best, weights, reader.bytes().decode())
 
 
 def described(candidate: Candidate) -> dict[str, Any]:
