@@ -20,11 +20,11 @@ from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.kept_out import KeptOut
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.matchlist import BucketedMatchList, FreeSlots, MatchList, SlotBucket, SortedList
-from fairq.engine.negotiation.ordering import StaticRanks, order_slots
+from fairq.engine.negotiation.ordering import StaticRanks
+from fairq.engine.negotiation.orderings import Orderings
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import (
-    EXPRESSIONS,
     NONE,
     PRIO,
     RANK,
@@ -104,9 +104,6 @@ class Candidates:
             self._divide(partitions, tie_order)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         slots = pool.ads
-        ranks = [] if static is not None else [policy.pre_job_rank, policy.post_job_rank]
-        if self.preemption.any_held:
-            ranks += [*([] if static is not None else [policy.preemption_rank]), *EXPRESSIONS]
         changing = holders.changing
         recall = None if scene is None else Recall(scene, "suitable")
         self._suitable = ExpressionCache(self._find_suitable, slots, ["requirements"], [REQUIREMENTS], changing, recall)
@@ -115,17 +112,8 @@ class Candidates:
         if partitions is None and static is None and slots_stay(slots, self.preemption, holders):
             known = (None, None) if scene is None else (self._suitable.get, Recall(scene, "reach", keeps_results=False))
             self.reach = Reach(pool, self.preemption, holders, free, *known)
-        order_known = None
-        if scene is not None and static is None:
-            order_known = Recall(scene, "ordering", (holders.held.tobytes(), tuple(pool.names)))
-        self._ordering = ExpressionCache(
-            lambda context: order_slots(context.ad(), slots, holders.held, tie_order, policy, static, self._values),
-            slots,
-            [] if policy.ignore_job_ranks else ["rank"],
-            ranks,
-            changing,
-            order_known,
-        )
+        stay = self.reach is not None
+        self._orderings = Orderings(pool, policy, holders, tie_order, static, self._values, scene, slots_stay=stay)
         recall = None if scene is None else Recall(scene, "machine ranks", keeps_results=False)
         self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing, recall)
         self._same_machine_ranks: list[float] | None = None
@@ -222,7 +210,7 @@ class Candidates:
         """Whether the job could preempt a slot by priority without its limit."""
         theirs = self._suitable.get(context) & self._free.mask()
         theirs &= self.preemption.preemptable(context) & ~self.preemption.own(context.submitter)
-        return bool((theirs & ~self._ordering.get(context).outranked).any())
+        return bool((theirs & ~self._orderings.of_all.get(context).outranked).any())
 
     def suits_any(self, context: RequestContext) -> bool:
         """Whether the job matches any slot that is not draining, whoever uses it; only tells why a turn ended."""
@@ -240,7 +228,7 @@ class Candidates:
 
     def tests(self, context: RequestContext) -> SlotTests:
         """The relation of every slot to the job at this moment, for an explanation."""
-        held, suitable, ordering = self._holders.held, self._suitable.get(context), self._ordering.get(context)
+        held, suitable, ordering = self._holders.held, self._suitable.get(context), self._orderings.of_all.get(context)
         own = held & self.preemption.own(context.submitter)
         meeting = preemptable = held
         if self.preemption.any_held:
@@ -252,7 +240,7 @@ class Candidates:
 
     def place(self, context: RequestContext) -> NDArray[np.int64]:
         """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""
-        return self._ordering.get(context).place
+        return self._orderings.of_all.get(context).place
 
     def kind(self, autocluster: int) -> Hashable:
         """A key, equal for autoclusters for which `none_left` and `keeps_out` tell a submitter the same; None: unknown.
@@ -270,7 +258,7 @@ class Candidates:
             return None
         if self.reach is not None:
             return id(suitable)
-        ordering, policy = self._ordering.kind(autocluster), self.preemption.kind(autocluster)
+        ordering, policy = self._orderings.of_all.kind(autocluster), self.preemption.kind(autocluster)
         return None if ordering is None or policy is None else (id(suitable), ordering, policy)
 
     def none_left(self, context: RequestContext) -> bool:
@@ -375,7 +363,7 @@ class Candidates:
 
     def _ranked_for(self, context: RequestContext) -> RankedCandidates:
         within = self._suitable.get if self.reach is None else self.reach.suitable
-        suitable, ordering = within(context), self._ordering.get(context)
+        suitable, ordering = within(context), self._orderings.of_lists.get(context)
         key = (id(suitable), id(ordering))
         ranked = self._ranked.get(key)
         if ranked is None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.removal import removable
-from fairq.engine.classad.budget import Payer, evaluate_for
+from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates
@@ -103,7 +103,7 @@ class NegotiationCycle:
     `cost` of every slot. With a *goal*, it ends when the goal is reached: nothing but the matches is complete then.
     With *whole*, *pool* has only the slots within reach (`Reach`) of a pool with these figures: the matches are those
     of a cycle on all slots, the reasons for no more are not. *memory* is that of further cycles on nearly
-    the same pool.
+    the same pool. If it *tells_rejections* not, it ends with the last slot, and only matches and groups are complete.
     """
 
     def __init__(
@@ -220,6 +220,7 @@ class NegotiationCycle:
         """Divide the pie: one for all submitters, or one for each turn of a group; it ends early at a goal."""
         with suppress(GoalReached):
             self._deal()
+        evaluate_for(self._budget, NOBODY)
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
         self.decision.overruns = [] if self._budget is None else list(self._budget.overruns)

@@ -1,4 +1,4 @@
-"""A cycle that is held only to learn whether one job is matched: it ends when the job is."""
+"""A cycle that is held only to learn whether one job is matched, or what is: it ends when that is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fairq.engine.negotiation.matches import Match, Matches
 
 
 class GoalReached(Exception):  # noqa: N818 - no error: the cycle has answered its question
-    """The job of the goal is matched, or cannot be any more."""
+    """The job of the goal is matched, or no job can be any more."""
 
 
 class Goal:

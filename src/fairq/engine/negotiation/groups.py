@@ -13,7 +13,7 @@ import numpy as np
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
-from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.classad import AdColumns, evaluate_in_columns
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -30,8 +30,6 @@ from fairq.records import Ad
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.memory import Scene
-
-_PARTITIONABLE = parse("PartitionableSlot")
 
 
 def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
@@ -52,7 +50,7 @@ def pool_size(slots: AdColumns, cost: Sequence[float], policy: NegotiationPolicy
     """
     weights = np.array(cost)
     if not policy.use_slot_weights and len(weights):
-        partitionable = evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()
+        partitionable = evaluate_in_columns("PartitionableSlot", slots, {}).is_true()
         cpus = evaluate_in_columns("Cpus", slots, {}).as_rank(1.0)
         weights = np.where(partitionable, cpus, weights)
     return float(sum(weights_in_pie(slots, weights, policy).tolist()))

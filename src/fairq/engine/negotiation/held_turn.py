@@ -72,8 +72,10 @@ class HeldTurn:
             while (step := next(steps)) is not None:
                 if isinstance(step, FoundMany):
                     self._take_many(step)
+                    self._ledger.check_slots()
                 elif isinstance(step, Found):
                     self._take(step)
+                    self._ledger.check_slots()
                 elif isinstance(step, RefusedMany):
                     self._refuse_many(step)
                 else:

@@ -17,7 +17,7 @@ from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
-from fairq.engine.negotiation.goal import Goal
+from fairq.engine.negotiation.goal import Goal, GoalReached
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.partitionable import Partitions
@@ -96,6 +96,17 @@ class Ledger(Struct, frozen=True):
         """End the cycle if it has a goal and has reached it."""
         if self.goal is not None:
             self.goal.check(self.decision.matches, self.free.left)
+
+    def check_slots(self) -> None:
+        """End the cycle if only matches are asked for, and no slot is left for any.
+
+        Groups are dealt with to the end: what their members still want decides whose turn a remainder is next.
+        """
+        if self.tells_rejections or self.groups is not None:
+            return
+        reach = self.candidates.reach
+        if reach is not None and not reach.any_left:
+            raise GoalReached
 
     def slots_left(self) -> bool:
         """Whether any candidate slot is left."""

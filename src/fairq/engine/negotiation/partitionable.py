@@ -19,7 +19,6 @@ from fairq.engine.negotiation.policy import NegotiationPolicy, PartitionableSlot
 from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
-_PARTITIONABLE = parse("PartitionableSlot")
 DEFAULT_REQUEST = {"cpus": 1.0}
 """Default requests of a job; for other resources, nothing."""
 
@@ -153,7 +152,7 @@ def divided_slots(
     ads: AdColumns, rule: PartitionableSlots, candidates: NDArray[np.bool_], held: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """The slots to divide: partitionable candidates that are not claimed as a whole."""
-    divided = candidates & ~held & evaluate_in_columns(_PARTITIONABLE, ads, {}).is_true()
+    divided = candidates & ~held & evaluate_in_columns("PartitionableSlot", ads, {}).is_true()
     if rule == "whole" and divided.any():
         divided &= consumption_policies(ads)
     return divided
@@ -162,7 +161,7 @@ def divided_slots(
 def jobs_in_slot(ads: AdColumns, slot: int, job: Ad) -> int:
     """The number of identical jobs for which a whole slot has cores and memory; 1 if static."""
     rows = np.array([slot], np.intp)
-    if not evaluate_in_columns(_PARTITIONABLE, ads, {}, rows).is_true()[0]:
+    if not evaluate_in_columns("PartitionableSlot", ads, {}, rows).is_true()[0]:
         return 1
     fits = [np.inf]
     for name in ("Cpus", "Memory"):

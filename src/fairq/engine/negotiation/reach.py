@@ -104,6 +104,11 @@ class Reach:
         """By autocluster, whether no slot is left within reach, whoever asks, for the rest of the cycle."""
         self._users_of = np.full(64, _NOBODY)
 
+    @property
+    def any_left(self) -> bool:
+        """Whether a slot is left that the cycle can hand out; what is in use stays so."""
+        return self._free.left > len(self._in_use)
+
     def _cache(self, make: Callable[[RequestContext], Result], holders: Holders) -> ExpressionCache[Result]:
         changing = holders.changing
         return ExpressionCache(make, self._slots, ["requirements"], [REQUIREMENTS], changing, self._recall)

@@ -100,7 +100,8 @@ class ColumnQueue:
         """Begin a turn: the requests that still have jobs, in order."""
         self._drop_empty()
         for request in self._made.values():
-            request.offer_again()
+            if request.packed:
+                request.offer_again()
         return ColumnSession(self, np.flatnonzero(self._left), self._autoclusters)
 
     def request(self, place: int) -> Request:

@@ -115,8 +115,8 @@ class JobQueue(Protocol):
 class Request(Struct):
     """Consecutive idle jobs of one autocluster; jobs are taken from the front as they are matched.
 
-    *count* of them are on offer, *held_back* more only in a later turn. *key*: see `JobRequest`; *priority* is
-    that of its jobs where priorities keep requests apart, else that of its first.
+    *count* of them are on offer, *held_back* and the *packed* ones only in a later turn. *key*: see `JobRequest`;
+    *priority* is that of its jobs where priorities keep requests apart, else that of its first.
     """
 
     autocluster: int
@@ -127,12 +127,12 @@ class Request(Struct):
     held_back: int = 0
     _at: int = field(default=0)
     _taken: int = field(default=0)
-    _packed: list[ProcRange] = field(default_factory=list)
+    packed: list[ProcRange] = field(default_factory=list)
 
     @property
     def left(self) -> int:
         """How many jobs are not matched, on offer or not."""
-        packed = sum(last - first + 1 for _, first, last in self._packed) if self._packed else 0
+        packed = sum(last - first + 1 for _, first, last in self.packed) if self.packed else 0
         return self.count + self.held_back + packed
 
     def first_job(self) -> tuple[int, int]:
@@ -172,13 +172,12 @@ class Request(Struct):
         """Leave the next *jobs* to the schedd, which packs them: they are offered again in the next turn."""
         for _ in range(min(jobs, self.count)):
             cluster, proc = self.take()
-            self._packed.append(ProcRange(cluster, proc, proc))
+            self.packed.append(ProcRange(cluster, proc, proc))
 
     def offer_again(self) -> None:
         """Put the packed jobs back, before the others: nobody told the negotiator that they started."""
-        if self._packed:
-            self.count += len(self._packed)
-            self.jobs, self._at, self._taken, self._packed = self._packed + self.rest(), 0, 0, []
+        self.count += len(self.packed)
+        self.jobs, self._at, self._taken, self.packed = self.packed + self.rest(), 0, 0, []
 
     def rest(self) -> list[ProcRange]:
         """The jobs that are not taken."""
@@ -250,11 +249,11 @@ class RequestQueue:
 
         Only for queues of all jobs, offered all in each turn, without regard to priorities.
         """
-        jobs = self.kept_out + sum(request.left for request in self._requests)
+        jobs = self.kept_out + sum([request.count for request in self._requests])
         if jobs != job_count(left.idle):
             return False
         self.idle_jobs = jobs
-        before, self._requests = self._requests, [request for request in self._requests if request.left]
+        before, self._requests = self._requests, [request for request in self._requests if request.count]
         if len(self._requests) < len(before):
             self._put_together()
         return True
@@ -309,13 +308,12 @@ class RequestQueue:
 
     def session(self, priorities: tuple[int, int] | None = None) -> Iterator[Request]:
         """Begin a turn: the requests that still have jobs, in order; of *priorities* (lowest, highest) alone."""
-        self._requests = [request for request in self._requests if request.left]
         for request in self._requests:
-            request.offer_again()
+            if request.packed:
+                request.offer_again()
         requests = self._requests if priorities is None else self.in_range(priorities)
-        if self._jobs_per_turn is None:
-            return iter(requests)
-        _offer(requests, self._jobs_per_turn)
+        if self._jobs_per_turn is not None:
+            _offer(requests, self._jobs_per_turn)
         return (request for request in requests if request.count)
 
 

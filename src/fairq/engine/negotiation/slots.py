@@ -18,7 +18,6 @@ from fairq.engine.negotiation.snapshot import PoolSlots
 
 _IN_USE = parse('State == "Claimed" || State == "Preempting"')
 _RETIRING = parse("RetirementTimeRemaining > 0")
-_PARTITIONABLE = parse("PartitionableSlot")
 _SUSPENDED = parse('Activity == "Suspended"')
 _CLAIMED_IDLE = parse('State == "Claimed" && Activity == "Idle"')
 
@@ -138,8 +137,8 @@ def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bo
     candidates = slots_taking_part(slots, policy) & ~slots_shutting_down(slots, policy)
     if not policy.consider_preemption:
         in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
-        candidates &= ~in_use | evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()
-    elif not policy.consider_early_preemption:
+        candidates &= ~in_use | evaluate_in_columns("PartitionableSlot", slots, {}).is_true()
+    elif not policy.consider_early_preemption and "retirementtimeremaining" in slots.names():
         candidates &= ~evaluate_in_columns(_RETIRING, slots, {}).is_true()
     if {"wantmatching", "workingcm"} & slots.names():
         candidates &= ~_not_to_be_matched(slots, policy)
@@ -152,7 +151,7 @@ def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bo
 def _not_to_be_matched(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
     """Claimed partitionable slots whose owner accepts no matches, or that another pool's negotiator uses."""
     in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
-    owned = in_use & evaluate_in_columns(_PARTITIONABLE, slots, {}).is_true()
+    owned = in_use & evaluate_in_columns("PartitionableSlot", slots, {}).is_true()
     refuses = evaluate_in_columns(_WANTS_NONE, slots, {}).is_true()
     if not policy.match_working_cm_slots:
         refuses = refuses | evaluate_in_columns("WorkingCM", slots, {}).kind != UNDEFINED_KIND

@@ -180,10 +180,13 @@ class Forecaster:
         sources = dict(sorted(self._sources.items()))
         certain = sources.keys() <= _CERTAIN and not usual.again
         last = max(likely.starts.values(), default=0) if likely.is_complete else None
+        is_last = certain and not (late.again and self._comes_again(last))
+        # A job without a likely start has no latest one.
+        is_last = is_last or (wanted is not None and likely.starts.keys().isdisjoint(wanted))
         passes = [
             likely if certain else self._run(early, wanted),
             likely,
-            likely if certain and not (late.again and self._comes_again(last)) else self._run(late, wanted),
+            likely if is_last else self._run(late, wanted),
         ]
         order = {job: place for place, job in enumerate(likely.starts, 1)}
         jobs = dict.fromkeys(job for one in passes for job in one.starts) if wanted is None else dict.fromkeys(wanted)
