@@ -134,7 +134,7 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
 
 
 @contextmanager
-def keeping_few_pages(state: State, *, changed: int) -> Iterator[None]:
+def keeping_few_pages(state: State, *, changed: int = 0) -> Iterator[None]:
     """Keep in memory what the body changes, about so many bytes, and little of what it only reads.
 
     To keep all pages of a large table of which each is read once costs more than to read a few of them again. With

@@ -19,7 +19,7 @@ from fairq.garbage import without_collection
 from fairq.idle_jobs import KnownKind
 from fairq.records import Actor
 from fairq.state import cycles, idle_columns, meta, tally
-from fairq.state.connection import State, putting_together, reading, watching, writing
+from fairq.state.connection import State, keeping_few_pages, putting_together, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, read_pool, with_known_groups
@@ -153,7 +153,7 @@ class _Snapshot(Struct, frozen=True):
 
 def _taken(path: Path, settings: Settings, now: int, doing: Callable[[str], None]) -> _Snapshot:
     """Take a snapshot of the state, which can be changed again as soon as it is read."""
-    with reading(path) as state:
+    with reading(path) as state, keeping_few_pages(state):
         doing("loading the pool")
         put_together = _read(state, settings, now)
     return put_together()
