@@ -19,3 +19,9 @@ def test_the_values_are_those_of_the_text(values: list[object], places: int) -> 
     assert not nested or column.may_hold(b"[")
     assert (list(column), column[0], len(column), column[1:]) == (every, every[0], len(every), tuple(every[1:]))
     assert column == RawColumn(json.dumps(values, indent=1).encode(), len(every)) == tuple(every)
+
+
+def test_what_only_the_parser_of_python_reads_is_read_too() -> None:
+    column = RawColumn(b'["\\ud800", Infinity, 1e999]', 3)
+
+    assert list(column) == ["\ud800", float("inf"), float("inf")]

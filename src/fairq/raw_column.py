@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, overload
 
+import msgspec
+
 
 class RawColumn(Sequence[Any]):
     """The values of *size* rows, parsed from *text* when first read. One value alone stands for all rows."""
@@ -38,7 +40,10 @@ class RawColumn(Sequence[Any]):
     @cached_property
     def values(self) -> tuple[Any, ...]:
         """All values."""
-        found = json.loads(self._text)
+        try:
+            found = msgspec.json.decode(self._text)
+        except (msgspec.DecodeError, RecursionError):  # of what Python's parser alone reads: NaN, lone surrogates
+            found = json.loads(self._text)
         return tuple(found) if len(found) == self._size else tuple(found * self._size)
 
     def may_hold(self, *parts: bytes) -> bool:
