@@ -15,7 +15,7 @@ import pytest
 from fairq.cli.manual import generated
 from fairq.cli.manual.overview import exit_codes
 from fairq.cli.manual.walk import walk
-from fairq.cli.tree import REGISTRY
+from fairq.cli.registry import REGISTRY
 from fairq.errors.codes import error_classes
 from fairq.records import AccountingRecord
 from fairq.settings.keys import KEYS

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import fairq
-from fairq.cli.command import join_autoformat
 from fairq.cli.options import parse_duration, parse_time
-from fairq.cli.tree import REGISTRY
+from fairq.cli.parser import join_autoformat
+from fairq.cli.registry import REGISTRY
 from fairq.errors.base import FairqError, InvalidNumberError, InvalidTimeError
 from fairq.errors.codes import error_classes
 
@@ -45,7 +45,7 @@ class TestHelp:
     def test_the_help_imports_no_command(self):
         script = (
             "import sys; from fairq.cli.app import main; main(['--help']);"
-            "from fairq.cli.tree import REGISTRY;"
+            "from fairq.cli.registry import REGISTRY;"
             "sys.exit(any(entry.module in sys.modules for entry in REGISTRY.values()))"
         )
         subprocess.run([sys.executable, "-c", script], stdout=subprocess.DEVNULL, check=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from fairq.cli.tree import REGISTRY
+from fairq.cli.registry import REGISTRY
 
 SCRIPTS = Path(__file__).parents[2] / "completions"
 

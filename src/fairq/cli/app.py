@@ -1,7 +1,7 @@
 """The console entry, and the conventions of the command line.
 
 **A command** is one module ``fairq/cli/<name>.py`` (``import_.py`` for the keyword), registered by name,
-module and one-line help in ``fairq.cli.tree.REGISTRY``; only the called command's module is imported. The
+module and one-line help in ``fairq.cli.registry.REGISTRY``; only the called command's module is imported. The
 module defines ``app``::
 
     from fairq.cli.command import App
@@ -34,7 +34,8 @@ module defines ``app``::
   ``output.constraint`` is the joined ``--constraint``; a step that applies it itself says so by
   ``Table(constrained=True)``. A command that reports one thing takes `Report` instead, which has no
   ``--constraint``, and emits ``View(text=..., document={...})``.
-- Everything else is declared as Typer does: ``Annotated[T, typer.Option(...)]`` or ``typer.Argument``. Shared
+- Everything else is declared as Typer does: ``Annotated[T, typer.Option(...)]`` or ``typer.Argument``. Where a module
+  declares by ``fairq.cli.options.Option`` and imports no Typer, a plain line needs none (``fairq.cli.plain``). Shared
   types are in ``fairq.cli.options``: ``now: Now = None``, ``dry_run: DryRun = False``, ``constraint:
   Constraint = None`` (for commands that change things; see ``joined``), ``time_of("--at")`` and
   ``duration_of("--prune")`` as ``parser=``.
@@ -61,11 +62,15 @@ import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from fairq import committed, interrupts
 from fairq.cli import streams
 from fairq.cli.version import show_version
 from fairq.errors.base import CycleUnderWayError, DoneNotShownError, FairqError, OutputError
+
+if TYPE_CHECKING:
+    from fairq.cli.invocation import Invocation
 
 CLOSED_PIPE = 141
 
@@ -103,26 +108,40 @@ def _run(words: list[str]) -> int:
 
         complete(words[1:])
         return 0
-    import typer
-
     from fairq.cli.invocation import Invocation
     from fairq.cli.output.messages import NOTE
-    from fairq.cli.tree import Root
+    from fairq.cli.plain import plain_call
     from fairq.waiting import LISTENER
 
-    root, invocation = Root(), Invocation(arguments=words)
+    invocation = Invocation(arguments=words)
     LISTENER.set(invocation.note_wait)
     NOTE.set(invocation.note)
+    try:
+        call = plain_call(words, invocation)
+        if call is None:
+            return _parsed(words, invocation)
+        interrupts.as_usual()
+        call()
+    except CycleUnderWayError as error:
+        if invocation.quiet:  # the next cron run does the work: send no mail
+            return error.exit_code
+        raise
+    return 0
+
+
+def _parsed(words: list[str], invocation: Invocation) -> int:
+    """Run a command line that Typer parses, and return its exit code."""
+    import typer
+
+    from fairq.cli.tree import Root
+
+    root = Root()
     try:
         with root.make_context("fairq", words, obj=invocation) as context:
             interrupts.as_usual()
             root.invoke(context)
     except typer.Exit as end:
         return end.exit_code
-    except CycleUnderWayError as error:
-        if invocation.quiet:  # the next cron run does the work: send no mail
-            return error.exit_code
-        raise
     return 0
 
 
@@ -170,7 +189,7 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
     import typer
     from typer.exceptions import TyperException
 
-    from fairq.cli.command import in_words
+    from fairq.cli.parser import in_words
 
     if isinstance(error, typer.Abort):
         return "aborted", 1

@@ -1,276 +1,60 @@
-"""Commands and groups of commands: Typer's classes with fairq's shared options and usage style."""
+"""What a command's module declares: its functions, and their options.
+
+Typer, which parses command lines, takes as long to load as a third of what a command needs. So it is loaded when it is
+needed: for most command lines of a few options, it is not (`fairq.cli.plain`).
+"""
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
-import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from msgspec import Struct
 
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import AF_SEPARATOR, OUTPUT_OPTIONS, read_output
+from fairq.cli.options import OUTPUT_OPTIONS, read_output
 from fairq.cli.output.activity import activity
 from fairq.cli.output.selection import Output, Report
-from fairq.errors.base import InvalidNumberError, UsageError
 from fairq.steps.current import settings_in_force
+
+if TYPE_CHECKING:
+    from fairq.cli.parser import Command
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer that SQLite and ClassAds can hold."""
 
-_FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--version"})
+WATCH = "watch_seconds"
+"""The name of the parameter for ``--watch``."""
 
 Function = TypeVar("Function", bound=Callable[..., None])
 
-_CONTEXT = "fairq_context"
-"""The parameter through which Typer passes the context; no command may have a parameter of this name."""
 
-_WITH_VALUE = ("--state", "--config")
-"""The global options that take a value."""
+class Entry(Struct, frozen=True):
+    """A command of a module: its *function*, and how it was registered (`App.command`)."""
 
-_WATCH = "watch_seconds"
-WATCH_DEFAULT = 5
-_WATCH_OPTION = typer.Option(
-    "--watch", metavar="[SECONDS]", help=f"Refresh every SECONDS [default: {WATCH_DEFAULT}]; q quits."
-)
-
-_AF = re.compile(r"--?(?:af|autoformat)(?::(.*))?", re.DOTALL)
-
-
-def _store(context: Any, parameter: Any, value: Any) -> None:
-    if value or value == "":
-        setattr(context.obj, parameter.name, value)
-
-
-def _version(context: Any, parameter: Any, value: bool) -> None:
-    if value:
-        from fairq.cli.version import show_version
-
-        show_version()
-        raise typer.Exit(0)
-
-
-def global_options(taken: frozenset[str]) -> list[TyperOption]:
-    """Return the options that every command accepts, without the spellings already *taken*."""
-    declared: list[tuple[list[str], dict[str, Any]]] = [
-        (["--state"], {"metavar": "FILE", "help": "State file [default: $FAIRQ_STATE, then the user's]."}),
-        (["--config"], {"metavar": "FILE", "help": "Use only this settings file [default: $FAIRQ_CONFIG]."}),
-        (["-q", "--quiet"], {"is_flag": True, "help": "Print no notes, progress or change reports."}),
-        (["-v", "--verbose"], {"count": True, "type": int, "help": "Print more detail on stderr; repeatable."}),
-        (
-            ["--version"],
-            {"is_flag": True, "is_eager": True, "callback": _version, "help": "Show the version and exit."},
-        ),
-    ]
-    options = []
-    for spellings, rest in declared:
-        free = [spelling for spelling in spellings if spelling not in taken]
-        if free:
-            name = spellings[-1].removeprefix("--")
-            settings: dict[str, Any] = {"expose_value": False, "callback": _store, **rest}
-            options.append(TyperOption(param_decls=[name, *free], **settings))
-    return options
-
-
-def _with_global_options(settings: dict[str, Any]) -> dict[str, Any]:
-    parameters = list(settings.get("params") or [])
-    taken = frozenset(word for known in parameters for word in (*known.opts, *known.secondary_opts))
-    settings["params"] = [*parameters, *global_options(taken)]
-    settings["rich_markup_mode"] = None
-    return settings
-
-
-class Command(TyperCommand):
-    """A command that also takes the global options, and ``--af A B C`` as in HTCondor's tools."""
-
-    def __init__(self, name: str | None, **settings: Any) -> None:
-        super().__init__(name, **_with_global_options(settings))
-        for parameter in self.params:
-            _say_range_in_words(parameter)
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Join the words of every ``--af`` to one, then parse as usual."""
-        if any(parameter.name == "output_af" for parameter in self.params):
-            args = join_autoformat(args)
-        if any(parameter.name == _WATCH for parameter in self.params):
-            args = join_watch(args)
-        rest = super().parse_args(ctx, args)
-        if isinstance(limit := ctx.params.get("limit"), int):
-            # No pool has more entries: a larger limit means all.
-            ctx.params["limit"] = min(limit, LARGEST_INTEGER)
-        for parameter in self.params:
-            _check_size(parameter, ctx.params.get(parameter.name))
-        return rest
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line: required arguments bare, optional ones in brackets."""
-        pieces = ["[OPTIONS]"]
-        for parameter in self.params:
-            if parameter.param_type_name == "argument":
-                word = bare(parameter.make_metavar(ctx=ctx))
-                pieces.append(word if parameter.required else f"[{word}]")
-        return pieces
-
-
-_RANGES = ((re.compile(r"(-?\d+)<=x<=(-?\d+)"), r"\1 to \2"), (re.compile(r"x>=(-?\d+)"), r"at least \1"))
-
-
-def in_words(text: str) -> str:
-    """Return *text* with its ranges written as ``1 to 9`` or ``at least 1``."""
-    for pattern, words in _RANGES:
-        text = pattern.sub(words, text)
-    return text
-
-
-def _say_range_in_words(parameter: Any) -> None:
-    """Make the help of *parameter* state its range in words."""
-    as_it_was = parameter.get_help_record
-
-    def get_help_record(ctx: Any) -> tuple[str, str] | None:
-        record: tuple[str, str] | None = as_it_was(ctx)
-        if record is None:
-            return None
-        words, text = record
-        return words, in_words(text)
-
-    parameter.get_help_record = get_help_record
-
-
-def _check_size(parameter: Any, value: Any) -> None:
-    """Raise InvalidNumberError for an integer outside the range of the state and of expressions."""
-    for number in value if isinstance(value, (list, tuple)) else [value]:
-        if isinstance(number, int) and abs(number) > LARGEST_INTEGER:
-            is_argument = parameter.param_type_name == "argument"
-            what = bare(parameter.metavar or parameter.name) if is_argument else max(parameter.opts, key=len)
-            raise InvalidNumberError(what=what, value=number, expected=f"give at most {LARGEST_INTEGER}")
-
-
-class SetCommand(Command):
-    """A command that sets a value, its last argument, which may begin with a dash."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put a value such as ``-5`` or ``-Cpus`` behind ``--``, so that it is not an option; then parse as usual."""
-        options = {word for parameter in self.params for word in (*parameter.opts, *parameter.secondary_opts)}
-        arguments = sum(parameter.param_type_name == "argument" for parameter in self.params)
-        named = 0
-        for at, word in enumerate(args):
-            if word == "--":
-                break
-            is_value = at and args[at - 1] in _WITH_VALUE
-            if not word.startswith("-") and not is_value:
-                named += 1
-            elif named == arguments - 1 and word.partition("=")[0] not in options and not is_value:
-                args = [*args[:at], *args[at + 1 :], "--", word]
-                break
-        return super().parse_args(ctx, args)
-
-
-def bare(metavar: str) -> str:
-    """Return the metavar of an argument without brackets of its own."""
-    return metavar.replace("[", "").replace("]", "")
-
-
-def join_autoformat(arguments: list[str]) -> list[str]:
-    """Return *arguments* with ``--af[:mods] A B`` as one option with one value.
-
-    As in condor_q, the attributes end at the next word that begins with a dash.
-    """
-    result: list[str] = []
-    waiting = list(reversed(arguments))
-    while waiting:
-        word = waiting.pop()
-        if word == "--":
-            return [*result, word, *reversed(waiting)]
-        found = _AF.fullmatch(word)
-        if found is None:
-            result.append(word)
-            continue
-        attributes = []
-        while waiting and not waiting[-1].startswith("-"):
-            attributes.append(waiting.pop())
-        if not attributes:
-            raise UsageError(message=f"{word} needs an attribute; give one or more, such as {word} Name Priority")
-        result.append("--af=" + AF_SEPARATOR.join([found.group(1) or "", *attributes]))
-    return result
-
-
-def join_watch(arguments: list[str]) -> list[str]:
-    """Return *arguments* with ``--watch`` and its optional number of seconds as one word."""
-    result: list[str] = []
-    for at, word in enumerate(arguments):
-        if word == "--":
-            return [*result, *arguments[at:]]
-        if at and arguments[at - 1] == "--watch" and word[:1].isdecimal():
-            result[-1] = f"--watch={word}"
-        else:
-            result.append(f"--watch={WATCH_DEFAULT}" if word == "--watch" else word)
-    return result
-
-
-class Group(TyperGroup):
-    """A command with subcommands; *default* runs if no subcommand is named."""
-
-    default: str | None = None
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**_with_global_options(settings))
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the default command if none is named."""
-        if self.default is not None:
-            own = _count_global(args)
-            rest = args[own:]
-            if not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help")):
-                args = [*args[:own], self.default, *rest]
-        return super().parse_args(ctx, args)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the subcommands with the complete first paragraph of their help."""
-        rows = [
-            (name, " ".join((command.help or "").partition("\n\n")[0].split()))
-            for name, command in self.commands.items()
-        ]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
-def _count_global(arguments: list[str]) -> int:
-    """Return the number of words at the start of *arguments* that are global options and their values."""
-    count = 0
-    while count < len(arguments):
-        word = arguments[count]
-        if word in ("--state", "--config"):
-            count += 2
-        elif word.startswith(("--state=", "--config=")) or word in _FLAGS:
-            count += 1
-        else:
-            break
-    return min(count, len(arguments))
+    function: Callable[..., None]
+    name: str | None
+    examples: str
+    cls: type[Command] | None
+    watch: bool
+    settings: dict[str, Any]
 
 
 class App:
     """The command, or the commands, of one module; see ``fairq.cli.app`` for the conventions."""
 
     def __init__(self, help: str | None = None, default: str | None = None) -> None:  # noqa: A002
-        group = type("Group", (Group,), {"default": default})
-        self._typer = typer.Typer(
-            cls=group,
-            help=help,
-            no_args_is_help=default is None,
-            rich_markup_mode=None,
-            pretty_exceptions_enable=False,
-            add_completion=False,
-        )
-        self._is_group = help is not None
+        self.help = help
+        self.default = default
+        self.is_group = help is not None
+        self.entries: list[Entry] = []
 
     def command(
         self,
         name: str | None = None,
         *,
         examples: str = "",
-        cls: type[Command] = Command,
+        cls: type[Command] | None = None,
         watch: bool = False,
         **settings: Any,
     ) -> Callable[[Function], Function]:
@@ -278,85 +62,54 @@ class App:
 
         A command with *watch* has ``--watch``, which redraws its output repeatedly.
         """
-        if examples:
-            settings["epilog"] = "\b\nExamples:\n" + inspect.cleandoc(examples)
 
         def register(function: Function) -> Function:
-            self._typer.command(name, cls=cls, **settings)(expand(function, watch=watch))
+            self.entries.append(Entry(function, name, examples, cls, watch, settings))
             return function
 
         return register
 
     def build(self, name: str) -> Any:
-        """Return the finished command with *name*."""
-        if self._is_group:
-            self._typer.callback()(lambda: None)
-        built = typer.main.get_command(self._typer)
-        built.name = name
-        return built
+        """Return the finished command with *name*, as Typer's."""
+        from fairq.cli.parser import build
+
+        return build(self, name)
 
 
-def expand(function: Callable[..., None], *, watch: bool = False) -> Callable[..., None]:
-    """Return *function* in the form that Typer reads, with ``--watch`` if *watch* is set.
+def output_options(kind: type[Output]) -> dict[str, Any]:
+    """Return the options that a parameter annotated `Output` or `Report` expands to: annotations by name."""
+    options = {name: Annotated[of, option] for name, (of, option) in OUTPUT_OPTIONS.items()}
+    if kind is Report:
+        del options["output_constraint"]
+    return options
 
-    A parameter annotated `Invocation` or ``typer.Context`` is passed in; one annotated `Output` or `Report` becomes the
-    output options. All others stay as declared.
+
+def annotated(function: Callable[..., None]) -> dict[str, Any]:
+    """Return the annotation of each parameter of a command's *function*."""
+    found = get_type_hints(function, include_extras=True)
+    del found["return"]
+    return found
+
+
+def call(function: Callable[..., None], values: dict[str, Any], invocation: Invocation, path: str) -> None:
+    """Run a command with the *values* of its parameters, output options among them; *path* names it.
+
+    Parameters without a value have their defaults. One annotated `Invocation` is passed in; one annotated `Output` or
+    `Report` is read from the output options.
     """
-    signature = inspect.signature(function, eval_str=True)
-    parameters = [inspect.Parameter(_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-    handed: dict[str, Any] = {}
-    options: dict[str, tuple[Any, Any]] = {}
-    for parameter in signature.parameters.values():
-        if parameter.annotation in (Invocation, typer.Context, Output, Report):
-            handed[parameter.name] = parameter.annotation
-        else:
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    if Output in handed.values() or Report in handed.values():
-        options = dict(OUTPUT_OPTIONS)
-        if Report in handed.values():
-            del options["output_constraint"]
-    for name, (kind, option) in options.items():
-        parameters.append(
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                annotation=Annotated[kind, option],
-                default=False if kind is bool else None,
-            )
-        )
+    settings_in_force.set(lambda: invocation.settings)
+    output = {name: values.pop(name, None) for name in OUTPUT_OPTIONS}
+    seconds = values.pop(WATCH, None)
+    for name, kind in annotated(function).items():
+        if kind is Invocation:
+            values[name] = invocation
+        elif kind in (Output, Report):
+            values[name] = read_output(output, invocation.quiet, kind)
+    if seconds is not None:
+        from fairq.cli.watch import watch as draw
 
-    if watch:
-        parameters.append(
-            inspect.Parameter(
-                _WATCH, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str | None, _WATCH_OPTION], default=None
-            )
-        )
-
-    def command(**values: Any) -> None:
-        context: typer.Context = values.pop(_CONTEXT)
-        invocation: Invocation = context.obj
-        settings_in_force.set(lambda: invocation.settings)
-        output_values = {name: values.pop(name) for name in options}
-        seconds = values.pop(_WATCH, None)
-        for name, kind in handed.items():
-            if kind is Invocation:
-                values[name] = invocation
-            elif kind is typer.Context:
-                values[name] = context
-            else:
-                values[name] = read_output(output_values, invocation.quiet, kind)
-        if seconds is not None:
-            from fairq.cli.watch import watch as draw
-
-            invocation.watching = True
-            draw(lambda: function(**values), seconds, context.command_path)
-            return
-        with invocation.note_new_state(), activity(context.command_path.removeprefix("fairq "), invocation.quiet):
-            function(**values)
-
-    command.__name__ = function.__name__
-    command.__doc__ = function.__doc__
-    command.__module__ = function.__module__
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    command.__dict__["__signature__"] = signature.replace(parameters=parameters, return_annotation=None)
-    return command
+        invocation.watching = True
+        draw(lambda: function(**values), seconds, path)
+        return
+    with invocation.note_new_state(), activity(path.removeprefix("fairq "), invocation.quiet):
+        function(**values)

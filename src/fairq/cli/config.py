@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairq.cli.command import App, SetCommand
+from fairq.cli.command import App
 from fairq.cli.config_import import import_notes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun
 from fairq.cli.output import Column, Output, Report, Table, View, emit, write_text
+from fairq.cli.parser import SetCommand
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from fairq.cli.command import Command
+from fairq.cli.parser import Command
 from fairq.cli.single_dash import Dialect
 
 

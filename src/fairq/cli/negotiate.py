@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import DryRun, Now, Option
 from fairq.cli.output import Output
 from fairq.cli.output.activity import doing
 from fairq.cli.whatif_options import Factor, Set, With, Without
@@ -20,9 +18,9 @@ if TYPE_CHECKING:
 
 app = App()
 
-Explain = Annotated[bool, typer.Option("--explain", help="Count slots lost to each test per request.")]
-NoLaunch = Annotated[bool, typer.Option("--no-launch", help="Start no jobs; the next cycle starts them.")]
-CollectOnly = Annotated[bool, typer.Option("--collect-only", help="Only collect the jobs that have ended.")]
+Explain = Annotated[bool, Option("--explain", help="Count slots lost to each test per request.")]
+NoLaunch = Annotated[bool, Option("--no-launch", help="Start no jobs; the next cycle starts them.")]
+CollectOnly = Annotated[bool, Option("--collect-only", help="Only collect the jobs that have ended.")]
 
 
 @app.command(
@@ -46,7 +44,7 @@ def negotiate(
     sets: Set = None,
     factor: Factor = None,
     slots: Annotated[
-        str | None, typer.Option("--slots", metavar="+SIZE", help="Try more slots, such as +100 or +10x64c256g.")
+        str | None, Option("--slots", metavar="+SIZE", help="Try more slots, such as +100 or +10x64c256g.")
     ] = None,
     without: Without = None,
 ) -> None:

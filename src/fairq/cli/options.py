@@ -6,11 +6,17 @@ import time
 from collections.abc import Callable
 from typing import Annotated, Any
 
-import typer
-
 from fairq.cli.output.selection import Format, Output
 from fairq.errors.base import InvalidNumberError, InvalidTimeError, TimeRangeError, UsageError
 from fairq.quantities import LONGEST, OutsideError, duration, moment
+
+
+class Option:
+    """Declares an option, as ``typer.Option`` does: with its *spellings*, and *settings* such as ``help``."""
+
+    def __init__(self, *spellings: str, **settings: Any) -> None:
+        self.spellings = spellings
+        self.settings = settings
 
 
 def parse_time(text: str, what: str = "--now", now: int | None = None) -> int:
@@ -28,7 +34,7 @@ def parse_time(text: str, what: str = "--now", now: int | None = None) -> int:
 
 
 def time_of(what: str) -> Callable[[str], int]:
-    """Return a parser of times for the option *what*, for ``typer.Option(parser=...)``."""
+    """Return a parser of times for the option *what*, for ``Option(parser=...)``."""
 
     def parse(text: str) -> int:
         return parse_time(text, what)
@@ -51,7 +57,7 @@ def parse_duration(text: str, what: str = "the duration") -> int:
 
 
 def duration_of(what: str) -> Callable[[str], int]:
-    """Return a parser of durations for the option *what*, for ``typer.Option(parser=...)``."""
+    """Return a parser of durations for the option *what*, for ``Option(parser=...)``."""
 
     def parse(text: str) -> int:
         return parse_duration(text, what)
@@ -61,7 +67,7 @@ def duration_of(what: str) -> Callable[[str], int]:
 
 Now = Annotated[
     int | None,
-    typer.Option(
+    Option(
         "--now",
         parser=time_of("--now"),
         metavar="TIME",
@@ -70,15 +76,15 @@ Now = Annotated[
 ]
 """``now: Now = None``; pass it to `Invocation.now`."""
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the result without storing it.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Show the result without storing it.")]
 """``dry_run: DryRun = False``"""
 
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason to store in the history.")]
+Reason = Annotated[str | None, Option("--reason", metavar="TEXT", help="Reason to store in the history.")]
 """``reason: Reason = None``; pass it to `Invocation.actor`."""
 
 Constraint = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--constraint",
         metavar="EXPR",
         help="Select only matches of this ClassAd expression; repeatable.",
@@ -98,22 +104,22 @@ def joined(constraints: list[str] | None) -> str | None:
 
 
 OUTPUT_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "output_json": (bool, typer.Option("--json", help="Print one JSON document.")),
-    "output_ndjson": (bool, typer.Option("--ndjson", help="Print one JSON object per line.")),
-    "output_csv": (bool, typer.Option("--csv", help="Print comma-separated values.")),
-    "output_tsv": (bool, typer.Option("--tsv", help="Print tab-separated values.")),
+    "output_json": (bool, Option("--json", help="Print one JSON document.")),
+    "output_ndjson": (bool, Option("--ndjson", help="Print one JSON object per line.")),
+    "output_csv": (bool, Option("--csv", help="Print comma-separated values.")),
+    "output_tsv": (bool, Option("--tsv", help="Print tab-separated values.")),
     "output_af": (
         list[str] | None,
-        typer.Option(
+        Option(
             "--af",
             metavar="ATTR...",
             help="Print only these attributes or expressions [modifiers: --af:jlhVr,tng].",
         ),
     ),
-    "output_no_header": (bool, typer.Option("--no-header", help="Print no headings.")),
+    "output_no_header": (bool, Option("--no-header", help="Print no headings.")),
     "output_constraint": (
         list[str] | None,
-        typer.Option(
+        Option(
             "--constraint",
             metavar="EXPR",
             help="Show only matches of this ClassAd expression; repeatable.",

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from fairq.cli.command import App, Command
+from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Constraint, DryRun, Now
 from fairq.cli.output import Report, emit
+from fairq.cli.parser import Command
 from fairq.cli.queue_options import All, Jobs, Reason, job_editor, report, selected
 from fairq.errors.base import InvalidNumberError, UsageError
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairq.cli.command import App, Command
+from fairq.cli.command import App
 from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Report, Table, View, emit
+from fairq.cli.parser import Command
 from fairq.errors.base import UsageError
 from fairq.errors.pool import InvalidSubmitValueError, UnreadableDescriptionError
 from fairq.inputs import STANDARD_INPUT, read_bytes

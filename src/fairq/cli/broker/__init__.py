@@ -10,7 +10,8 @@ import importlib
 from typing import Any
 
 from fairq.brokerdata.kinds import KINDS
-from fairq.cli.tree import Branch, Entry
+from fairq.cli.registry import Entry
+from fairq.cli.tree import Branch
 
 _DATA = "fairq.cli.broker.data"
 

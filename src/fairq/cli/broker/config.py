@@ -9,10 +9,11 @@ import typer
 from fairq.brokerdata.work import CONFIG
 from fairq.cli.broker.importing import Lenient, run_import
 from fairq.cli.broker.sentences.settings import meaning_of
-from fairq.cli.command import App, SetCommand
+from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit, write_text
+from fairq.cli.parser import SetCommand
 
 app = App(
     help="Manage PanDA's own settings (gdpconfig).\n\nTheir defaults are PanDA's. They are stored in the state file. "

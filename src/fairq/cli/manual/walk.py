@@ -8,9 +8,10 @@ from typing import Any, Literal
 import typer
 from msgspec import Struct, field
 
-from fairq.cli.command import bare
 from fairq.cli.options import OUTPUT_OPTIONS
-from fairq.cli.tree import REGISTRY, Root
+from fairq.cli.parser import bare
+from fairq.cli.registry import REGISTRY
+from fairq.cli.tree import Root
 
 
 class Parameter(Struct, frozen=True):
