@@ -12,9 +12,9 @@ from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
+from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, Course, StageCount
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.pending import is_exhausted
-from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, Course, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case

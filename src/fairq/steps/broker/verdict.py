@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct
 
+from fairq.engine.brokerage.flow.course import Course, Refusal, StageCount
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
-from fairq.engine.brokerage.flow.pipeline import Course, Refusal, StageCount
 from fairq.engine.brokerage.flow.request import CommonWeights, Weighing
 from fairq.engine.brokerage.pool.bits import rows_in
 from fairq.steps.broker.former_verdicts import FORM_WITH_ALL, unpack_alone, unpack_with_all

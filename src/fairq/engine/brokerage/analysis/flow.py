@@ -37,9 +37,10 @@ from fairq.engine.brokerage.analysis.weights import Balance, Classes, Data
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
+from fairq.engine.brokerage.flow.course import StageCount
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import FilterPipeline, StageCount, flow_of, run_all
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline, flow_of, run_all
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.flow.request import BrokerageRequest

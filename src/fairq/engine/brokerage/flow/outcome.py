@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.pipeline import Course, Refusal, StageCount
+from fairq.engine.brokerage.flow.course import Course, Refusal, StageCount
 from fairq.engine.brokerage.flow.plan import Plan, StageReason
 from fairq.engine.brokerage.flow.plugin import Details, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Preassigned = Literal["single", "list"]
 T = TypeVar("T")
 
+URGENCY = "task.current_priority", "chunk.is_scout"
+"""What `BrokerageRequest.is_urgent` and `BrokerageRequest.is_high_priority` read."""
+
 Answers = dict[Callable[["BrokerageRequest"], Any], Any]
 """What functions of a request answered, by the function."""
 

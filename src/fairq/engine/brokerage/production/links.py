@@ -51,6 +51,7 @@ class Link(KeyedFilter):
     name = "link"
     stage = "link check"
     activities = _PRODUCTION
+    reads = ("task.nucleus", "is_express")
     reasons = (
         Reason("dest_blacklisted", permanent=False),
         Reason("links_full", permanent=False),
@@ -113,6 +114,7 @@ class Transferring(KeyedFilter):
     name = "transferring"
     stage = "transferring check"
     activities = _PRODUCTION
+    reads = ("task.nucleus",)
     reasons = (Reason("transferring", permanent=False),)
 
     def key(self, request: BrokerageRequest) -> Hashable:
@@ -155,6 +157,7 @@ class T1Weight(KeyedFilter):
     name = "t1weight"
     stage = "T1 weight check"
     activities = _PRODUCTION
+    reads = ("task.nucleus", "chunk.is_merging", "rule TW")
     reasons = (Reason("t1weight"),)
 
     def key(self, request: BrokerageRequest) -> Hashable:
@@ -176,6 +179,7 @@ class FullChain(KeyedFilter):
     name = "full_chain"
     stage = "full chain check"
     activities = _PRODUCTION
+    reads = ("task.nucleus", "rule FU")
     reasons = (
         Reason("full_chain"),
         Reason("not_full_chain"),

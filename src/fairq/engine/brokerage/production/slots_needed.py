@@ -10,7 +10,7 @@ from fairq.engine.brokerage.checks.cores import CoreMode, CoresCheck
 from fairq.engine.brokerage.checks.memory import MemoryCheck
 from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, atom_of, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
-from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.request import URGENCY, BrokerageRequest
 from fairq.engine.brokerage.jobs.scratch_needed import Scratch, production_scratch
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
@@ -25,6 +25,15 @@ class Cores(CoresCheck):
     name = "cores"
     stage = "core count check"
     activities = _PRODUCTION
+    reads = (
+        "preassigned",
+        "chunk.is_merging",
+        "task.merge_core_count",
+        "task.core_count",
+        "task.max_core_count",
+        "rule CC",
+        *URGENCY,
+    )
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Exempt a single given queue."""
@@ -47,6 +56,14 @@ class Memory(MemoryCheck):
 
     name = "memory"
     activities = _PRODUCTION
+    reads = (
+        "chunk.is_merging",
+        "chunk.ram_count",
+        "task.ram_count",
+        "task.merge_ram_count",
+        "task.base_ram_count",
+        "task.ram_unit",
+    )
 
 
 class ScratchDisk(ScratchCheck):
@@ -67,6 +84,7 @@ class Connectivity(KeyedFilter):
     name = "network"
     stage = "network check"
     activities = _PRODUCTION
+    reads = ("preassigned", "rule IP", "rule IK")
     reasons = (Reason("network"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
