@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.stages import Reasons, stage_record
-from fairq.steps.broker.tasks import Brokered, load_brokered
+from fairq.steps.broker.tasks import Brokered, Waiting
 from fairq.steps.broker.verdict import Packer, described
 from fairq.steps.broker.world import load_types, load_world
 
@@ -220,26 +221,38 @@ def _decide(
         return done
     # Nothing here is garbage before the end.
     with without_collection():
-        # Each task leaves when it is decided, with its input and what was found out about that.
-        tasks = deque(load_brokered(state, load_types(state), chosen))
-        done.former = {one.task.task_id: (one.status, one.was_assigned) for one in tasks}
-        datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
-        world = load_world(state, now, datasets)
-        columns = columns_of(world)
-        packer, reasons = Packer(columns.names, orders), Reasons()
+        tasks = Waiting(state, load_types(state), chosen)
+        done.former = tasks.former
+        columns = columns_of(load_world(state, now, tasks.datasets()))
+        packer, reasons, left = Packer(columns.names, orders), Reasons(), tasks.each()
         with watch(len(tasks)) as advance:
-            while tasks:
-                some = [tasks.popleft() for _ in range(min(_AT_ONCE, len(tasks)))]
-                outcomes = _outcomes(some, by_activity, columns, rules)
-                for one, outcome in zip(some, outcomes, strict=True):
-                    done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
-                for activity in dict.fromkeys(one.request.activity for one in outcomes):
-                    done.stages.setdefault(activity, StageTable()).add(
-                        one for one in outcomes if one.request.activity == activity
-                    )
-                advance(len(some))
+            # Each task leaves when it is decided, with its input and what was found out about that.
+            while number := _decide_some(
+                done, islice(left, _AT_ONCE), by_activity, columns, rules, packer, reasons, detailed
+            ):
+                advance(number)
         done.legend = packer.document()
     return done
+
+
+def _decide_some(
+    done: Run,
+    tasks: Iterable[Brokered],
+    by_activity: dict[Activity, Flow],
+    columns: Columns,
+    rules: Rules,
+    packer: Packer,
+    reasons: Reasons,
+    detailed: bool,
+) -> int:
+    """Add the decisions about *tasks* to what is *done*; return the number of tasks."""
+    some = list(tasks)
+    outcomes = _outcomes(some, by_activity, columns, rules)
+    for one, outcome in zip(some, outcomes, strict=True):
+        done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
+    for activity in dict.fromkeys(one.request.activity for one in outcomes):
+        done.stages.setdefault(activity, StageTable()).add(one for one in outcomes if one.request.activity == activity)
+    return len(some)
 
 
 def _outcomes(
