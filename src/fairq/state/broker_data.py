@@ -12,6 +12,7 @@ from typing import Any, Literal
 from fairq.brokerdata.column import NESTED, Column, Kind
 from fairq.state import rows
 from fairq.state.connection import State
+from fairq.state.object_columns import by_column, objects_in
 
 Row = tuple[Any, ...]
 
@@ -171,17 +172,18 @@ def _quoted(name: str) -> str:
 
 
 def _encoded(columns: Sequence[Column], records: Iterable[Row]) -> Iterable[Row]:
-    nested = [place for place, column in enumerate(columns) if column.type in NESTED]
+    nested = [(place, column.type == "objects") for place, column in enumerate(columns) if column.type in NESTED]
     if not nested:
         return records
     return (_with_text(row, nested) for row in records)
 
 
-def _with_text(row: Row, nested: list[int]) -> Row:
+def _with_text(row: Row, nested: list[tuple[int, bool]]) -> Row:
     values = list(row)
-    for place in nested:
-        if values[place] is not None:
-            values[place] = rows.dumps(values[place])
+    for place, are_objects in nested:
+        value = values[place]
+        if value is not None:
+            values[place] = rows.dumps(by_column(value) if are_objects else value)
     return tuple(values)
 
 
@@ -207,11 +209,17 @@ def _converted(
         return reader(values)
     if column.type == "boolean":
         return [None if value is None else bool(value) for value in values]
+    if column.type == "objects":
+        return _loaded(values, objects_in)
     return _loaded(values) if column.type in NESTED else values
 
 
-def _loaded(texts: list[str | None]) -> list[Any]:
-    """Read JSON texts; None is null. What repeats is read once, and its values are the same object."""
+def _loaded(texts: list[str | None], make: Callable[[Any], Any] | None = None) -> list[Any]:
+    """Read JSON texts, each of its values by *make*; None is null.
+
+    What repeats is read once, and its values are the same object.
+    """
     distinct = dict.fromkeys(texts)
-    found = dict(zip(distinct, rows.loads_all("null" if text is None else text for text in distinct), strict=True))
+    values = rows.loads_all("null" if text is None else text for text in distinct)
+    found = dict(zip(distinct, values if make is None else map(make, values), strict=True))
     return [found[text] for text in texts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import compress, groupby
 from math import inf
@@ -14,10 +14,11 @@ from msgspec.json import Decoder
 
 from fairq.brokerdata.work import INPUTS, TASKS
 from fairq.engine.brokerage.jobs.resource_types import matching_resource_types
-from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
+from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Files, Task, parse_rules
 from fairq.engine.brokerage.pool.model import ResourceType
 from fairq.state import broker_data, rows
 from fairq.state.connection import State
+from fairq.state.object_columns import objects_in
 
 _FEW = 500
 """Maximum number of tasks for which inputs are looked up one by one."""
@@ -206,16 +207,16 @@ def _datasets(rows: Iterable[broker_data.Row]) -> tuple[Dataset, ...]:
     return tuple([dataset for _, _, dataset in placed])
 
 
-_FILES = Decoder(list[tuple[File, ...]])
+_FILES = Decoder(list[Files | tuple[File, ...]])
 """Reads files in a fifth of the time of Python's JSON and of making them of its objects."""
 
 
-def _files(texts: Sequence[str]) -> list[tuple[File, ...]]:
+def _files(texts: Sequence[str]) -> list[Files | tuple[File, ...]]:
     try:
         return _FILES.decode(f"[{','.join(texts)}]")
     except MsgspecError:  # values that no import of today would store
-        return [tuple(map(_file, files)) for files in rows.loads_all(texts)]
+        return [tuple(map(_file, objects_in(files))) for files in rows.loads_all(texts)]
 
 
-def _file(one: dict[str, Any]) -> File:
+def _file(one: Mapping[str, Any]) -> File:
     return File(one["lfn"], one.get("fsize", 0), one.get("nEvents"), one.get("startEvent"), one.get("endEvent"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -34,20 +33,26 @@ Answers = dict[Callable[["BrokerageRequest"], Any], Any]
 
 def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
     """Make *compute* a function that is evaluated once per task."""
-    return _once(compute, attrgetter("of_task"))
+
+    @wraps(compute)
+    def answer(request: BrokerageRequest) -> T:
+        answers = request.of_task
+        found: T
+        if compute in answers:
+            found = answers[compute]
+        else:
+            found = answers[compute] = compute(request)
+        return found
+
+    return answer
 
 
 def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
     """Make *compute* a function that is evaluated once per pass of a task."""
-    return _once(compute, attrgetter("of_pass"))
 
-
-def _once(
-    compute: Callable[[BrokerageRequest], T], answers_of: Callable[[BrokerageRequest], Answers]
-) -> Callable[[BrokerageRequest], T]:
     @wraps(compute)
     def answer(request: BrokerageRequest) -> T:
-        answers = answers_of(request)
+        answers = request.of_pass
         found: T
         if compute in answers:
             found = answers[compute]
