@@ -6,6 +6,7 @@ A row is a tuple of values in the order of the kind's columns; lists and objects
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from json.encoder import encode_basestring_ascii
 from sqlite3 import Cursor
 from typing import Any, Literal
 
@@ -172,18 +173,30 @@ def _quoted(name: str) -> str:
 
 
 def _encoded(columns: Sequence[Column], records: Iterable[Row]) -> Iterable[Row]:
-    nested = [(place, column.type == "objects") for place, column in enumerate(columns) if column.type in NESTED]
+    nested = [(place, _ENCODERS[column.type]) for place, column in enumerate(columns) if column.type in NESTED]
     if not nested:
         return records
     return (_with_text(row, nested) for row in records)
 
 
-def _with_text(row: Row, nested: list[tuple[int, bool]]) -> Row:
+def _objects_text(objects: Sequence[Mapping[str, Any]]) -> str:
+    return rows.dumps(by_column(objects))
+
+
+def _list_text(texts: Sequence[str]) -> str:
+    # The same as of the encoder, which takes four times as long for a list of few texts.
+    return f"[{','.join(map(encode_basestring_ascii, texts))}]"
+
+
+_ENCODERS: Mapping[str, Callable[[Any], str]] = {"object": rows.dumps, "objects": _objects_text, "list": _list_text}
+"""By the type of a column, what returns a value of it as JSON text."""
+
+
+def _with_text(row: Row, nested: list[tuple[int, Callable[[Any], str]]]) -> Row:
     values = list(row)
-    for place, are_objects in nested:
-        value = values[place]
-        if value is not None:
-            values[place] = rows.dumps(by_column(value) if are_objects else value)
+    for place, text_of in nested:
+        if values[place] is not None:
+            values[place] = text_of(values[place])
     return tuple(values)
 
 

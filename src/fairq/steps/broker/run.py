@@ -273,13 +273,13 @@ def _decided(
     task, now = one.task, columns.world.now
     status, frozen = _status(one, outcome, columns)
     retry = now + (outcome.retry_after or 0) if status == PENDING else None
-    queues = [name for name, _ in outcome.best]
+    queues = [columns.names[row] for row in outcome.chosen.tolist()]
     document = {
         "task": task.task_id,
         "status": status,
         "activity": task.activity,
         "queues": queues,
-        "weight": outcome.best[0][1] if outcome.best else None,
+        "weight": outcome.weights.item(0) if queues else None,
         "reason": "" if status == ASSIGNED else reasons.of(outcome),
         "retry_time": retry,
     }

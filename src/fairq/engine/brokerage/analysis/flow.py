@@ -165,8 +165,7 @@ def _choose(pipeline: FilterPipeline, outcome: Outcome) -> None:
         outcome.status = "assigned"
         rows = pipeline.left
         rows = rows[ranking(request, rows)]
-        names, weights = request.columns.names, weighing_of(request).weights_of(rows)
-        outcome.best = [(names[row], weight) for row, weight in zip(rows.tolist(), weights.tolist(), strict=True)]
+        outcome.chosen, outcome.weights = rows, weighing_of(request).weights_of(rows)
         outcome.describe = partial(_candidates, request, rows)
 
 
