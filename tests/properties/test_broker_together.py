@@ -16,6 +16,7 @@ from tests.properties.brokerage_worlds import cases
 from tests.properties.test_brokerage import PLANS, told
 
 from fairq.engine.brokerage.flow import course, pipeline, weighing
+from fairq.engine.brokerage.flow.alike import Reading
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.plugin import KeyedFilter, KeyedWeight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -191,17 +192,22 @@ def test_the_codes_of_a_filter_come_from_nothing_but_its_key(label: str, rules: 
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_a_filter_reads_no_more_of_a_task_than_it_tells(label: str, rules: str, seed: int) -> None:
+def test_filters_and_weights_read_no_more_of_a_task_than_they_tell(label: str, rules: str, seed: int) -> None:
     """Tasks that agree in what it tells are asked once for all of them."""
     world, some = cases(seed, label, 3, oddness=0.4)
-    for case, one in product(some, (*PLANS[label].before, *PLANS[label].after)):
+    for case, one in product(some, (*PLANS[label].before, *PLANS[label].after, *PLANS[label].weights)):
         noted: set[str] = set()
         request = WatchedRequest(case, columns_of(world), RULES[rules], noted)
-        if isinstance(one, KeyedFilter) and one.reads is not None:
+        if isinstance(one, (KeyedFilter, KeyedWeight)) and one.reads is not None:
             noted.clear()
             if one.applies(request):
                 one.key(request)
-            assert noted - PROPERTIES <= set(one.reads), one.name
+            read = noted - PROPERTIES
+            noted.clear()
+            reading = Reading([request])
+            for name in one.reads:
+                reading.column(name)
+            assert read <= noted, one.name
 
 
 PROPERTIES = {

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import repeat
 from operator import attrgetter
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 
 TASK, RULE = "task.", "rule "
 """The beginnings of names of attributes of the task and of its two-letter rules; others are those of the request."""
+
+
+T = TypeVar("T")
 
 
 class Reading:
@@ -42,3 +45,27 @@ class Reading:
             return repeat((), len(self.requests))
         columns = [self.column(name) for name in names]
         return columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+
+
+class OncePerKind(Generic[T]):
+    """A question that is asked once for all tasks that agree in what it reads.
+
+    Args:
+        reads: the names of what it reads of a request; see `Reading`.
+        ask: the question.
+    """
+
+    def __init__(self, reads: Sequence[str], ask: Callable[[BrokerageRequest], T]) -> None:
+        self._reads = reads
+        self._ask = ask
+        self._known: dict[Hashable, T] = {}
+
+    def of(self, reading: Reading) -> Iterable[T]:
+        """Return the answer for each request."""
+        known, keys = self._known, list(reading.keys(self._reads))
+        try:
+            return list(map(known.__getitem__, keys))
+        except KeyError:
+            for key in set(keys).difference(known):
+                known[key] = self._ask(reading.requests[keys.index(key)])
+        return map(known.__getitem__, keys)

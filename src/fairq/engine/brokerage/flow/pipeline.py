@@ -45,7 +45,7 @@ def _staged(steps: Iterable[Step]) -> list[Stage | AlikeStages]:
     """Return the stages of some filters, neighbouring ones together if all their filters tell what they read."""
     by_stage = [(stage, list(group)) for stage, group in groupby(steps, key=lambda step: step.filter.stage)]
     found: list[Stage | AlikeStages] = []
-    for alike, stages in groupby(by_stage, key=lambda entry: all(step.reads is not None for step in entry[1])):
+    for alike, stages in groupby(by_stage, key=lambda entry: all(step.answers for step in entry[1])):
         if alike:
             found.append(AlikeStages(list(stages)))
         else:

@@ -223,7 +223,12 @@ class KeyedWeight(PlainWeight):
     a few queues of their own.
 
     The factors may depend on the pool and on the rules as well.
+
+    Attributes:
+        reads: what `applies` and `key` read of the request; see `KeyedFilter`.
     """
+
+    reads: tuple[str, ...] | None = None
 
     def key(self, request: BrokerageRequest) -> Hashable:
         """Return everything of the task and its chunk that `factors` depends on."""

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from fairq.engine.brokerage.flow.alike import Reading
+from fairq.engine.brokerage.flow.alike import OncePerKind, Reading
 from fairq.engine.brokerage.flow.course import Answer, Answers, Course, Refusal
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Filter, KeyedFilter, SetFilter
@@ -24,17 +24,18 @@ class Step:
 
     Attributes:
         filter: the filter.
-        reads: what it reads of a task, if it says so.
+        answers: its answers, if it tells what it reads; None: it does not apply to these tasks.
     """
 
     def __init__(self, columns: Columns, plan: Plan, rules: Rules, one: Filter) -> None:
         self.filter = one
-        self.reads = one.reads if isinstance(one, KeyedFilter) else None
+        self.answers: OncePerKind[Answer | None] | None = None
+        if isinstance(one, KeyedFilter) and one.reads is not None:
+            self.answers = OncePerKind(one.reads, self._of_alike)
         self._size = len(columns)
         first = plan.first_reason(one)
         self._reasons = [(first + place, reason.permanent) for place, reason in enumerate(one.reasons)]
         self._known: dict[Hashable, Answer] = {}
-        self._of_alike: dict[Hashable, Answer | None] = {}
         self._answers: dict[Parts, Answer] = {}
         # The numbers of reasons are those of one plan; what is refused is the same in every plan.
         self._parts: dict[Hashable, Parts] = columns.kept(
@@ -64,17 +65,7 @@ class Step:
                     answer = known[key] = self._of_key(one, key, request)
                 pipeline.course = course.next.get(answer) or course.after(answer)
 
-    def answers(self, reading: Reading) -> Iterable[Answer | None]:
-        """Return what a filter that tells what it reads answers each of some tasks; None: it does not apply."""
-        known, keys = self._of_alike, list(reading.keys(self.reads or ()))
-        try:
-            return list(map(known.__getitem__, keys))
-        except KeyError:
-            for key in set(keys).difference(known):
-                known[key] = self._of_alike_tasks(reading.requests[keys.index(key)])
-        return map(known.__getitem__, keys)
-
-    def _of_alike_tasks(self, request: BrokerageRequest) -> Answer | None:
+    def _of_alike(self, request: BrokerageRequest) -> Answer | None:
         one = self.filter
         assert isinstance(one, KeyedFilter)
         return self._answer(one, request) if one.applies(request) else None
@@ -160,7 +151,7 @@ class AlikeStages:
     def take(self, pipelines: Sequence[FilterPipeline]) -> None:
         """Apply the filters of all stages to each task that has queues left."""
         reading = Reading([one.request for one in pipelines])
-        by_filter = [step.answers(reading) for _, steps in self._stages for step in steps]
+        by_filter = [step.answers.of(reading) for _, steps in self._stages for step in steps if step.answers]
         for pipeline, answers in zip(pipelines, zip(*by_filter, strict=True), strict=True):
             course = pipeline.course
             pipeline.course = course.next.get(answers) or self._go(course, answers)
@@ -174,4 +165,5 @@ class AlikeStages:
             if course.marked is not None:
                 course = course.end_stage(stage)
         start.next[answers] = course
+        start.tally.courses += 1
         return course
