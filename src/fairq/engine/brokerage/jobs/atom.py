@@ -60,7 +60,7 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     files_rule, events_rule, most_rule = _MERGE_RULES if chunk.is_merging else _JOB_RULES
     files_per_job = task.rule(files_rule) or None
     events_per_job = None if files_per_job else task.rule(events_rule) or None
-    most_files = task.rule(most_rule) or DEFAULT_MAX_FILES
+    most_files = DEFAULT_MAX_FILES if events_per_job is None else task.rule(most_rule) or DEFAULT_MAX_FILES
     if master.files and not secondaries and master.columns.are_whole:
         # Events are counted where files are given as ranges only.
         per_job = files_per_job or 1
@@ -89,7 +89,7 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
 def _largest_run(files: Files, count: int) -> Atom:
     # The same for jobs of *count* different files that are read as a whole.
     sizes = _or_else(files.sizes, 0)
-    events = [1] * len(files) if files.events is None else _or_else(files.events, 1)
+    events = [1] * len(sizes) if files.events is None else _or_else(files.events, 1)
     largest = _largest_sum(sizes, count)
     if type(largest) is int and largest < _EXACT and 0 not in sizes:
         # The largest size is also the largest in MiB: to divide by a power of 2 rounds nothing.

@@ -67,8 +67,8 @@ class Files(Struct, frozen=True, gc=False, rename=_NAMES):
     @property
     def are_whole(self) -> bool:
         """Whether no file is given as a range of events."""
-        ranges = self.start_event, self.end_event
-        return all(one is None or one.count(None) == len(one) for one in ranges)
+        starts, ends = self.start_event, self.end_event
+        return (starts is None or _are_unknown(starts)) and (ends is None or _are_unknown(ends))
 
     @property
     def _numbers(self) -> tuple[list[int | None] | None, ...]:
@@ -76,6 +76,10 @@ class Files(Struct, frozen=True, gc=False, rename=_NAMES):
 
     def _or_unknown(self, column: list[int | None] | None) -> list[int | None]:
         return [None] * len(self) if column is None else column
+
+
+def _are_unknown(numbers: list[int | None]) -> bool:
+    return numbers.count(None) == len(numbers)
 
 
 class Dataset(Struct, frozen=True, dict=True):
