@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -40,7 +40,7 @@ READY, PENDING, ASSIGNED, WAITING = "ready", "pending", "assigned", "waiting"
 FAILED, EXHAUSTED = "failed", "exhausted"
 
 
-_AT_ONCE = 200
+_AT_ONCE = 500
 """Tasks brokered together: enough for `run_all`, and what is known of each is soon forgotten."""
 
 Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
@@ -101,8 +101,9 @@ class StageTable:
     """Numbers of queues before and after each stage, summed over all tasks; each analysis pass counts separately."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[int, str], list[int]] = {}
-        # How many tasks have these stages in common, which are not yet in the rows.
+        # By pass, how many tasks have a line.
+        self._lines: tuple[Counter[StageCount], Counter[StageCount]] = (Counter(), Counter())
+        # How many tasks have these stages in common, whose lines are not yet counted.
         self._shared: Counter[Course] = Counter()
 
     def add(self, tasks: Iterable[Outcome]) -> None:
@@ -116,14 +117,11 @@ class StageTable:
 
     def _add(self, lines: Iterable[StageCount], number: int) -> None:
         """Count the stages of a *number* of tasks."""
-        turn = 0
-        for count in lines:
-            if count.stage == SECOND_PASS:
-                turn = 1
-            row = self._rows.setdefault((turn, count.stage), [0] * len(StageCount._fields))
-            row[0] += number
-            for place, value in enumerate(count[1:], 1):
-                row[place] += number * value
+        found, second = self._lines
+        for line in lines:
+            if line.stage == SECOND_PASS:
+                found = second
+            found[line] += number
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
@@ -133,10 +131,20 @@ class StageTable:
         places = {stage: place for place, stage in enumerate(order)}
         return [
             stage_record(StageCount(stage, *row[1:])) | {"tasks": row[0]}
-            for (_, stage), row in sorted(
-                self._rows.items(), key=lambda one: (one[0][0], places.get(one[0][1], len(places)))
-            )
+            for lines in self._lines
+            for stage, row in sorted(_summed(lines).items(), key=lambda one: places.get(one[0], len(places)))
         ]
+
+
+def _summed(lines: Mapping[StageCount, int]) -> dict[str, list[int]]:
+    """Return for each stage the number of tasks, and the sums of the numbers in its lines."""
+    found: dict[str, list[int]] = {}
+    for line, number in lines.items():
+        row = found.setdefault(line.stage, [0] * len(StageCount._fields))
+        row[0] += number
+        for place, value in enumerate(line[1:], 1):
+            row[place] += number * value
+    return found
 
 
 def run(

@@ -200,7 +200,7 @@ class Tally:
         self.courses = 0
         self._runs = Runs(unit_of)
         self._counts: dict[int, tuple[int, int]] = {}
-        self._lines: dict[StageCount, StageCount] = {}
+        self._lines: dict[tuple[str, tuple[int, int], tuple[int, int], int], StageCount] = {}
         self._of_all: dict[int, Refusal] = {}
 
     def start(self) -> Course:
@@ -214,8 +214,11 @@ class Tally:
 
     def line(self, stage: str, before: tuple[int, int], after: tuple[int, int], marked: int) -> StageCount:
         """Return a line of the stage table: the same object for equal lines, so that they need not be compared."""
-        count = StageCount(stage, before[0], after[0], before[1], after[1], marked)
-        return self._lines.setdefault(count, count)
+        key = stage, before, after, marked
+        found = self._lines.get(key)
+        if found is None:
+            found = self._lines[key] = StageCount(stage, before[0], after[0], before[1], after[1], marked)
+        return found
 
     def counts(self, members: int) -> tuple[int, int]:
         """Return the numbers of rows and of units in the set *members*; after the first stages, tasks have the same."""

@@ -135,8 +135,10 @@ class Weighing:
 
     def among(self, members: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return the rows of a set of queues that are weighed, ascending, and their weights."""
-        at = flags_in(members, self._size)[self.rows].nonzero()[0]
-        return self.rows[at], self.weights[at]
+        if members == self.members:
+            return self.rows, self.weights
+        is_member = flags_in(members, self._size)[self.rows]
+        return self.rows[is_member], self.weights[is_member]
 
     def has(self, row: int) -> bool:
         """Return whether *row* is weighed."""
