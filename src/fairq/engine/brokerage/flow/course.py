@@ -137,10 +137,10 @@ class Course:
                 marks = (*marks, refusal)
                 marked += hit.bit_count()
         if refused is self.refusals and marks is self.marks:
-            return self._looked()
+            return self.looked()
         return Course(self.tally, members, refused, marks, self.stages, self.counts, marked, shared)
 
-    def _looked(self) -> Course:
+    def looked(self) -> Course:
         """Return the course after a filter that refused nothing."""
         if self.marked is not None:
             return self

@@ -51,8 +51,10 @@ class Step:
         for pipeline in pipelines:
             if pipeline.course.is_open and one.applies(pipeline.request):
                 refusals = self._of(one, pipeline)
-                if refusals is not None:
+                if refusals:
                     pipeline.course = pipeline.course.refuse(refusals)
+                elif refusals is not None:
+                    pipeline.course = pipeline.course.looked()
 
     def _take_by_key(self, one: KeyedFilter, pipelines: Iterable[FilterPipeline]) -> None:
         known = self._known
@@ -99,6 +101,8 @@ class Step:
         return () if codes is None else self._refusals(parts_of(codes, rows, self._size))
 
     def _refusals(self, parts: Parts, *, shared: bool = False) -> tuple[Refusal, ...]:
+        if not parts:
+            return ()
         reasons = self._reasons
         return tuple([Refusal(reasons[code - 1][0], rows, reasons[code - 1][1], shared) for code, rows in parts])
 
