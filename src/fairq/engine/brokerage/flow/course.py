@@ -160,11 +160,12 @@ class Course:
         """Return the course after *stage*, with the count of what it left."""
         found = self.next.get(stage)
         if found is None:
-            counts = self.tally.counts(self.members)
+            is_private = self._shared is not None
+            counts = self.tally.counted(self.members) if is_private else self.tally.counts(self.members)
             stages = (*self.stages, self.tally.line(stage, self.counts, counts, self.marked or 0))
-            found = self.next[stage] = Course(
-                self.tally, self.members, self.refusals, self.marks, stages, counts, shared=self._shared
-            )
+            found = Course(self.tally, self.members, self.refusals, self.marks, stages, counts, shared=self._shared)
+            if not is_private:
+                self.next[stage] = found
         return found
 
     def settle_temporary(self) -> Course:
@@ -226,5 +227,9 @@ class Tally:
         if found is None:
             if len(self._counts) >= _COUNTS_KEPT:
                 self._counts.clear()
-            found = self._counts[members] = members.bit_count(), self._runs.count(members)
+            found = self._counts[members] = self.counted(members)
         return found
+
+    def counted(self, members: int) -> tuple[int, int]:
+        """Return `counts` of a set that no other task is likely to have."""
+        return members.bit_count(), self._runs.count(members)

@@ -90,7 +90,7 @@ class _Weights:
         common.tasks += 1
         weights = common.weights[rows]
         by_weight = [one.own(request, members) for one in common.of]
-        own = {row: _multiplied(row, by_weight, common.factors) for row in set().union(*by_weight)}
+        own = _products(by_weight, common.factors)
         for row, weight in own.items():
             # Its place among the members is the number of those before it.
             weights[(members & (1 << row) - 1).bit_count()] = weight
@@ -129,12 +129,21 @@ def _make_room(kept: dict[Any, Any]) -> None:
         kept.clear()
 
 
-def _multiplied(row: int, own: Sequence[Mapping[int, float]], factors: Sequence[Floats]) -> float:
-    """Return the weight of a queue: the product of the task's own factors, otherwise of those it shares."""
-    weight = 1.0
+def _products(own: Sequence[Mapping[int, float]], factors: Sequence[Floats]) -> dict[int, float]:
+    """Return the weights of the queues that have factors of their own: the product of these, else of those it shares.
+
+    It is multiplied in the order of the factors, as for all other queues, so that equal factors have equal products.
+    """
+    rows = set().union(*own)
+    products = dict.fromkeys(rows, 1.0)
     for mine, common in zip(own, factors, strict=True):
-        weight *= mine[row] if row in mine else common.item(row)
-    return weight
+        if len(mine) == len(rows):
+            for row, factor in mine.items():
+                products[row] *= factor
+        else:
+            for row in rows:
+                products[row] *= mine[row] if row in mine else common.item(row)
+    return products
 
 
 def weighing_of(request: BrokerageRequest) -> Weighing:

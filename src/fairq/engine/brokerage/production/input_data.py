@@ -95,13 +95,14 @@ def input_data(request: BrokerageRequest) -> InputData:
     on_tape: list[_Held] = []
     readers, storages = _rows_reading(columns), columns.world.storages
     for dataset in chunk.datasets:
-        whole = _must_be_whole(request, dataset)
+        whole, names = _must_be_whole(request, dataset), dataset.lfns
         for rse, held in columns.world.replicas.get(dataset.name, {}).items():
             rows = readers.get(rse)
             if rows is None:
                 continue
-            files = available_files(dataset, rse, held, merging=chunk.is_merging)
-            if not files or (whole and len(files) < len(dataset.lfns)):
+            # Most replicas are whole.
+            files = names if held is None else available_files(dataset, rse, held, merging=chunk.is_merging)
+            if not files or (whole and len(files) < len(names)):
                 continue
             (on_tape if storages[rse].is_tape else on_disk).append((rows, files))
     disk = everywhere = _counted(chunk, _apart(on_disk))
