@@ -228,10 +228,11 @@ def _gpus(state: State) -> dict[str, tuple[dict[str, Any], ...]]:
 
 def _replicas(state: State, datasets: Iterable[str] | None) -> dict[str, dict[str, frozenset[str] | None]]:
     wanted = None if datasets is None else list(dict.fromkeys(datasets))
+    rows: Iterable[broker_data.Row]
     if wanted is not None and len(wanted) <= _FEW:
         rows = broker_data.select(state, REPLICAS, "dataset", wanted)
     else:
-        rows = broker_data.load(state, REPLICAS)
+        rows = broker_data.each(state, REPLICAS)
     found: dict[str, dict[str, frozenset[str] | None]] = defaultdict(dict)
     for dataset, rse, files in rows:
         found[dataset][rse] = None if files is None else frozenset(files)
