@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from itertools import product
 from math import prod
 from typing import Any
@@ -15,7 +15,8 @@ from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import cases
 from tests.properties.test_brokerage import PLANS, told
 
-from fairq.engine.brokerage.flow import pipeline, weighing
+from fairq.engine.brokerage.flow import course, pipeline, weighing
+from fairq.engine.brokerage.flow.alike import Reading
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.plugin import KeyedFilter, KeyedWeight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -110,7 +111,7 @@ def test_what_is_forgotten_meanwhile_changes_nothing(plugins: Plugins, label: st
     kept = brokered(flow, some, columns_of(world), rules)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "_COURSES_KEPT", 1)
-        patch.setattr(pipeline, "_COUNTS_KEPT", 1)
+        patch.setattr(course, "_COUNTS_KEPT", 1)
         patch.setattr(weighing, "_KEPT", 1)
         columns = columns_of(world)
         forgotten = [brokered(flow, [case], columns, rules)[0] for case in some]
@@ -122,10 +123,16 @@ class Watched:
 
     def __init__(self, of: Task | Chunk, noted: set[str]) -> None:
         self._of, self._noted = of, noted
+        self._kind = type(of).__name__.lower()
 
     def __getattr__(self, name: str) -> Any:
+        found = vars(type(self._of)).get(name)
+        if isinstance(found, property) and found.fget is not None:
+            found.fget(self)  # reads the rest under its own names
+        if name == "rules":
+            return WatchedRules(getattr(self._of, name), self._noted)
         if name not in ("rule", "has_rule"):
-            self._noted.add(name)
+            self._noted.add(f"{self._kind}.{name}")
             return getattr(self._of, name)
 
         def read(code: str, *default: Any) -> Any:
@@ -133,6 +140,22 @@ class Watched:
             return getattr(self._of, name)(code, *default)
 
         return read
+
+
+class WatchedRules(dict[str, str]):
+    """The rules of a task, which note which of them are read."""
+
+    def __init__(self, of: Mapping[str, str], noted: set[str]) -> None:
+        super().__init__(of)
+        self._noted = noted
+
+    def get(self, code: str, default: Any = None) -> Any:
+        self._noted.add(f"rule {code}")
+        return super().get(code, default)
+
+    def __contains__(self, code: object) -> bool:
+        self._noted.add(f"rule {code}")
+        return super().__contains__(code)
 
 
 class WatchedRequest(BrokerageRequest):
@@ -164,6 +187,34 @@ def test_the_codes_of_a_filter_come_from_nothing_but_its_key(label: str, rules: 
             noted.clear()
             one.codes(request)
             assert noted <= named, one.name
+
+
+@every_flow
+@EXAMPLES
+@given(seed=SEEDS)
+def test_filters_and_weights_read_no_more_of_a_task_than_they_tell(label: str, rules: str, seed: int) -> None:
+    """Tasks that agree in what it tells are asked once for all of them."""
+    world, some = cases(seed, label, 3, oddness=0.4)
+    for case, one in product(some, (*PLANS[label].before, *PLANS[label].after, *PLANS[label].weights)):
+        noted: set[str] = set()
+        request = WatchedRequest(case, columns_of(world), RULES[rules], noted)
+        if isinstance(one, (KeyedFilter, KeyedWeight)) and one.reads is not None:
+            noted.clear()
+            if one.applies(request):
+                one.key(request)
+            read = noted - PROPERTIES
+            noted.clear()
+            reading = Reading([request])
+            for name in one.reads:
+                reading.column(name)
+            assert read <= noted, one.name
+
+
+PROPERTIES = {
+    *("is_urgent", "is_high_priority", "is_spared", "is_spared_alone"),
+    *("task.is_event_service", "task.most_cores"),
+}
+"""What these read is noted as well."""
 
 
 @EXAMPLES

@@ -9,7 +9,7 @@ import zlib
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.pipeline import StageCount
+from fairq.engine.brokerage.flow.course import StageCount
 from fairq.steps.broker.kept_verdict import Legend, pack_names
 from fairq.steps.broker.verdict import unpack
 

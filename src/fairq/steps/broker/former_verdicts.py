@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairq.engine.brokerage.flow.course import StageCount
 from fairq.engine.brokerage.flow.outcome import UNDECIDED
-from fairq.engine.brokerage.flow.pipeline import StageCount
 from fairq.steps.broker.kept_verdict import EXACT, LINE, NUMBER, SMALL, WEIGHT, Kept, Legend, Reader
 
 FORM_WITH_ALL = 1

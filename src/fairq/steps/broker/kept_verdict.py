@@ -13,8 +13,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.engine.brokerage.flow.course import StageCount
 from fairq.engine.brokerage.flow.outcome import decided_by
-from fairq.engine.brokerage.flow.pipeline import StageCount
 from fairq.engine.brokerage.pool.bits import rows_in
 
 _LEVEL = 1

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
+from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, Course, StageCount
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.pending import is_exhausted
-from fairq.engine.brokerage.flow.pipeline import TEMPORARY_STAGE, Course, StageCount
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case
@@ -31,7 +32,7 @@ from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.stages import Reasons, stage_record
-from fairq.steps.broker.tasks import Brokered, load_brokered
+from fairq.steps.broker.tasks import Brokered, Waiting
 from fairq.steps.broker.verdict import Packer, described
 from fairq.steps.broker.world import load_types, load_world
 
@@ -39,7 +40,7 @@ READY, PENDING, ASSIGNED, WAITING = "ready", "pending", "assigned", "waiting"
 FAILED, EXHAUSTED = "failed", "exhausted"
 
 
-_AT_ONCE = 200
+_AT_ONCE = 500
 """Tasks brokered together: enough for `run_all`, and what is known of each is soon forgotten."""
 
 Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
@@ -100,8 +101,9 @@ class StageTable:
     """Numbers of queues before and after each stage, summed over all tasks; each analysis pass counts separately."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[int, str], list[int]] = {}
-        # How many tasks have these stages in common, which are not yet in the rows.
+        # By pass, how many tasks have a line.
+        self._lines: tuple[Counter[StageCount], Counter[StageCount]] = (Counter(), Counter())
+        # How many tasks have these stages in common, whose lines are not yet counted.
         self._shared: Counter[Course] = Counter()
 
     def add(self, tasks: Iterable[Outcome]) -> None:
@@ -115,14 +117,11 @@ class StageTable:
 
     def _add(self, lines: Iterable[StageCount], number: int) -> None:
         """Count the stages of a *number* of tasks."""
-        turn = 0
-        for count in lines:
-            if count.stage == SECOND_PASS:
-                turn = 1
-            row = self._rows.setdefault((turn, count.stage), [0] * len(StageCount._fields))
-            row[0] += number
-            for place, value in enumerate(count[1:], 1):
-                row[place] += number * value
+        found, second = self._lines
+        for line in lines:
+            if line.stage == SECOND_PASS:
+                found = second
+            found[line] += number
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
@@ -132,10 +131,20 @@ class StageTable:
         places = {stage: place for place, stage in enumerate(order)}
         return [
             stage_record(StageCount(stage, *row[1:])) | {"tasks": row[0]}
-            for (_, stage), row in sorted(
-                self._rows.items(), key=lambda one: (one[0][0], places.get(one[0][1], len(places)))
-            )
+            for lines in self._lines
+            for stage, row in sorted(_summed(lines).items(), key=lambda one: places.get(one[0], len(places)))
         ]
+
+
+def _summed(lines: Mapping[StageCount, int]) -> dict[str, list[int]]:
+    """Return for each stage the number of tasks, and the sums of the numbers in its lines."""
+    found: dict[str, list[int]] = {}
+    for line, number in lines.items():
+        row = found.setdefault(line.stage, [0] * len(StageCount._fields))
+        row[0] += number
+        for place, value in enumerate(line[1:], 1):
+            row[place] += number * value
+    return found
 
 
 def run(
@@ -220,26 +229,38 @@ def _decide(
         return done
     # Nothing here is garbage before the end.
     with without_collection():
-        # Each task leaves when it is decided, with its input and what was found out about that.
-        tasks = deque(load_brokered(state, load_types(state), chosen))
-        done.former = {one.task.task_id: (one.status, one.was_assigned) for one in tasks}
-        datasets = (dataset.name for one in tasks for dataset in one.chunk.datasets)
-        world = load_world(state, now, datasets)
-        columns = columns_of(world)
-        packer, reasons = Packer(columns.names, orders), Reasons()
+        tasks = Waiting(state, load_types(state), chosen)
+        done.former = tasks.former
+        columns = columns_of(load_world(state, now, tasks.datasets()))
+        packer, reasons, left = Packer(columns.names, orders), Reasons(), tasks.each()
         with watch(len(tasks)) as advance:
-            while tasks:
-                some = [tasks.popleft() for _ in range(min(_AT_ONCE, len(tasks)))]
-                outcomes = _outcomes(some, by_activity, columns, rules)
-                for one, outcome in zip(some, outcomes, strict=True):
-                    done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
-                for activity in dict.fromkeys(one.request.activity for one in outcomes):
-                    done.stages.setdefault(activity, StageTable()).add(
-                        one for one in outcomes if one.request.activity == activity
-                    )
-                advance(len(some))
+            # Each task leaves when it is decided, with its input and what was found out about that.
+            while number := _decide_some(
+                done, islice(left, _AT_ONCE), by_activity, columns, rules, packer, reasons, detailed
+            ):
+                advance(number)
         done.legend = packer.document()
     return done
+
+
+def _decide_some(
+    done: Run,
+    tasks: Iterable[Brokered],
+    by_activity: dict[Activity, Flow],
+    columns: Columns,
+    rules: Rules,
+    packer: Packer,
+    reasons: Reasons,
+    detailed: bool,
+) -> int:
+    """Add the decisions about *tasks* to what is *done*; return the number of tasks."""
+    some = list(tasks)
+    outcomes = _outcomes(some, by_activity, columns, rules)
+    for one, outcome in zip(some, outcomes, strict=True):
+        done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
+    for activity in dict.fromkeys(one.request.activity for one in outcomes):
+        done.stages.setdefault(activity, StageTable()).add(one for one in outcomes if one.request.activity == activity)
+    return len(some)
 
 
 def _outcomes(
@@ -260,13 +281,13 @@ def _decided(
     task, now = one.task, columns.world.now
     status, frozen = _status(one, outcome, columns)
     retry = now + (outcome.retry_after or 0) if status == PENDING else None
-    queues = [name for name, _ in outcome.best]
+    queues = [columns.names[row] for row in outcome.chosen.tolist()]
     document = {
         "task": task.task_id,
         "status": status,
         "activity": task.activity,
         "queues": queues,
-        "weight": outcome.best[0][1] if outcome.best else None,
+        "weight": outcome.weights.item(0) if queues else None,
         "reason": "" if status == ASSIGNED else reasons.of(outcome),
         "retry_time": retry,
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairq.engine.brokerage.flow.course import Course, StageCount
 from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.pipeline import Course, StageCount
 
 
 def stage_record(count: StageCount) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import compress
+from itertools import compress, groupby
+from math import inf
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from msgspec import MsgspecError
@@ -13,10 +14,11 @@ from msgspec.json import Decoder
 
 from fairq.brokerdata.work import INPUTS, TASKS
 from fairq.engine.brokerage.jobs.resource_types import matching_resource_types
-from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
+from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Files, Task, parse_rules
 from fairq.engine.brokerage.pool.model import ResourceType
 from fairq.state import broker_data, rows
 from fairq.state.connection import State
+from fairq.state.object_columns import objects_in
 
 _FEW = 500
 """Maximum number of tasks for which inputs are looked up one by one."""
@@ -84,12 +86,52 @@ class Brokered(NamedTuple):
 
 def load_brokered(state: State, types: Sequence[ResourceType], numbers: Iterable[int] | None = None) -> list[Brokered]:
     """Return the tasks with these *numbers* (None: all), each once, in order of number."""
-    by_column = _columns(state, [*_FIELDS.values(), *_CHUNK, "status", "assigned"], numbers)
-    tasks = _tasks({field: by_column[column] for field, column in _FIELDS.items()}, types)
-    datasets = _datasets(state, by_column["jediTaskID"])
-    inputs = [tuple(datasets.get(number, ())) for number in by_column["jediTaskID"]]
-    chunks = [Chunk(*values) for values in zip(inputs, *(by_column[column] for column in _CHUNK), strict=True)]
-    return list(map(Brokered, tasks, chunks, by_column["status"], map(bool, by_column["assigned"])))
+    return list(Waiting(state, types, numbers).each())
+
+
+class Waiting:
+    """Tasks to be brokered, in order of number.
+
+    Args:
+        state: stays open while the tasks are taken.
+        types: the resource types of the pool.
+        numbers: those of the tasks; None: all.
+    """
+
+    def __init__(self, state: State, types: Sequence[ResourceType], numbers: Iterable[int] | None = None) -> None:
+        self._state = state
+        self._types = types
+        self._columns = _columns(state, [*_FIELDS.values(), *_CHUNK, "status", "assigned"], numbers)
+        self._numbers: Sequence[int] = self._columns["jediTaskID"]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def former(self) -> dict[int, tuple[str, bool]]:
+        """The status of each task, and whether it was assigned to queues."""
+        return dict(zip(self._numbers, zip(self._columns["status"], self._were_assigned(), strict=True), strict=True))
+
+    def datasets(self) -> list[str] | None:
+        """Return the names of the datasets that the tasks read; None: of too many tasks to look them up."""
+        if len(self) > _FEW:
+            return None
+        rows = broker_data.select(self._state, INPUTS, "task", self._numbers, ["dataset"])
+        return [name for (name,) in rows]
+
+    def each(self) -> Iterator[Brokered]:
+        """Yield the tasks.
+
+        A task is made, and its input is read, when its turn comes: what was made just before is still in the caches of
+        the processor, and so is the room of the tasks that are done.
+        """
+        tasks = _tasks({field: self._columns[column] for field, column in _FIELDS.items()}, self._types)
+        inputs = _inputs(self._state, self._numbers)
+        chunks = map(Chunk, inputs, *(self._columns[column] for column in _CHUNK))
+        return map(Brokered, tasks, chunks, self._columns["status"], self._were_assigned())
+
+    def _were_assigned(self) -> Iterator[bool]:
+        return map(bool, self._columns["assigned"])
 
 
 def _columns(state: State, columns: Sequence[str], numbers: Iterable[int] | None) -> dict[str, Sequence[Any]]:
@@ -106,21 +148,21 @@ def _columns(state: State, columns: Sequence[str], numbers: Iterable[int] | None
     return {name: list(compress(values, chosen)) for name, values in by_column.items()}
 
 
-def _tasks(fields: dict[str, Sequence[Any]], types: Sequence[ResourceType]) -> list[Task]:
-    """Return the tasks with these values of each field; what tasks leave open is derived from the rest."""
+def _tasks(fields: dict[str, Sequence[Any]], types: Sequence[ResourceType]) -> Iterator[Task]:
+    """Yield the tasks with these values of each field; what tasks leave open is derived from the rest."""
     # Many tasks have the same text or the same needs.
     rules, own_type = cache(parse_rules), cache(partial(_own_type, types=types))
     needs = zip(*(fields[name] for name in _NEEDS), strict=True)
     derived: dict[str, Iterable[Any]] = {
         "rules": map(rules, fields["rules"]),
         "current_priority": map(_stated, fields["current_priority"], fields["task_priority"]),
-        "resource_type": [
+        "resource_type": (
             stated if stated is not None else own_type(*need)
             for stated, need in zip(fields["resource_type"], needs, strict=True)
-        ],
+        ),
     }
     in_order = [derived.get(name, fields[name]) for name in Task.__struct_fields__]
-    return [Task(*values) for values in zip(*in_order, strict=True)]
+    return map(Task, *in_order)
 
 
 def _stated(value: int | None, otherwise: int) -> int:
@@ -133,33 +175,48 @@ def _own_type(
     return next(iter(matching_resource_types(cores, ram, base, unit, types)), None)
 
 
-def _datasets(state: State, tasks: Sequence[int]) -> dict[int, list[Dataset]]:
+def _inputs(state: State, tasks: Sequence[int]) -> Iterator[tuple[Dataset, ...]]:
+    """Yield the datasets that each of *tasks*, in order of number, reads."""
+    readers = {"files": _files}
     records: Iterable[broker_data.Row]
     if len(tasks) <= _FEW:
-        records = broker_data.select(state, INPUTS, "task", tasks, readers={"files": _files})
+        records = broker_data.select(state, INPUTS, "task", tasks, readers=readers)
     else:
-        wanted = set(tasks)
-        records = (row for row in broker_data.each(state, INPUTS, {"files": _files}) if row[0] in wanted)
-    placed: dict[int, list[tuple[int, str, Dataset]]] = defaultdict(list)
-    for task, name, position, kind, distributed, site, created, modified, files in records:
-        dataset = Dataset(name, files, distributed, kind, site, created, modified)
-        placed[task].append((position, name, dataset))
-    return {
-        task: [one[2] for one in (sorted(found, key=lambda one: one[:2]) if len(found) > 1 else found)]
-        for task, found in placed.items()
-    }
+        records = broker_data.each(state, INPUTS, readers)
+    by_task = groupby(records, itemgetter(0))
+    task, rows = next(by_task, _NONE_LEFT)
+    for number in tasks:
+        # Others are not brokered.
+        while task < number:
+            task, rows = next(by_task, _NONE_LEFT)
+        yield _datasets(rows) if task == number else ()
 
 
-_FILES = Decoder(list[tuple[File, ...]])
+_NONE_LEFT: tuple[float, Iterable[broker_data.Row]] = inf, ()
+"""In place of the next task with input, and its input."""
+
+
+def _datasets(rows: Iterable[broker_data.Row]) -> tuple[Dataset, ...]:
+    """Return the datasets of one task in order."""
+    placed = [
+        (position, name, Dataset(name, files, distributed, kind, site, created, modified))
+        for _, name, position, kind, distributed, site, created, modified, files in rows
+    ]
+    if len(placed) > 1:
+        placed.sort(key=itemgetter(0, 1))
+    return tuple([dataset for _, _, dataset in placed])
+
+
+_FILES = Decoder(list[Files | tuple[File, ...]])
 """Reads files in a fifth of the time of Python's JSON and of making them of its objects."""
 
 
-def _files(texts: Sequence[str]) -> list[tuple[File, ...]]:
+def _files(texts: Sequence[str]) -> list[Files | tuple[File, ...]]:
     try:
         return _FILES.decode(f"[{','.join(texts)}]")
     except MsgspecError:  # values that no import of today would store
-        return [tuple(map(_file, files)) for files in rows.loads_all(texts)]
+        return [tuple(map(_file, objects_in(files))) for files in rows.loads_all(texts)]
 
 
-def _file(one: dict[str, Any]) -> File:
+def _file(one: Mapping[str, Any]) -> File:
     return File(one["lfn"], one.get("fsize", 0), one.get("nEvents"), one.get("startEvent"), one.get("endEvent"))

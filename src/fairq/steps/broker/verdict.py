@@ -17,14 +17,14 @@ weights. The packed form of a task is, in bytes:
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
+from fairq.engine.brokerage.flow.course import Course, Refusal, StageCount
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
-from fairq.engine.brokerage.flow.pipeline import Course, Refusal, StageCount
 from fairq.engine.brokerage.flow.request import CommonWeights, Weighing
 from fairq.engine.brokerage.pool.bits import rows_in
 from fairq.steps.broker.former_verdicts import FORM_WITH_ALL, unpack_alone, unpack_with_all
@@ -92,12 +92,13 @@ class Packer:
 
     def __init__(self, names: Sequence[str], stages: Mapping[str, Sequence[str]]) -> None:
         self._names = names
-        self._rows = {name: row for row, name in enumerate(names)}
         self._orders = {activity: list(order) for activity, order in stages.items()}
+        self._places = {activity: {name: at for at, name in enumerate(order)} for activity, order in stages.items()}
         self._activities = {activity: number for number, activity in enumerate(stages)}
         small = 2 if len(names) < 2**16 else 4
-        self._small = _CODES[small]
-        self._head = struct.Struct(f"<2B{_LARGE}I{len(_Head._fields) - _LARGE}{self._small}")
+        self._small = SMALL[small]
+        self._head = struct.Struct(f"<2B{_LARGE}I{len(_Head._fields) - _LARGE}{_CODES[small]}")
+        self._line = struct.Struct(f"<{LINE}{_CODES[small]}")
         self._start = _FORM, small
         # What many tasks have in common.
         self._courses: dict[Course | None, _Shared] = {None: _Shared(0, 0, 0)}
@@ -115,7 +116,7 @@ class Packer:
 
     def pack(self, outcome: Outcome) -> bytes:
         """Return *outcome* as bytes."""
-        activity, weighing, best = outcome.request.activity, outcome.request.weighing, outcome.best
+        activity, weighing, chosen = outcome.request.activity, outcome.request.weighing, outcome.chosen
         shared = self._courses.get(outcome.shared) or self._course(activity, outcome.shared)
         stages, refusals = outcome.stages[shared.stages :], outcome.refusals[shared.refusals :]
         own = [one for one in refusals if not one.shared]
@@ -127,7 +128,7 @@ class Packer:
             common,
             self._activities[activity],
             len(stages),
-            len(best),
+            len(chosen),
             len(refusals),
             len(own),
             len(rows),
@@ -135,16 +136,16 @@ class Packer:
         return b"".join((
             head,
             self._lines(activity, stages),
-            self._pack_small([self._rows[name] for name, _ in best]),
+            chosen.astype(self._small).tobytes(),
             self._numbers(refusals),
             *[packed_refusal((one.number, one.rows), len(self._names)) for one in own],
-            struct.pack(f"<{len(best)}d", *[weight for _, weight in best]),
+            outcome.weights.astype(EXACT, copy=False).tobytes(),
             weights,
-            self._pack_small(rows),
+            np.fromiter(rows, self._small, len(rows)).tobytes(),
             outcome.stopped_by.encode(),
         ))  # fmt: skip
 
-    def _weights(self, weighing: Weighing | None) -> tuple[int, int, Sequence[int], bytes]:
+    def _weights(self, weighing: Weighing | None) -> tuple[int, int, Collection[int], bytes]:
         """Return the numbers of the queues weighed and of the weights in common, the rows of own weights, and weights.
 
         The weights are those of the latter rows, or of all."""
@@ -160,7 +161,7 @@ class Packer:
             known = self._common[common] = _Weights(len(self._common) + 1)
         known.rows |= members
         own = weighing.own
-        return weighed, known.number, list(own), np.array(list(own.values()), EXACT).astype(WEIGHT).tobytes()
+        return weighed, known.number, own, np.fromiter(own.values(), EXACT, len(own)).astype(WEIGHT).tobytes()
 
     def _course(self, activity: str, course: Course | None) -> _Shared:
         assert course is not None
@@ -171,17 +172,14 @@ class Packer:
 
     def _lines(self, activity: str, stages: Sequence[StageCount]) -> bytes:
         """Return the lines of a stage table one after the other, with the place of each stage for its name."""
-        order = self._orders[activity]
-        return b"".join([self._pack_small((order.index(line.stage), *line[1:])) for line in stages])
+        places, pack = self._places[activity], self._line.pack
+        return b"".join([pack(places[line.stage], *line[1:]) for line in stages])
 
     def _numbers(self, refusals: Sequence[Refusal]) -> bytes:
         """Return the numbers of shared refusals, and 0 for others."""
         known = self._shared
         numbers = [known.get(id(one)) or self._number(one) if one.shared else 0 for one in refusals]
         return struct.pack(f"<{len(numbers)}I", *numbers)
-
-    def _pack_small(self, numbers: Sequence[int]) -> bytes:
-        return struct.pack(f"<{len(numbers)}{self._small}", *numbers)
 
     def _number(self, one: Refusal) -> int:
         # The same object stands for all tasks, and is held here, so its identity is its own.

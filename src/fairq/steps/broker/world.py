@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from fairq.brokerdata.column import Kind
@@ -166,20 +164,23 @@ def _nested(rows: Iterable[broker_data.Row]) -> dict[str, dict[str, Any]]:
 
 def _jobs(state: State) -> tuple[Nested, Nested]:
     """Return the jobs by queue, share and state, and by queue, share, resource type and state."""
-    jobs: Nested = defaultdict(dict)
-    by_type: Nested = defaultdict(dict)
-    # They come in the order of these columns.
-    for (queue, share), of_share in groupby(broker_data.load(state, STATISTICS), itemgetter(0, 1)):
-        states: dict[str, int] = {}
-        of_types: dict[str, dict[str, int]] = defaultdict(dict)
-        for _, _, kind, job_state, number in of_share:
-            states[job_state] = states.get(job_state, 0) + number
-            of_types[kind][job_state] = number
-        jobs[queue][share] = states
-        of_types.pop("", None)
-        if of_types:
-            by_type[queue][share] = dict(of_types)
-    return dict(jobs), dict(by_type)
+    jobs: Nested = {}
+    by_type: Nested = {}
+    states: dict[str, int] = {}
+    types: dict[str, dict[str, int]] = {}
+    of = None
+    # They come in the order of these columns. Most of what a pool tells is here, so no group is made of them first.
+    for queue, share, kind, job_state, number in broker_data.each(state, STATISTICS):
+        if of != (queue, share):
+            of, states, types = (queue, share), {}, {}
+            jobs.setdefault(queue, {})[share] = states
+        states[job_state] = states.get(job_state, 0) + number
+        if kind:
+            if kind not in types:
+                types[kind] = {}
+                by_type.setdefault(queue, {})[share] = types
+            types[kind][job_state] = number
+    return jobs, by_type
 
 
 def _jobs_for(state: State, share: str) -> tuple[Nested, Nested]:
@@ -227,10 +228,11 @@ def _gpus(state: State) -> dict[str, tuple[dict[str, Any], ...]]:
 
 def _replicas(state: State, datasets: Iterable[str] | None) -> dict[str, dict[str, frozenset[str] | None]]:
     wanted = None if datasets is None else list(dict.fromkeys(datasets))
+    rows: Iterable[broker_data.Row]
     if wanted is not None and len(wanted) <= _FEW:
         rows = broker_data.select(state, REPLICAS, "dataset", wanted)
     else:
-        rows = broker_data.load(state, REPLICAS)
+        rows = broker_data.each(state, REPLICAS)
     found: dict[str, dict[str, frozenset[str] | None]] = defaultdict(dict)
     for dataset, rse, files in rows:
         found[dataset][rse] = None if files is None else frozenset(files)

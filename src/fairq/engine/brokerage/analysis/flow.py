@@ -37,9 +37,10 @@ from fairq.engine.brokerage.analysis.weights import Balance, Classes, Data
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
+from fairq.engine.brokerage.flow.course import StageCount
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import FilterPipeline, StageCount, flow_of, run_all
+from fairq.engine.brokerage.flow.pipeline import FilterPipeline, flow_of, run_all
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
@@ -164,8 +165,7 @@ def _choose(pipeline: FilterPipeline, outcome: Outcome) -> None:
         outcome.status = "assigned"
         rows = pipeline.left
         rows = rows[ranking(request, rows)]
-        names, weights = request.columns.names, weighing_of(request).weights_of(rows)
-        outcome.best = [(names[row], weight) for row, weight in zip(rows.tolist(), weights.tolist(), strict=True)]
+        outcome.chosen, outcome.weights = rows, weighing_of(request).weights_of(rows)
         outcome.describe = partial(_candidates, request, rows)
 
 

@@ -58,12 +58,12 @@ def local_data(request: BrokerageRequest) -> LocalData:
             total = len(dataset.lfns)
             complete = {unit for held_there in (disk, tape) for unit, n in held_there.items() if len(n) == total}
             whole &= np.isin(np.arange(count), list(complete))
-        sizes = {file.lfn: file.fsize for file in dataset.files}
+        sizes = dataset.sizes
         for unit, names in disk.items():
             disk_size[unit] += sum(sizes[name] for name in names)
             disk_files[unit] += len(names) if whole[unit] or moves else 0
         for unit, names in tape.items():
             tape_files[unit] += len(names) if whole[unit] or moves else 0
-    size = float(sum(file.fsize or 0 for dataset in chunk.datasets for file in dataset.files))
+    size = float(sum(size or 0 for dataset in chunk.datasets for size in dataset.columns.sizes))
     of = columns.unit_of
     return LocalData(size, disk_size[of], disk_files[of], tape_files[of], whole[of])

@@ -14,6 +14,7 @@ class NoPseudoQueue(KeyedFilter):
     """A unified queue whose slots no resource type fits has no pseudo queue that a task could go to."""
 
     stage = CANDIDATES_STAGE
+    reads = ()
     reasons = (Reason("no_resource_type"),)
 
     def __init__(self, activity: Activity) -> None:

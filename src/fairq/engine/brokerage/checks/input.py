@@ -7,6 +7,7 @@ import math
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.storage.availability import VP_SUFFIX, Availability, Replica, availability
 
 
@@ -36,10 +37,18 @@ def _limits(request: BrokerageRequest) -> tuple[float, float]:
 
 
 def _replicas(request: BrokerageRequest, dataset: Dataset) -> list[Replica]:
-    replicas = request.world.replicas.get(dataset.name, {})
-    storages, total = request.world.storages, len(dataset.lfns)
+    # Most replicas have all files, however many these are: then the same object stands for all at an endpoint.
+    whole = request.columns.kept("whole replicas", lambda: _whole_replicas(request.world))
     return [
-        Replica(storages[rse], total if held is None else len(held & dataset.lfns), total, rse.endswith(VP_SUFFIX))
-        for rse, held in replicas.items()
-        if rse in storages
+        whole[rse] if held is None else _counted(whole[rse], held, dataset)
+        for rse, held in request.world.replicas.get(dataset.name, {}).items()
+        if rse in whole
     ]
+
+
+def _whole_replicas(world: World) -> dict[str, Replica]:
+    return {rse: Replica(storage, 0, 0, rse.endswith(VP_SUFFIX)) for rse, storage in world.storages.items()}
+
+
+def _counted(whole: Replica, held: frozenset[str], dataset: Dataset) -> Replica:
+    return Replica(whole.storage, len(held & dataset.lfns), len(dataset.lfns), whole.vp)

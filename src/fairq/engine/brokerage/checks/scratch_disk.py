@@ -41,16 +41,9 @@ class ScratchCheck(KeyedFilter):
 
     def key(self, request: BrokerageRequest) -> Hashable:
         """Return how many of the different sizes of scratch disks lack each need, and which needs count where."""
-        need, levels = self.estimate(request), _levels(request)
+        need, levels, rest = self.estimate(request), *_levels(request)
         lacking = bisect_right if request.rules.scratch_must_exceed else bisect_left
-        task, chunk = request.task, request.chunk
-        return (
-            lacking(levels, need.direct),
-            lacking(levels, need.copied),
-            _divides(request),
-            _direct_key(request),
-            task.rule("IL") == 2 and not chunk.is_merging,
-        )
+        return lacking(levels, need.direct), lacking(levels, need.copied), rest
 
     def codes(self, request: BrokerageRequest) -> Codes | None:
         """Compare what is needed with what there is."""
@@ -94,10 +87,27 @@ def _direct_key(request: BrokerageRequest) -> tuple[bool, bool, bool]:
     return request.chunk.is_merging, task.copies_input, task.has_rule("IL")
 
 
-def _levels(request: BrokerageRequest) -> list[float]:
-    # The sizes in ascending order: a need is judged by its place among them.
-    key = ("scratch levels", _divides(request), request.rules.scratch_per_core)
-    return request.columns.kept(key, lambda: np.sort(scratch_for_jobs(request)).tolist())
+def _levels(request: BrokerageRequest) -> tuple[list[float], Hashable]:
+    """Return the sizes in ascending order, among which a need is judged by its place, and what else counts."""
+    task, merging, rules = request.task, request.chunk.is_merging, request.rules
+    is_single, directly, copies = task.core_count in (None, 0, 1), task.rules.get("IL"), task.rules.get("LI")
+    key = (
+        "scratch levels",
+        rules.scratch_per_core,
+        request.activity,
+        is_single,
+        bool(task.event_service),
+        merging,
+        directly,
+        copies,
+    )
+
+    def make() -> tuple[list[float], Hashable]:
+        only_directly = task.rule("IL") == 2 and not merging
+        levels = np.sort(scratch_for_jobs(request)).tolist()
+        return levels, (_divides(request), _direct_key(request), only_directly)
+
+    return request.columns.kept(key, make)
 
 
 def scratch_for_jobs(request: BrokerageRequest) -> Floats:

@@ -102,6 +102,7 @@ class ProductionSoftware(SoftwareCheck):
 
     name = "software"
     activities = frozenset({PRODUCTION})
+    reads = ("task.trans_home", "task.architecture", "task.container_name", "task.trans_uses", "rule OT")
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Apply to every task; under the rules panda only to those that name a release."""

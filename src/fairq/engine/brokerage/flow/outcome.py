@@ -10,11 +10,12 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.pipeline import Course, Refusal, StageCount
+from fairq.engine.brokerage.flow.course import Course, Refusal, StageCount
 from fairq.engine.brokerage.flow.plan import Plan, StageReason
-from fairq.engine.brokerage.flow.plugin import Details, Reason
+from fairq.engine.brokerage.flow.plugin import Details, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.bits import rows_in
+from fairq.engine.brokerage.pool.columns import Floats
 
 UNDECIDED = -1
 """In place of the number of a reason: the queue is not refused; at the end it is a candidate."""
@@ -81,6 +82,10 @@ class Verdict(NamedTuple):
     of: Reason | None = None
 
 
+_NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
+_NO_WEIGHTS: Floats = np.zeros(0)
+
+
 class Outcome(Struct, dict=True):
     """The result for one task.
 
@@ -91,7 +96,8 @@ class Outcome(Struct, dict=True):
         refusals: each queue is refused for the first of these that has it; the others are candidates.
         stages: the stage table.
         shared: what the first of *refusals* and of *stages* come from, if that is the same for many tasks.
-        best: the candidates in order: queues to be tried out, then by weight, then by name; each with its weight.
+        chosen: the rows of the candidates in order: queues to be tried out, then by weight, then by name.
+        weights: the weight of each of *chosen*.
         describe: returns `candidates`, which takes longer than to choose them.
         stopped_by: tag of the reason that stopped the task before any queue; empty if none.
         stop_details: the numbers compared then.
@@ -104,15 +110,22 @@ class Outcome(Struct, dict=True):
     refusals: Sequence[Refusal] = ()
     stages: Sequence[StageCount] = ()
     shared: Course | None = None
-    best: list[tuple[str, float]] = field(default_factory=list)
+    chosen: Rows = _NO_ROWS
+    weights: Floats = _NO_WEIGHTS
     describe: Callable[[], list[Candidate]] = list
     stopped_by: str = ""
     stop_details: Details = field(default_factory=dict)
     retry_after: float | None = None
 
+    @property
+    def best(self) -> list[tuple[str, float]]:
+        """The candidates in order, each with its weight."""
+        names = self.request.columns.names
+        return [(names[row], weight) for row, weight in zip(self.chosen.tolist(), self.weights.tolist(), strict=True)]
+
     @cached_property
     def candidates(self) -> list[Candidate]:
-        """The queues of *best* with all that is known of them."""
+        """The candidates with all that is known of them."""
         return self.describe()
 
     @cached_property

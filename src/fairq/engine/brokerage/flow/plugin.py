@@ -157,7 +157,13 @@ class KeyedFilter(PlainFilter):
 
     The codes may depend on the pool and on the rules as well, but on no other property of the task or its chunk, nor
     on the rows that earlier filters left.
+
+    Attributes:
+        reads: what `applies` and `key` read of the request, in the words of `fairq.engine.brokerage.flow.alike`: tasks
+            that agree in it are asked once for all of them. None: it is not known, and every task is asked.
     """
+
+    reads: tuple[str, ...] | None = None
 
     def key(self, request: BrokerageRequest) -> Hashable:
         """Return everything of the task and its chunk that `codes` depends on."""
@@ -217,7 +223,12 @@ class KeyedWeight(PlainWeight):
     a few queues of their own.
 
     The factors may depend on the pool and on the rules as well.
+
+    Attributes:
+        reads: what `applies` and `key` read of the request; see `KeyedFilter`.
     """
+
+    reads: tuple[str, ...] | None = None
 
     def key(self, request: BrokerageRequest) -> Hashable:
         """Return everything of the task and its chunk that `factors` depends on."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,26 +24,35 @@ if TYPE_CHECKING:
 Preassigned = Literal["single", "list"]
 T = TypeVar("T")
 
+URGENCY = "task.current_priority", "chunk.is_scout"
+"""What `BrokerageRequest.is_urgent` and `BrokerageRequest.is_high_priority` read."""
+
 Answers = dict[Callable[["BrokerageRequest"], Any], Any]
 """What functions of a request answered, by the function."""
 
 
 def once_per_task(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
     """Make *compute* a function that is evaluated once per task."""
-    return _once(compute, attrgetter("of_task"))
+
+    @wraps(compute)
+    def answer(request: BrokerageRequest) -> T:
+        answers = request.of_task
+        found: T
+        if compute in answers:
+            found = answers[compute]
+        else:
+            found = answers[compute] = compute(request)
+        return found
+
+    return answer
 
 
 def once_per_pass(compute: Callable[[BrokerageRequest], T]) -> Callable[[BrokerageRequest], T]:
     """Make *compute* a function that is evaluated once per pass of a task."""
-    return _once(compute, attrgetter("of_pass"))
 
-
-def _once(
-    compute: Callable[[BrokerageRequest], T], answers_of: Callable[[BrokerageRequest], Answers]
-) -> Callable[[BrokerageRequest], T]:
     @wraps(compute)
     def answer(request: BrokerageRequest) -> T:
-        answers = answers_of(request)
+        answers = request.of_pass
         found: T
         if compute in answers:
             found = answers[compute]
@@ -127,8 +135,10 @@ class Weighing:
 
     def among(self, members: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return the rows of a set of queues that are weighed, ascending, and their weights."""
-        at = flags_in(members, self._size)[self.rows].nonzero()[0]
-        return self.rows[at], self.weights[at]
+        if members == self.members:
+            return self.rows, self.weights
+        is_member = flags_in(members, self._size)[self.rows]
+        return self.rows[is_member], self.weights[is_member]
 
     def has(self, row: int) -> bool:
         """Return whether *row* is weighed."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from fairq.engine.brokerage.jobs.tasks import Chunk, File, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, File, Files, Task
 from fairq.engine.brokerage.jobs.units import MIB
 
 DEFAULT_MAX_FILES = 200
@@ -60,21 +60,22 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     files_rule, events_rule, most_rule = _MERGE_RULES if chunk.is_merging else _JOB_RULES
     files_per_job = task.rule(files_rule) or None
     events_per_job = None if files_per_job else task.rule(events_rule) or None
-    most_files = task.rule(most_rule) or DEFAULT_MAX_FILES
-    if master.files and not secondaries and master.has_whole_files:
+    most_files = DEFAULT_MAX_FILES if events_per_job is None else task.rule(most_rule) or DEFAULT_MAX_FILES
+    if master.files and not secondaries and master.columns.are_whole:
         # Events are counted where files are given as ranges only.
         per_job = files_per_job or 1
         if events_per_job is not None:
             per_job = most_files if events_per_job >= 0 else 1
-        if per_job == 1 or len(master.lfns) == len(master.files):
-            return _largest_run(master.files, max(1, per_job))
-    total = len(master.files)
+        if per_job == 1 or len(master.sizes) == len(master.files):
+            return _largest_run(master.columns, max(1, per_job))
+    whole, others = tuple(master.files), [tuple(secondary.files) for secondary in secondaries]
+    total = len(whole)
     done = 0
     largest = Atom()
-    for files in _jobs(master.files, files_per_job, events_per_job, most_files):
+    for files in _jobs(whole, files_per_job, events_per_job, most_files):
         sizes = {file.lfn: file.fsize or 0 for file in files}
-        for secondary in secondaries:
-            for file in secondary.files[share_of(len(secondary.files), done, done + len(files), total)]:
+        for secondary in others:
+            for file in secondary[share_of(len(secondary), done, done + len(files), total)]:
                 sizes[file.lfn] = file.fsize or 0
         done += len(files)
         largest = Atom(
@@ -85,9 +86,10 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     return largest
 
 
-def _largest_run(files: Sequence[File], count: int) -> Atom:
+def _largest_run(files: Files, count: int) -> Atom:
     # The same for jobs of *count* different files that are read as a whole.
-    sizes, events = [file.fsize or 0 for file in files], [file.events or 1 for file in files]
+    sizes = _or_else(files.sizes, 0)
+    events = [1] * len(sizes) if files.events is None else _or_else(files.events, 1)
     largest = _largest_sum(sizes, count)
     if type(largest) is int and largest < _EXACT and 0 not in sizes:
         # The largest size is also the largest in MiB: to divide by a power of 2 rounds nothing.
@@ -95,6 +97,12 @@ def _largest_run(files: Sequence[File], count: int) -> Atom:
     else:
         mib = _largest_sum([size / MIB if size else 1.0 for size in sizes], count)
     return Atom(largest, mib, _largest_sum(events, count))
+
+
+def _or_else(numbers: Sequence[Any], otherwise: int) -> Sequence[Any]:
+    """Return *numbers* with another one in place of 0 and of what is not known."""
+    # Hardly any list has one to be replaced.
+    return numbers if all(numbers) else [number or otherwise for number in numbers]
 
 
 def _largest_sum(numbers: Sequence[Number], count: int) -> Number:

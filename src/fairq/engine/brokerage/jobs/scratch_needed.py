@@ -33,12 +33,43 @@ class ScratchRules(Struct, frozen=True, gc=False):
         return size / MIB if self.must_exceed else int(size // MIB)
 
 
+class JobScratch(Struct, frozen=True, gc=False):
+    """What a task states of the scratch of its production jobs.
+
+    Args:
+        per_event: output grows with events and not with the size of the input.
+        output: its bytes per event or MiB; *least* bytes of it count at least.
+        work: bytes of working space.
+        how: the rules.
+    """
+
+    per_event: bool
+    output: float
+    least: float
+    work: float
+    how: ScratchRules
+
+    def of(self, atom: Atom) -> Scratch:
+        """Return the scratch of a job: output, working space and copied input."""
+        factor = atom.events if self.per_event else atom.effective_mib
+        kept = max(self.output * factor, self.least) + self.work
+        return Scratch(self.how.mib(kept + atom.input_bytes), self.how.mib(kept))
+
+
+def job_scratch(task: Task, how: ScratchRules) -> JobScratch:
+    """Return what *task* states."""
+    return JobScratch(
+        is_per_event(task.out_disk_unit),
+        output_bytes(task.out_disk_count, task.out_disk_unit),
+        how.floor * MIB,
+        work_bytes(task.work_disk_count, task.work_disk_unit, how.margin),
+        how,
+    )
+
+
 def production_scratch(task: Task, atom: Atom, how: ScratchRules) -> Scratch:
     """Return the scratch of a production job: output (at least the floor), working space and copied input."""
-    factor = atom.events if is_per_event(task.out_disk_unit) else atom.effective_mib
-    output = max(output_bytes(task.out_disk_count, task.out_disk_unit) * factor, how.floor * MIB)
-    kept = output + work_bytes(task.work_disk_count, task.work_disk_unit, how.margin)
-    return Scratch(how.mib(kept + atom.input_bytes), how.mib(kept))
+    return job_scratch(task, how).of(atom)
 
 
 def analysis_scratch(task: Task, chunk: Chunk, atom: Atom, how: ScratchRules) -> Scratch:

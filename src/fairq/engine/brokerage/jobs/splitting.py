@@ -54,7 +54,7 @@ def split_job_count(task: Task, chunk: Chunk, margin: float) -> int:
     A group has as many files as rule *NF* says, or one. A chunk without input gives 0. *margin*: MiB added to the
     working space.
     """
-    files = chunk.datasets[0].files if chunk.datasets else ()
+    files = tuple(chunk.datasets[0].files) if chunk.datasets else ()
     if not files:
         return 0
     group = max(1, task.rule("NF") or 1)
@@ -80,7 +80,7 @@ class _Secondaries:
     def __init__(self, chunk: Chunk) -> None:
         self._total = len(chunk.datasets[0].files)
         self._sums = [
-            list(accumulate((file.fsize or 0 for file in dataset.files), initial=0.0))
+            list(accumulate((size or 0 for size in dataset.columns.sizes), initial=0.0))
             for dataset in chunk.datasets[1:]
             if dataset.files
         ]

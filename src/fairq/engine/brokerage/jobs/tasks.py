@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
+from fairq.lazy import lazy
 
 USER_LABELS = frozenset({"user", "panda"})
 """Labels of tasks for the analysis brokerage; all others are production."""
 
+_NAMES = {"events": "nEvents", "start_event": "startEvent", "end_event": "endEvent"}
 
-class File(
-    Struct, frozen=True, gc=False, rename={"events": "nEvents", "start_event": "startEvent", "end_event": "endEvent"}
-):
+
+class File(Struct, frozen=True, gc=False, rename=_NAMES):
     """One input file: *fsize* in bytes, and an event range if only a part of it is read.
 
     In JSON it has PanDA's names.
@@ -27,6 +27,59 @@ class File(
     events: int | None = None
     start_event: int | None = None
     end_event: int | None = None
+
+
+class Files(Struct, frozen=True, gc=False, rename=_NAMES):
+    """Files by column, each a list with one value per file; None: all have the value that `File` has by default.
+
+    Most tasks need no more of their files than sums and names. To make an object of each takes longer than all else
+    that is done with them.
+    """
+
+    lfn: list[str]
+    fsize: list[int | float] | None = None
+    events: list[int | None] | None = None
+    start_event: list[int | None] | None = None
+    end_event: list[int | None] | None = None
+
+    @classmethod
+    def of(cls, files: Sequence[File]) -> Files:
+        """Return *files* by column."""
+        return cls(
+            [file.lfn for file in files],
+            [file.fsize for file in files],
+            [file.events for file in files],
+            [file.start_event for file in files],
+            [file.end_event for file in files],
+        )
+
+    def __len__(self) -> int:
+        return len(self.lfn)
+
+    def __iter__(self) -> Iterator[File]:
+        return map(File, self.lfn, self.sizes, *(self._or_unknown(one) for one in self._numbers))
+
+    @property
+    def sizes(self) -> Sequence[int | float]:
+        """Bytes of each file."""
+        return [0] * len(self) if self.fsize is None else self.fsize
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether no file is given as a range of events."""
+        starts, ends = self.start_event, self.end_event
+        return (starts is None or _are_unknown(starts)) and (ends is None or _are_unknown(ends))
+
+    @property
+    def _numbers(self) -> tuple[list[int | None] | None, ...]:
+        return self.events, self.start_event, self.end_event
+
+    def _or_unknown(self, column: list[int | None] | None) -> list[int | None]:
+        return [None] * len(self) if column is None else column
+
+
+def _are_unknown(numbers: list[int | None]) -> bool:
+    return numbers.count(None) == len(numbers)
 
 
 class Dataset(Struct, frozen=True, dict=True):
@@ -42,22 +95,32 @@ class Dataset(Struct, frozen=True, dict=True):
     """
 
     name: str
-    files: tuple[File, ...] = ()
+    files: tuple[File, ...] | Files = ()
     distributed: bool = False
     type: str = "input"
     site: str = ""
     created: float | None = None
     modified: float | None = None
 
-    @cached_property
-    def lfns(self) -> frozenset[str]:
-        """Names of all files."""
-        return frozenset([file.lfn for file in self.files])
+    @property
+    def columns(self) -> Files:
+        """Its files by column."""
+        return self.files if isinstance(self.files, Files) else self._columns
+
+    @lazy
+    def _columns(self) -> Files:
+        return Files.of(tuple(self.files))
+
+    @lazy
+    def sizes(self) -> Mapping[str, float]:
+        """Bytes of each file by its name; a name that comes twice is one file."""
+        files = self.columns
+        return dict(zip(files.lfn, files.sizes, strict=True))
 
     @property
-    def has_whole_files(self) -> bool:
-        """Whether no file is given as a range of events."""
-        return not [1 for file in self.files if file.start_event is not None or file.end_event is not None]
+    def lfns(self) -> KeysView[str]:
+        """Names of all files."""
+        return self.sizes.keys()
 
 
 class Chunk(Struct, frozen=True, dict=True):
@@ -77,15 +140,30 @@ class Chunk(Struct, frozen=True, dict=True):
     ram_count: float | None = None
     ready_events: int | None = None
 
-    @cached_property
+    @lazy
     def sizes(self) -> Mapping[str, float]:
         """Bytes of each file by its name; a name in two datasets is one file."""
-        return {file.lfn: file.fsize for dataset in self.datasets for file in dataset.files}
+        if len(self.datasets) == 1:
+            return self.datasets[0].sizes
+        found: dict[str, float] = {}
+        for dataset in self.datasets:
+            found.update(dataset.sizes)
+        return found
 
-    @cached_property
+    @lazy
     def total_size(self) -> float:
         """Bytes of all files, each name once."""
         return sum(self.sizes.values())
+
+    @property
+    def has_input(self) -> bool:
+        """Whether there is anything to be read."""
+        return self.total_size > 0
+
+    @property
+    def file_count(self) -> int:
+        """Number of files, each name once."""
+        return len(self.sizes)
 
     @property
     def preassigned_site(self) -> str:

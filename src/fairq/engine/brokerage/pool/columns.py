@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.pool.pseudo_queues import candidates_of
-from fairq.engine.brokerage.pool.world import World
+from fairq.engine.brokerage.pool.world import Counts, World
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
@@ -103,11 +103,16 @@ class Columns:
 
         def make() -> Floats:
             # A third of the time of asking a function about each unit.
-            none: Mapping[str, Any] = {}
-            of_units = [self.world.job_stats.get(name, none) for name in self.unit_names]
             if share is None:
-                return self.spread([sum([states.get(state, 0) for states in one.values()]) for one in of_units])
-            return self.spread([one.get(share, none).get(state, 0) for one in of_units])
+                return self.spread([sum([states.get(state, 0) for states in one.values()]) for one in of_units()])
+            return self.spread([states.get(state, 0) for states in of_share(share)])
+
+        def of_units() -> list[Mapping[str, Counts]]:
+            return [self.world.job_stats.get(name, {}) for name in self.unit_names]
+
+        def of_share(name: str) -> list[Counts]:
+            none: Counts = {}
+            return self.kept(("jobs of share", name), lambda: [one.get(name, none) for one in of_units()])
 
         return self.kept(("jobs", share, state), make)
 

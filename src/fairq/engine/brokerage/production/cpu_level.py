@@ -18,6 +18,7 @@ class PreferredLevel(KeyedWeight):
 
     name = "cpu level"
     activities = frozenset({PRODUCTION})
+    reads = ("task.trans_home", "task.architecture")
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Apply to tasks that prefer a CPU level."""

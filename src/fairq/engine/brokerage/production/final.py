@@ -253,8 +253,7 @@ class TenBest(SetFilter):
             left &= ~bits_of(takes_jumbo_jobs(request.columns))
         if left.bit_count() <= MOST_CANDIDATES:
             return ()
-        ranking = ranked(request, left)
-        best, weights = ranking.rows[:MOST_CANDIDATES], ranking.weights[:MOST_CANDIDATES]
+        _, best, weights = ranked(request, left, MOST_CANDIDATES)
         chosen = 0
         for row in best.tolist():
             chosen |= 1 << row
@@ -271,8 +270,11 @@ class TenBest(SetFilter):
         return {"weight": weighing_of(request).weight_of(row)}
 
 
-def ranked(request: BrokerageRequest, members: int) -> Ranking:
-    """Return a set of queues in order: those to be tried out, then by weight; ties by name."""
+def ranked(request: BrokerageRequest, members: int, most: int | None = None) -> Ranking:
+    """Return a set of queues in order: those to be tried out, then by weight; ties by name.
+
+    *most*: so many of them; None: all.
+    """
     weighing = weighing_of(request)
     if weighing.ranked is not None and weighing.ranked.members == members:
         return weighing.ranked
@@ -281,5 +283,5 @@ def ranked(request: BrokerageRequest, members: int) -> Ranking:
     if tried is not None:
         falling[tried[rows]] = -np.inf
     # Rows are in order of name already.
-    order = falling.argsort(kind="stable")
+    order = falling.argsort(kind="stable")[:most]
     return Ranking(members, rows[order], weights[order])

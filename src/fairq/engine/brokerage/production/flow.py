@@ -21,7 +21,7 @@ from fairq.engine.brokerage.flow.weighing import weigh_all, weighing_of
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
 from fairq.engine.brokerage.jobs.walltime_needed import job_seconds
 from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.columns import Columns, Floats
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
 from fairq.engine.brokerage.production.cpu_level import PreferredLevel
 from fairq.engine.brokerage.production.final import (
@@ -147,15 +147,13 @@ def _choose(outcome: Outcome, members: int) -> None:
     request = outcome.request
     ranking = ranked(request, members)
     outcome.status = "assigned"
-    outcome.best = _best(request, ranking)
+    outcome.chosen, outcome.weights = ranking.rows, _weights(request, ranking)
     outcome.describe = partial(_candidates, request, ranking.rows)
 
 
-def _best(request: BrokerageRequest, ranking: Ranking) -> list[tuple[str, float]]:
-    tried, rows, weights, names = bootstrapped(request), ranking.rows, ranking.weights, request.columns.names
-    if tried is not None:
-        weights = np.where(tried[rows], 0.0, weights)
-    return [(names[row], weight) for row, weight in zip(rows.tolist(), weights.tolist(), strict=True)]
+def _weights(request: BrokerageRequest, ranking: Ranking) -> Floats:
+    tried = bootstrapped(request)
+    return ranking.weights if tried is None else np.where(tried[ranking.rows], 0.0, ranking.weights)
 
 
 def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:

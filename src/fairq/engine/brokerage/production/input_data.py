@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Iterable, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from fairq.engine.brokerage.pool.bits import bits_of, flags_in, joined, rows_in
 from fairq.engine.brokerage.pool.columns import Columns, Floats
 from fairq.engine.brokerage.storage.availability import available_files
 from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
+from fairq.lazy import lazy
 
 
 class Part(Struct, frozen=True, gc=False):
@@ -50,12 +50,12 @@ class InputData:
         else:
             self.local = joined([part.rows for part in on_disk if part.size >= size])
 
-    @cached_property
+    @lazy
     def disk_size(self) -> Floats:
         """Bytes on the disks that a queue reads."""
         return self._spread([(part.rows, part.size) for part in self.on_disk])
 
-    @cached_property
+    @lazy
     def disk_files(self) -> Floats:
         """Files on the disks that a queue reads."""
         return self._spread([(part.rows, part.files) for part in self.on_disk])
@@ -70,7 +70,7 @@ class InputData:
         """Files that are on none of a queue's disks."""
         return self.files - self.disk_files
 
-    @cached_property
+    @lazy
     def is_local(self) -> np.ndarray:
         """*local* as one value per row."""
         return flags_in(self.local, len(self._columns))
@@ -95,13 +95,14 @@ def input_data(request: BrokerageRequest) -> InputData:
     on_tape: list[_Held] = []
     readers, storages = _rows_reading(columns), columns.world.storages
     for dataset in chunk.datasets:
-        whole = _must_be_whole(request, dataset)
+        whole, names = _must_be_whole(request, dataset), dataset.lfns
         for rse, held in columns.world.replicas.get(dataset.name, {}).items():
             rows = readers.get(rse)
             if rows is None:
                 continue
-            files = available_files(dataset, rse, held, merging=chunk.is_merging)
-            if not files or (whole and len(files) < len(dataset.lfns)):
+            # Most replicas are whole.
+            files = names if held is None else available_files(dataset, rse, held, merging=chunk.is_merging)
+            if not files or (whole and len(files) < len(names)):
                 continue
             (on_tape if storages[rse].is_tape else on_disk).append((rows, files))
     disk = everywhere = _counted(chunk, _apart(on_disk))
@@ -110,7 +111,7 @@ def input_data(request: BrokerageRequest) -> InputData:
     return InputData(columns, chunk.total_size, len(chunk.sizes), disk, everywhere)
 
 
-_Held = tuple[int, frozenset[str]]
+_Held = tuple[int, Set[str]]
 """Queues, as a set, and the files that they have."""
 
 
@@ -127,7 +128,7 @@ def _apart(held: Iterable[_Held]) -> list[_Held]:
     return found
 
 
-def _add(found: list[_Held], rows: int, files: frozenset[str]) -> None:
+def _add(found: list[_Held], rows: int, files: Set[str]) -> None:
     """Add *files* to what the queues in *rows* have; no queue is in two elements of *found*."""
     for place, (others, known) in enumerate(found):
         both = rows & others

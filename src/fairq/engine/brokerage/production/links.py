@@ -33,7 +33,13 @@ def queued_key(request: BrokerageRequest) -> str:
 def stop_for_nucleus(request: BrokerageRequest) -> tuple[str, Details] | None:
     """Return a reason if the task's nucleus is unknown, so that no queue is possible; otherwise None."""
     name = request.task.nucleus
-    return ("unknown_nucleus", {"nucleus": name}) if name and not nucleus_of(request).is_known else None
+    if not name:
+        return None
+    # Asked of every task, of few nuclei.
+    known: dict[str, bool] = request.columns.kept(("known nuclei", request.rules.every_queue), dict)
+    if name not in known:
+        known[name] = nucleus_of(request).is_known
+    return None if known[name] else ("unknown_nucleus", {"nucleus": name})
 
 
 def goes_to_one_queue(request: BrokerageRequest) -> bool:
@@ -51,6 +57,7 @@ class Link(KeyedFilter):
     name = "link"
     stage = "link check"
     activities = _PRODUCTION
+    reads = ("task.nucleus", "is_express")
     reasons = (
         Reason("dest_blacklisted", permanent=False),
         Reason("links_full", permanent=False),
@@ -113,6 +120,7 @@ class Transferring(KeyedFilter):
     name = "transferring"
     stage = "transferring check"
     activities = _PRODUCTION
+    reads = ("task.nucleus",)
     reasons = (Reason("transferring", permanent=False),)
 
     def key(self, request: BrokerageRequest) -> Hashable:
@@ -155,6 +163,7 @@ class T1Weight(KeyedFilter):
     name = "t1weight"
     stage = "T1 weight check"
     activities = _PRODUCTION
+    reads = ("task.nucleus", "chunk.is_merging", "rule TW")
     reasons = (Reason("t1weight"),)
 
     def key(self, request: BrokerageRequest) -> Hashable:
@@ -176,6 +185,7 @@ class FullChain(KeyedFilter):
     name = "full_chain"
     stage = "full chain check"
     activities = _PRODUCTION
+    reads = ("task.nucleus", "rule FU")
     reasons = (
         Reason("full_chain"),
         Reason("not_full_chain"),

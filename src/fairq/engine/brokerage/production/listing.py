@@ -5,14 +5,16 @@ Source: docs/panda.md, Production filters.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
-from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason, SetFilter
+from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.site_lists import included_sites
 from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.bits import Parts, joined
+from fairq.engine.brokerage.pool.bits import flags_in, joined
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.names import is_named
 from fairq.engine.brokerage.pool.queue_kinds import runs, runs_all_of
@@ -84,21 +86,26 @@ def _sharing_output(request: BrokerageRequest, name: str) -> set[int]:
     }
 
 
-class GivenQueues(SetFilter):
+class GivenQueues(KeyedFilter):
     """A pre-assigned task goes only to its given queues."""
 
     name = "given"
     stage = CANDIDATES_STAGE
     activities = frozenset({PRODUCTION})
+    reads = ("given",)
     reasons = (Reason("nonpreassigned"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Apply only where queues are given."""
         return request.given is not None
 
-    def parts(self, request: BrokerageRequest, left: int) -> Parts | None:
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the given queues."""
+        return request.given
+
+    def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse all but the given queues."""
-        return () if request.given is None else ((1, left & ~request.given),)
+        return ~flags_in(request.given or 0, len(request.columns))
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return the queues given."""
@@ -112,6 +119,7 @@ class ProductionQueues(KeyedFilter):
     name = "type"
     stage = CANDIDATES_STAGE
     activities = frozenset({PRODUCTION})
+    reads = ("given",)
     reasons = (
         Reason("wrong_type"),
         Reason("test_queue"),

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
-from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.request import URGENCY, BrokerageRequest
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
@@ -40,6 +40,7 @@ class Status(KeyedFilter):
     name = "status"
     stage = "status check"
     activities = _PRODUCTION
+    reads = ("preassigned",)
     reasons = (Reason("status"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
@@ -62,6 +63,7 @@ class Urgent(KeyedFilter):
     name = "opportunistic"
     stage = "opportunistic check"
     activities = _PRODUCTION
+    reads = (*URGENCY, "preassigned", "task.nucleus")
     reasons = (
         Reason("opportunistic"),
         Reason("not_in_nucleus"),
@@ -97,6 +99,7 @@ class Inactive(KeyedFilter):
     name = "inactive"
     stage = "slowness/inactive check"
     activities = _PRODUCTION
+    reads = (*URGENCY, "preassigned", "chunk.is_merging", "rule MO")
     reasons = (Reason("inactive", permanent=False),)
 
     def applies(self, request: BrokerageRequest) -> bool:
@@ -130,6 +133,7 @@ class Pledge(KeyedFilter):
     name = "pledge"
     stage = "pledge check"
     activities = _PRODUCTION
+    reads = ("preassigned",)
     reasons = (
         Reason("non_pledged"),
         Reason("over_pledged"),
@@ -169,6 +173,7 @@ class NoPilot(KeyedFilter):
     name = "pilots"
     stage = "pilot check"
     activities = _PRODUCTION
+    reads = ("preassigned", "is_express", "task.label", "task.gshare", "task.resource_type", "rule NJ")
     reasons = (Reason("nopilot", permanent=False),)
 
     def applies(self, request: BrokerageRequest) -> bool:

@@ -35,6 +35,10 @@ def running(request: BrokerageRequest) -> Floats:
     return request.columns.kept(("nRun", *running_key(request)), lambda: _running(request))
 
 
+RUNNING_READS = "task.gshare", "task.resource_type", "task.current_priority", "preassigned"
+"""What `running_key` reads of a request."""
+
+
 @once_per_task
 def running_key(request: BrokerageRequest) -> tuple[Hashable, ...]:
     """Return everything that `running` reads of a task and of the rules."""

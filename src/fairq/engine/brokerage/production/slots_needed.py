@@ -10,8 +10,8 @@ from fairq.engine.brokerage.checks.cores import CoreMode, CoresCheck
 from fairq.engine.brokerage.checks.memory import MemoryCheck
 from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, atom_of, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
-from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.scratch_needed import Scratch, production_scratch
+from fairq.engine.brokerage.flow.request import URGENCY, BrokerageRequest
+from fairq.engine.brokerage.jobs.scratch_needed import Scratch, job_scratch
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
@@ -25,6 +25,15 @@ class Cores(CoresCheck):
     name = "cores"
     stage = "core count check"
     activities = _PRODUCTION
+    reads = (
+        "preassigned",
+        "chunk.is_merging",
+        "task.merge_core_count",
+        "task.core_count",
+        "task.max_core_count",
+        "rule CC",
+        *URGENCY,
+    )
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Exempt a single given queue."""
@@ -47,6 +56,14 @@ class Memory(MemoryCheck):
 
     name = "memory"
     activities = _PRODUCTION
+    reads = (
+        "chunk.is_merging",
+        "chunk.ram_count",
+        "task.ram_count",
+        "task.merge_ram_count",
+        "task.base_ram_count",
+        "task.ram_unit",
+    )
 
 
 class ScratchDisk(ScratchCheck):
@@ -58,7 +75,18 @@ class ScratchDisk(ScratchCheck):
 
     def estimate(self, request: BrokerageRequest) -> Scratch:
         """Return what a production job needs."""
-        return production_scratch(request.task, atom_of(request), scratch_rules(request))
+        task = request.task
+        # Few tasks differ in what they state. The rules are kept beside it, so that no others get their identity.
+        key = (
+            "scratch stated",
+            id(request.rules),
+            task.out_disk_count,
+            task.out_disk_unit,
+            task.work_disk_count,
+            task.work_disk_unit,
+        )
+        _, stated = request.columns.kept(key, lambda: (request.rules, job_scratch(task, scratch_rules(request))))
+        return stated.of(atom_of(request))
 
 
 class Connectivity(KeyedFilter):
@@ -67,6 +95,7 @@ class Connectivity(KeyedFilter):
     name = "network"
     stage = "network check"
     activities = _PRODUCTION
+    reads = ("preassigned", "rule IP", "rule IK")
     reasons = (Reason("network"),)
 
     def applies(self, request: BrokerageRequest) -> bool:

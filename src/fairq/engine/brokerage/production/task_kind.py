@@ -12,7 +12,7 @@ import numpy as np
 from fairq.engine.brokerage.checks.disk_traffic import DiskIOCheck, MaxIoIntensityCheck
 from fairq.engine.brokerage.checks.shares import ZeroShareCheck
 from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
-from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.request import URGENCY, BrokerageRequest
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.queue_kinds import flag_numbers, takes_jumbo_jobs
@@ -25,6 +25,15 @@ class ZeroShare(ZeroShareCheck):
 
     name = "zeroshare"
     activities = _PRODUCTION
+    reads = (
+        "preassigned",
+        "task.label",
+        "task.processing_type",
+        "task.working_group",
+        "task.gshare",
+        "task.current_priority",
+        "chunk.is_merging",
+    )
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Exempt PanDA's shares for tests, except at a given queue with a label that is not production."""
@@ -41,6 +50,7 @@ class Jumbo(KeyedFilter):
     name = "jumbo"
     stage = "jumbo job check"
     activities = _PRODUCTION
+    reads = ("preassigned", "rule NJ")
     reasons = (Reason("jumbo"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
@@ -58,6 +68,7 @@ class JumboEvents(KeyedFilter):
     name = "jumbo events"
     stage = "jumbo events check"
     activities = _PRODUCTION
+    reads = ("preassigned", "rule NJ", "chunk.ready_events")
     reasons = (Reason("fewevents"),)
 
     def applies(self, request: BrokerageRequest) -> bool:
@@ -87,6 +98,7 @@ class DiskIO(DiskIOCheck):
 
     name = "diskIO"
     activities = _PRODUCTION
+    reads = ("task.disk_io", "task.core_count")
     reasons = (Reason("diskIO", permanent=False),)
 
     def own_traffic(self, request: BrokerageRequest) -> Floats:
@@ -103,6 +115,7 @@ class MaxIoIntensity(MaxIoIntensityCheck):
 
     name = "max_io_intensity"
     activities = _PRODUCTION
+    reads = ("task.io_intensity", "chunk.is_merging")
 
 
 class EventService(KeyedFilter):
@@ -111,6 +124,7 @@ class EventService(KeyedFilter):
     name = "event service"
     stage = "EventService check"
     activities = _PRODUCTION
+    reads = ("preassigned", "task.event_service", "task.cloning", *URGENCY)
     reasons = (
         Reason("es"),
         Reason("eshigh"),

@@ -64,23 +64,20 @@ class Walltime(KeyedFilter):
         work, fits, below = work_of(request), _fits_of(request), request.rules.walltime_below_maxtime
         # A time that is below some of the limits and above the others is judged like every time between the same two.
         too_long = bisect_right if below else bisect_left
-        times = [work.job, work.least, work.most] if work.least else [work.job]
-        return (
-            *_pace(request.task),
-            *[
-                None if time is None else (too_long(fits.longest, time), bisect_right(fits.shortest, time), time > 0)
-                for time in times
-            ],
-            needs_a_day(request),
-            request.chunk.is_scout,
-        )
+
+        def place(time: float | None) -> Hashable:
+            return None if time is None else (too_long(fits.longest, time), bisect_right(fits.shortest, time), time > 0)
+
+        # Few tasks have a dynamic number of events.
+        dynamic = (place(work.least), place(work.most)) if work.least else None
+        return fits.pace, place(work.job), dynamic, needs_a_day(request), request.chunk.is_scout
 
     def codes(self, request: BrokerageRequest) -> Codes | None:
         """Compare each queue's limits with the work of a job."""
         columns, rules = request.columns, request.rules
         work = work_of(request)
         cores, _, most, least = _limits(columns)
-        fits, wanted, limit, _, _ = _fits_of(request)
+        fits, wanted, limit = _fits_of(request)[:3]
         dynamic = (least > 0) if work.least else np.zeros(len(columns), dtype=np.bool_)
 
         codes = np.zeros(len(columns), dtype=np.uint8)
@@ -164,7 +161,7 @@ def longest_run(chunk: Chunk) -> int:
 class _Fits(NamedTuple):
     """The work that fits into the maxtime and the mintime of each row, and from or above which it is too long.
 
-    *longest* and *shortest* are the values of *limit* and *wanted* in ascending order.
+    *longest* and *shortest* are the values of *limit* and *wanted* in ascending order, *pace* what they depend on.
     """
 
     fits: Floats
@@ -172,6 +169,7 @@ class _Fits(NamedTuple):
     limit: Floats
     longest: list[float]
     shortest: list[float]
+    pace: tuple[bool, float | None, float | None]
 
 
 def _fits_of(request: BrokerageRequest) -> _Fits:
@@ -182,9 +180,9 @@ def _fits_of(request: BrokerageRequest) -> _Fits:
         fits = work_within(most, task, cores, power, exact=below)
         wanted = work_within(least, task, cores, power)
         limit = fits - ROUNDING * np.abs(fits) if below else fits
-        return _Fits(fits, wanted, limit, np.sort(limit).tolist(), np.sort(wanted).tolist())
+        return _Fits(fits, wanted, limit, np.sort(limit).tolist(), np.sort(wanted).tolist(), _pace(task))
 
-    return columns.kept(("work that fits", *_pace(task), below), make)
+    return columns.kept(("work that fits", task.cpu_time_unit, task.base_walltime, task.cpu_efficiency, below), make)
 
 
 def _pace(task: Task) -> tuple[bool, float | None, float | None]:

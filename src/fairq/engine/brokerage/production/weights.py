@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Details, KeyedWeight
-from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.request import URGENCY, BrokerageRequest
 from fairq.engine.brokerage.jobs.units import MIB
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.bits import bits_of, joined, listed
@@ -19,7 +19,7 @@ from fairq.engine.brokerage.production.input_data import InputData, input_data
 from fairq.engine.brokerage.production.links import goes_to_one_queue, queued_key
 from fairq.engine.brokerage.production.network_weight import network_weight
 from fairq.engine.brokerage.production.nucleus import nucleus_of, satellites
-from fairq.engine.brokerage.production.running_and_queued import by_type, running, running_key
+from fairq.engine.brokerage.production.running_and_queued import RUNNING_READS, by_type, running, running_key
 
 _PRODUCTION = frozenset({PRODUCTION})
 
@@ -38,10 +38,11 @@ class Jobs(KeyedWeight):
 
     name = "jobs"
     activities = _PRODUCTION
+    reads = ("task.gshare", *RUNNING_READS, "chunk.has_input")
 
     def key(self, request: BrokerageRequest) -> Hashable:
         """Return the share, what counts as running, and whether there is input."""
-        return request.task.gshare, *running_key(request), request.chunk.total_size > 0
+        return request.task.gshare, *running_key(request), request.chunk.has_input
 
     def factors(self, request: BrokerageRequest) -> Floats:
         """Return (running + 1) / (queued + 10), divided by manyAssigned (1 to 2) if input must be moved."""
@@ -112,14 +113,15 @@ class Data(KeyedWeight):
 
     name = "data"
     activities = _PRODUCTION
+    reads = ("chunk.has_input", "chunk.file_count")
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Count where there is input."""
-        return request.chunk.total_size > 0
+        return request.chunk.has_input
 
     def key(self, request: BrokerageRequest) -> Hashable:
         """Return the number of files, which is all that counts where none of the input is."""
-        return len(request.chunk.sizes)
+        return request.chunk.file_count
 
     def factors(self, request: BrokerageRequest) -> Floats:
         """Return the factor where none of the input is."""
@@ -168,6 +170,7 @@ class Near(KeyedWeight):
 
     name = "nucleus"
     activities = _PRODUCTION
+    reads = ("task.nucleus", "task.io_intensity", "task.event_service", "rule TW", *URGENCY, "preassigned")
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Count where it is not 1."""
@@ -258,6 +261,7 @@ class Network(KeyedWeight):
 
     name = "network"
     activities = _PRODUCTION
+    reads = ("task.nucleus", "is_express")
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Count for tasks with a nucleus, by the rules in force or where ``NW_ACTIVE`` is set."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -16,12 +16,12 @@ VP_SUFFIX = "_VP_DISK"
 """End of the names of endpoints with virtually placed input."""
 
 
-def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, merging: bool) -> frozenset[str]:
+def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, merging: bool) -> Set[str]:
     """Return the files of *dataset* that count as present at *rse*, which has *held* of them (None: all).
 
     For a merge, and for virtually placed files, any file counts as all files (PanDA AtlasDDMClient).
     """
-    files = dataset.lfns if held is None else held & dataset.lfns
+    files: Set[str] = dataset.lfns if held is None else held & dataset.lfns
     return dataset.lfns if files and (merging or rse.endswith(VP_SUFFIX)) else files
 
 
