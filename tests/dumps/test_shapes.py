@@ -9,13 +9,21 @@ from typing import Any
 
 import pytest
 
+from fairq.dumps import json_form
 from fairq.dumps.jobs import read_jobs
 from fairq.dumps.slots import read_slots
 from fairq.dumps.source import Source
 from fairq.errors.base import FairqError
 
-COUNT = 260
-ODD = 200
+COUNT = 700
+ODD = 520
+
+
+@pytest.fixture(autouse=True, params=[None, 0], ids=["parsed", "by line"])
+def learnt(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ads are parsed together, or, as those of a large dump, compared line by line."""
+    if request.param is not None:
+        monkeypatch.setattr(json_form, "_LEARNT", request.param)
 
 
 def _lines(place: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -40,9 +40,11 @@ def read_ads(source: Source) -> Iterator[Ad]:
         yield found
 
 
-def read_ads_together(source: Source, own: Collection[str] | None) -> Iterator[Ad | RepeatedAds | AdsByShape]:
+def read_ads_together(
+    source: Source, own: Collection[str] | None, most: Callable[[], int] = lambda: 0
+) -> Iterator[Ad | RepeatedAds | AdsByShape]:
     """Yield the same; with *own*, ads of an array that are alike but for these attributes (in lower case) and some
-    others come together, and so do many that repeat none before them.
+    others come together, and so do many that repeat none before them: as many as *most* says at a time, or less.
     """
     text = source.read()
     while text and text.isspace():
@@ -51,7 +53,7 @@ def read_ads_together(source: Source, own: Collection[str] | None) -> Iterator[A
     if not start or _NO_JOBS.fullmatch(start):
         return
     if start.startswith(("[", "{")):
-        yield from JsonAds(source, text, own)
+        yield from JsonAds(source, text, own, most)
     elif _FIRST_LINE.match(start):
         ads = LongAds(source, text)
         yield from ads if own is None else ads.together()
@@ -118,9 +120,12 @@ class Soundness:
         """Return the *values* of an attribute as `tidied` does; raises InvalidAdError if it would for any of them."""
         if _are_sound(values):
             return values
-        if set(map(type, values)) == {str}:
-            tidied = {value: self.tidied({name: value}, number)[name] for value in set(values)}
-            return list(map(tidied.__getitem__, values))
+        # Equal texts are looked at once; numbers beside them, as in Rank, are not looked at one by one.
+        texts = {value for value in values if type(value) is str}
+        others = [value for value in values if type(value) is not str]
+        if texts and (not others or _are_sound(others)):
+            tidied = {value: self.tidied({name: value}, number)[name] for value in texts}
+            return [tidied[value] if type(value) is str else value for value in values]
         return [self.tidied({name: value}, number)[name] for value in values]
 
     def _check(self, name: str, value: Any, number: int, levels: int) -> None:

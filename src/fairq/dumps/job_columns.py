@@ -36,18 +36,17 @@ class _Rows(NamedTuple):
 
 
 class _Rests(NamedTuple):
-    """What the terms do not have of the ads: *steady* values, but for those of the attributes *names*, by row."""
+    """What the terms do not have of the ads: *steady* values, but for *columns* of those of the attributes *names*."""
 
     steady: Ad
     names: Sequence[str]
-    rows: Sequence[tuple[Any, ...]]
+    columns: Sequence[Sequence[Any]]
 
     @classmethod
-    def of(cls, ad: Ad, columns: Mapping[str, Sequence[Any]], removed: Collection[str], size: int) -> _Rests:
-        """Return those of *size* ads like *ad*, but for *columns*, without the attributes *removed*."""
+    def of(cls, ad: Ad, columns: Mapping[str, Sequence[Any]], removed: Collection[str]) -> _Rests:
+        """Return those of ads like *ad*, but for *columns*, without the attributes *removed*."""
         left = {name: column for name, column in columns.items() if name not in removed}
-        rows = list(zip(*left.values(), strict=True)) if left else [()] * size
-        return cls({name: value for name, value in ad.items() if name not in removed}, tuple(left), rows)
+        return cls({name: value for name, value in ad.items() if name not in removed}, tuple(left), [*left.values()])
 
 
 class JobsByColumn:
@@ -89,7 +88,7 @@ class JobsByColumn:
             rest = rests.get(is_reason_taken)
             if rest is None:
                 more = {names["holdreason"]} if is_reason_taken else set()
-                rest = rests[is_reason_taken] = _Rests.of(steady, columns, removed | more, part.size)
+                rest = rests[is_reason_taken] = _Rests.of(steady, columns, removed | more)
             found.append((of[start], _stretches(rows, rest, start, end)))
         return JobsOfShape(found, left_out)
 
@@ -160,8 +159,8 @@ def _runs(rows: _Rows) -> Iterator[tuple[int, int, bool]]:
 
 def _stretches(rows: _Rows, rests: _Rests, start: int, end: int) -> list[Stretch]:
     """Return the jobs of the rows from *start* to before *end*."""
-    rest = {**rests.steady, **dict(zip(rests.names, rests.rows[start], strict=True))}
-    columns = list(zip(*rests.rows[start:end], strict=True)) if end - start > 1 else []
+    rest = {**rests.steady, **{name: column[start] for name, column in zip(rests.names, rests.columns, strict=True)}}
+    columns = [column[start:end] for column in rests.columns] if end - start > 1 else []
     own = [place for place, column in enumerate(columns) if column[0] != column[-1] or not is_one(column)]
     names = tuple([rests.names[place] for place in own])
     values = zip(*[columns[place] for place in own], strict=True) if own else iter([()] * (end - start))

@@ -107,7 +107,7 @@ class _JobReader:
         self.left_out: Counter[str] = Counter()
 
     def read(self) -> None:
-        found = gathered(read_ads_together(self._source, OWN), lambda: _TOGETHER)
+        found = gathered(read_ads_together(self._source, OWN, lambda: _TOGETHER), lambda: _TOGETHER)
         hand_out(found, self._take, self._take_together)
         if not self._has_jobs:
             self._sorter.check()

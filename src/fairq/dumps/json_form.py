@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import IO, Any
 
+from fairq.dumps.line_shapes import LineShapes
 from fairq.dumps.repetition import Found, RepeatedAds, Repetition
 from fairq.dumps.shapes import AdsByShape, FoundByShape, ads_after
 from fairq.dumps.source import LARGEST_AD, Source
@@ -30,18 +31,34 @@ _LONGEST_WAIT = 1000
 _SHORT = 1 << 14
 """Characters that hold few ads."""
 
+_LEARNT = 12 << 20
+"""To learn what the ads of a pool have in common costs as much as that spares for half as many characters."""
+
+_MOST = 3000
+"""Ads to put into columns at a time."""
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class JsonAds:
     """The ads of a JSON array, decoded one by one as the text comes in."""
 
-    def __init__(self, source: Source, text: str, own: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        text: str,
+        own: Collection[str] | None = None,
+        most: Callable[[], int] = lambda: _MOST,
+    ) -> None:
         """Read *text*, the beginning of the dump that was already read, and then the rest of *source*.
 
         With *own*, ads of an array that are alike but for these attributes (in lower case) and some others come
-        together, and so do many that repeat none before them.
+        together, and so do many that repeat none before them: as many as *most* says, if they have an attribute a line.
         """
+        self._most = most
+        self._lines = LineShapes()
+        self._size = 0
+        """Characters of the last ad, or of several on average."""
         self._repetition = None if own is None else Repetition(own)
         self._apart = 0
         """How many more ads repeated none than others."""
@@ -88,7 +105,7 @@ class JsonAds:
             return None
         found: Found | FoundByShape | None
         if self._apart >= self._wait:
-            found = ads_after(self._text, self._at)
+            found = self._by_line() or ads_after(self._text, self._at)
             # Where the text read so far ends, one ad is in between; odd ads are not looked at again and again.
             self._wait = 1 if found else min(2 * self._wait, _LONGEST_WAIT)
             self._apart = self._wait if found else 0
@@ -102,6 +119,20 @@ class JsonAds:
         self._at = self._counted = found.end
         self._breaks += found.breaks
         return found.ads
+
+    def _by_line(self) -> FoundByShape | None:
+        """Take ads that have an attribute a line."""
+        if self._lines.is_in_vain or not self._text.startswith("\n", self._text.find("{", self._at) + 1):
+            return None
+        most = self._most()
+        # If the ads to come are a little longer than those before them, all of them are there, too.
+        self._read_to(min(max(most * self._size * 9 // 8, _LEARNT), LARGEST_AD))
+        if not self._lines.has_learnt and len(self._text) - self._at < _LEARNT:
+            return None
+        found = self._lines.after(self._text, self._at, most)
+        if found is not None:
+            self._size = (found.end - self._at) // found.ads.size
+        return found
 
     def _count_to(self, position: int) -> None:
         self._breaks += self._text.count("\n", self._counted, position)
@@ -125,6 +156,7 @@ class JsonAds:
             if type(ad) is not dict:
                 raise self._problem(f"not an ad but {_kind(ad)}", "every element must be an object")
             self._number += 1
+            self._size = end - self._at
             if self._repetition is not None:
                 self._repetition.seen(ad, self._text, self._at, end)
             self._at = end
@@ -142,10 +174,21 @@ class JsonAds:
     def _more(self) -> bool:
         if len(self._text) - self._at > LARGEST_AD:
             raise self._at_line(f"the ad has no end within {LARGEST_AD >> 20} Mi characters", self._at)
-        piece = self._source.read()
+        before = len(self._text) - self._at
+        self._read_to(before + 1)
+        return len(self._text) > before
+
+    def _read_to(self, size: int) -> None:
+        """Read on until so many characters are ahead, or the text ends."""
+        ahead = len(self._text) - self._at
+        if ahead >= size:
+            return
+        pieces: list[str] = []
+        while ahead < size and (piece := self._source.read()):
+            pieces.append(piece)
+            ahead += len(piece)
         self._forget()
-        self._text += piece
-        return bool(piece)
+        self._text = "".join((self._text, *pieces))
 
     def _forget(self) -> None:
         """Drop the text before the next ad."""

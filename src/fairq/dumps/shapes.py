@@ -32,30 +32,57 @@ class Part(NamedTuple):
     places: Sequence[int]
 
 
-class AdsByShape(NamedTuple):
-    """*ads* in succession, which can be had by their shapes."""
+class AdsByShape:
+    """Ads in succession, which can be had by their shapes."""
 
-    ads: list[Ad]
+    def __init__(self, ads: list[Ad]) -> None:
+        self._ads: list[Ad] | None = ads
+        self._parts: Sequence[Part] = ()
+        self.size = len(ads)
+        """How many there are."""
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Part], size: int) -> AdsByShape:
+        """Return *size* ads that were put into columns before."""
+        found = cls([])
+        found._ads, found._parts, found.size = None, parts, size
+        return found
 
     @property
-    def size(self) -> int:
-        """How many there are."""
-        return len(self.ads)
+    def is_divided(self) -> bool:
+        """Whether they are in columns already."""
+        return self._ads is None
 
-    def parts(self) -> Iterator[Part]:
-        """Yield them by shape, in order of the first ad of each."""
-        shapes: dict[tuple[str, ...], list[int]] = {}
-        for place, ad in enumerate(self.ads):
-            shapes.setdefault(tuple(ad), []).append(place)
-        for names, places in shapes.items():
-            ads = [self.ads[place] for place in places]
-            if len(ads) <= _SMALL:
-                for place, ad in zip(places, ads, strict=True):
-                    yield Part(RepeatedAds(ad, {}, 1), [place])
-                continue
-            columns = zip(*[ad.values() for ad in ads], strict=True)
-            varying = {name: column for name, column in zip(names, columns, strict=True) if not is_one(column)}
-            yield Part(RepeatedAds(ads[0], varying, len(ads)), places)
+    @property
+    def ads(self) -> list[Ad]:
+        """All of them in succession."""
+        if self._ads is None:
+            found: list[Ad] = [{}] * self.size
+            for part, places in self._parts:
+                for place, ad in zip(places, part.ads(), strict=True):
+                    found[place] = ad
+            self._ads = found
+        return self._ads
+
+    def parts(self) -> Iterable[Part]:
+        """Return them by shape, in order of the first ad of each."""
+        return self._parts or parts_of(self.ads, range(self.size))
+
+
+def parts_of(ads: Sequence[Ad], places: Sequence[int]) -> list[Part]:
+    """Return *ads*, which have these *places* (ascending) among others, by shape, in order of the first of each."""
+    shapes: dict[tuple[str, ...], list[int]] = {}
+    for at, ad in enumerate(ads):
+        shapes.setdefault(tuple(ad), []).append(at)
+    parts: list[Part] = []
+    for names, members in shapes.items():
+        if len(members) <= _SMALL:
+            parts += (Part(RepeatedAds(ads[at], {}, 1), [places[at]]) for at in members)
+            continue
+        columns = zip(*[ads[at].values() for at in members], strict=True)
+        varying = {name: column for name, column in zip(names, columns, strict=True) if not is_one(column)}
+        parts.append(Part(RepeatedAds(ads[members[0]], varying, len(members)), [places[at] for at in members]))
+    return parts
 
 
 def gathered(
@@ -68,7 +95,7 @@ def gathered(
     waiting: list[Ad] = []
     try:
         for one in found:
-            if isinstance(one, AdsByShape):
+            if isinstance(one, AdsByShape) and not one.is_divided:
                 waiting += one.ads
             elif waiting and isinstance(one, dict):
                 waiting.append(one)

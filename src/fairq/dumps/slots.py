@@ -75,7 +75,8 @@ class _SlotReader:
         self.versions: set[str] = set()
 
     def read(self) -> None:
-        found = gathered(read_ads_together(self._source, _OWN), lambda: self.slots.room)
+        ads = read_ads_together(self._source, _OWN, lambda: self.slots.room)
+        found = gathered(ads, lambda: self.slots.room)
         hand_out(found, self._take, self._take_together)
         self.sorter.check()
 

@@ -18,7 +18,7 @@ from fairq.state.connection import State
 LAUNCH = '"Launch":'
 """What names a launcher in the text of an ad."""
 
-_WORTHWHILE = 100
+_WORTHWHILE = 8
 """Number of ads below which they have no shape of their own."""
 
 
