@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairq.cli.command import App
+from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Report, View, emit, progress, write_text
@@ -222,15 +223,16 @@ def _summary(imported: Imported) -> dict[str, Any]:
 
 
 _WORDS = {
-    "slots": "slots",
-    "jobs": "jobs",
-    "clusters": "clusters",
-    "accounting_records": "accounting records",
-    "claims": "claims",
-    "ended_claims": "claims ended",
+    "slots": ("slot",),
+    "jobs": ("job",),
+    "clusters": ("cluster",),
+    "accounting_records": ("accounting record",),
+    "claims": ("claim",),
+    "ended_claims": ("claim ended", "claims ended"),
 }
+"""One of each, and several where these do not just have an s."""
 
 
 def _sentence(summary: dict[str, Any], dry_run: bool) -> str:
-    parts = [f"{summary[key]} {word}" for key, word in _WORDS.items() if key in summary]
+    parts = [counted(summary[key], *words) for key, words in _WORDS.items() if key in summary]
     return f"{'would import' if dry_run else 'imported'} {', '.join(parts)}"

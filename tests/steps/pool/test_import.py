@@ -45,7 +45,7 @@ def test_pool_of_three_dumps(bring: Run, state: Path, tmp_path: Path) -> None:
         *("--accounting", dump(tmp_path, "accounting", user(Floor=3))),
     )
 
-    assert ended.out == "imported 2 slots, 3 jobs, 2 clusters, 1 accounting records\n"
+    assert ended.out == "imported 2 slots, 3 jobs, 2 clusters, 1 accounting record\n"
     with reading(state) as opened:
         assert slots.load_names(opened) == ["b", "a"]
         (record,) = submitters.load_all(opened)
@@ -74,7 +74,7 @@ def test_dump_from_standard_input(fairq: Run, state: Path) -> None:
     """- is the standard input."""
     ended = fairq("--state", state, "import", "--slots", "-", "--now", NOW, stdin=json.dumps([slot()]))
 
-    assert ended.out == "imported 1 slots\n"
+    assert ended.out == "imported 1 slot\n"
 
 
 def test_compressed_dump(bring: Run, tmp_path: Path) -> None:
@@ -82,14 +82,14 @@ def test_compressed_dump(bring: Run, tmp_path: Path) -> None:
     path = tmp_path / "slots.json"
     path.write_bytes(gzip.compress(json.dumps([slot()]).encode()))
 
-    assert bring("--slots", path).out == "imported 1 slots\n"
+    assert bring("--slots", path).out == "imported 1 slot\n"
 
 
 def test_dry_run(run: Run, state: Path, tmp_path: Path) -> None:
     """--dry-run reads and counts everything and creates nothing."""
     ended = run("--state", state, "import", "--slots", dump(tmp_path, "slots", slot()), "--dry-run")
 
-    assert ended.out == "would import 1 slots\n"
+    assert ended.out == "would import 1 slot\n"
     assert not state.exists()
 
 

@@ -67,7 +67,7 @@ def test_slot_that_runs_a_job_of_the_queue(bring: Callable[..., str], state: Pat
         jobs=[job(1, 0), job(1, 1, **RUNNING)],
     )
 
-    assert out == "imported 2 slots, 2 jobs, 1 clusters, 1 claims\n"
+    assert out == "imported 2 slots, 2 jobs, 1 cluster, 1 claim\n"
     assert held(state) == [
         Claim(1, "alice@example.org", NOW - 3600, 4.0, schedd="", cluster=1, proc=1, current_rank=2.5)
     ]
@@ -150,7 +150,7 @@ def test_slot_that_is_gone_gives_its_job_back(bring: Callable[..., str], state: 
     (lost,) = [claim.proc for claim in held(state) if claim.slot_id == 1]
     out = bring(now=NOW + 60, slots=[slot("b", Memory=1024)])
 
-    assert out == "imported 1 slots, 1 claims ended\n"
+    assert out == "imported 1 slot, 1 claim ended\n"
     with reading(state) as opened:
         assert [(run.proc, run.slot, run.end_time, run.how) for run in runs.load(opened)] == [
             (lost, "a", NOW + 60, "lost")
@@ -200,7 +200,7 @@ def test_job_goes_on_where_its_host_has_a_new_name(bring: Callable[..., str], ru
         slots=[claimed("slot1@new", "alice@example.org", "1.0"), claimed("slot1@b", "alice@example.org", "1.1")],
     )
 
-    assert out == "imported 2 slots, 1 claims\n"
+    assert out == "imported 2 slots, 1 claim\n"
     assert [(claim.slot_id, claim.proc, claim.start_time) for claim in held(state)] == [
         (1, 0, NOW - 3600),
         (2, 1, NOW - 3600),
