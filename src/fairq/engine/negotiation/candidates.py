@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import parse
+from fairq.engine.negotiation.claimable import Claimable
 from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.kept_out import KeptOut
@@ -97,6 +98,7 @@ class Candidates:
         self._partitions = partitions
         self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
+        self._claimable: dict[tuple[int, int], Claimable] = {}
         self._rests: dict[int, tuple[FreeOfBucket, SlotBucket]] = {}
         self._partitioned: PartitionedLists | None = None
         self._pslot_preemption: PslotPreemption | None = None
@@ -242,10 +244,11 @@ class Candidates:
         """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""
         return self._orderings.of_all.get(context).place
 
-    def kind(self, autocluster: int) -> Hashable:
+    def kind(self, autocluster: int, *, ordered: bool) -> Hashable:
         """A key, equal for autoclusters for which `none_left` and `keeps_out` tell a submitter the same; None: unknown.
 
-        They tell the same until the next match. Jobs with concurrency limits have none.
+        They tell the same until the next match; if the key is for *ordered* slots, so does a search of their lists, of
+        which limits may refuse a part. Jobs with concurrency limits have none.
         """
         if self._scene is None or autocluster in self._scene.autoclusters.limited:
             return None
@@ -258,8 +261,9 @@ class Candidates:
             return None
         if self.reach is not None:
             return id(suitable)
-        ordering, policy = self._orderings.of_all.kind(autocluster), self.preemption.kind(autocluster)
-        return None if ordering is None or policy is None else (id(suitable), ordering, policy)
+        slots = self._orderings.of_all if ordered else self._orderings.claims
+        told, policy = slots.kind(autocluster), self.preemption.kind(autocluster)
+        return None if told is None or policy is None else (id(suitable), told, policy)
 
     def none_left(self, context: RequestContext) -> bool:
         """Whether a list for the job would be empty whatever the limits are; no: it need not be."""
@@ -269,10 +273,10 @@ class Candidates:
             return False
         if self._partitioned is not None and not (self._parts_are_told and self._partitioned.none_left(context)):
             return False
-        ranked = self._ranked_for(context)
-        if not ranked.none_free(self._free):
+        found = self._claimable_by(context)
+        if not found.none_sure(self._free):
             return False
-        return not (self.preemption.any_held and (ranked.any_preferred or self.preemption.any_preemptable(context)))
+        return not (self.preemption.any_held and found.any_victim(self._free, self.preemption, context))
 
     @property
     def _parts_are_told(self) -> bool:
@@ -285,8 +289,8 @@ class Candidates:
             return False
         if self.reach is not None:
             return self.reach.keeps_out(context)
-        ranked, preemptable = self._ranked_for(context), self.preemption.preemptable(context)
-        return self._kept_out.any(context.submitter, ranked.suitable, ranked.ordering.state, preemptable, None)
+        found, preemptable = self._claimable_by(context), self.preemption.preemptable(context)
+        return self._kept_out.any(context.submitter, found.suitable, found.claims.state, preemptable, None)
 
     def refused_by_policy(self) -> Callable[[], bool]:
         """The test whether the preemption policy excludes a slot for the job of the last list.
@@ -369,6 +373,14 @@ class Candidates:
         if ranked is None:
             ranked = self._ranked[key] = RankedCandidates(suitable, ordering, self._costs, self._divided)
         return ranked
+
+    def _claimable_by(self, context: RequestContext) -> Claimable:
+        suitable, claims = self._suitable.get(context), self._orderings.claims.get(context)
+        key = (id(suitable), id(claims))
+        found = self._claimable.get(key)
+        if found is None:
+            found = self._claimable[key] = Claimable(suitable, claims, self._divided)
+        return found
 
     def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Slots of the whole pool where the Requirements of both sides are true."""

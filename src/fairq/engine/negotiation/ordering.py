@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, expression_of
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.preemption import claim_keys, claim_states
+from fairq.engine.negotiation.preemption import ClaimStates, claim_keys
 from fairq.engine.negotiation.ranks import negotiator_rank
 from fairq.engine.negotiation.row_values import RowValues
 from fairq.records import Ad
@@ -73,18 +73,18 @@ def order_slots(
     job: Ad,
     slots: AdColumns,
     held: NDArray[np.bool_],
+    claims: ClaimStates,
     tie_order: NDArray[np.int64],
     policy: NegotiationPolicy,
-    static: StaticRanks | None = None,
-    values: RowValues | None = None,
+    static: StaticRanks | None,
+    values: RowValues,
 ) -> Ordering:
     """Order all slots for *job*; *values* evaluates for them.
 
-    *held* marks slots with a holder to be preempted; *tie_order* is each slot's place among equals. With *static*
-    ranks only the reason for the claim comes from the job; there is no PREEMPTION_RANK then.
+    *held* marks slots with a holder to be preempted, *claims* are what a match does to them; *tie_order* is each slot's
+    place among equals. With *static* ranks only the reason for the claim comes from the job; there is no
+    PREEMPTION_RANK then.
     """
-    values = values or RowValues(slots, None)
-    claims = claim_states(job, slots, held, values)
     keys: list[Key] = []
     if static is not None:
         keys += static.keys

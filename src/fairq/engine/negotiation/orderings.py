@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall
+from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.ordering import Ordering, StaticRanks, order_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.preemption import EXPRESSIONS
+from fairq.engine.negotiation.preemption import EXPRESSIONS, ClaimStates, claim_states
 from fairq.engine.negotiation.row_values import RowValues
 from fairq.engine.negotiation.snapshot import PoolSlots
 
@@ -56,16 +57,35 @@ class Orderings:
         self._slots_stay = slots_stay
 
     @cached_property
+    def claims(self) -> ExpressionCache[ClaimStates]:
+        """What a match would do to each slot."""
+        slots, held, values = self._pool.ads, self._holders.held, self._values
+        return ExpressionCache(
+            lambda context: claim_states(context.ad(), slots, held, values),
+            slots,
+            [],
+            EXPRESSIONS if held.any() else [],
+            self._holders.changing,
+            None if self._scene is None else Recall(self._scene, "claims", held.tobytes()),
+        )
+
+    @cached_property
     def of_all(self) -> ExpressionCache[Ordering]:
         """The orders of all slots, those in use at the place that a preemption would give them."""
-        return self._orders(self._holders.held)
+        return self._orders(self._holders.held, self.claims.get)
 
     @cached_property
     def of_lists(self) -> ExpressionCache[Ordering]:
         """The orders for lists of candidates: where slots stay with their users, only those of nobody are on lists."""
-        return self._orders(np.zeros_like(self._holders.held)) if self._slots_stay else self.of_all
+        if not self._slots_stay:
+            return self.of_all
+        of_nobody = np.zeros_like(self._holders.held)
+        claims = claim_states({}, self._pool.ads, of_nobody, self._values)
+        return self._orders(of_nobody, lambda context: claims)
 
-    def _orders(self, held: NDArray[np.bool_]) -> ExpressionCache[Ordering]:
+    def _orders(
+        self, held: NDArray[np.bool_], claims: Callable[[RequestContext], ClaimStates]
+    ) -> ExpressionCache[Ordering]:
         """The orders if the slots *held* are those with a holder to be preempted."""
         policy, slots, static = self._policy, self._pool.ads, self._static
         ranks = [] if static is not None else [policy.pre_job_rank, policy.post_job_rank]
@@ -74,8 +94,14 @@ class Orderings:
         recall = None
         if self._scene is not None and static is None:
             recall = Recall(self._scene, "ordering", (held.tobytes(), tuple(self._pool.names)))
+
+        def order(context: RequestContext) -> Ordering:
+            return order_slots(
+                context.ad(), slots, held, claims(context), self._tie_order, policy, static, self._values
+            )
+
         return ExpressionCache(
-            lambda context: order_slots(context.ad(), slots, held, self._tie_order, policy, static, self._values),
+            order,
             slots,
             [] if policy.ignore_job_ranks else ["rank"],
             ranks,

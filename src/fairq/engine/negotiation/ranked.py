@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.distinct import distinct
-from fairq.engine.negotiation.matchlist import FreeSlots, SlotBucket
+from fairq.engine.negotiation.matchlist import SlotBucket
 from fairq.engine.negotiation.ordering import Ordering
-from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, RANK
+from fairq.engine.negotiation.preemption import PREEMPT_STATES
 
 _FEW = 16
 """Of so many slots, it is faster to sort one than to look up all in the order."""
@@ -45,11 +45,3 @@ class RankedCandidates:
             for state in distinct(states)
             for weight in distinct(costs[states == state])
         ]
-        self.any_preferred = any(bucket.state == RANK for bucket in self.buckets)
-        self._untaken = [bucket for bucket in self.buckets if bucket.state == NONE]
-
-    def none_free(self, free: FreeSlots) -> bool:
-        """Whether all slots that nobody holds are taken by now: they stay so."""
-        if self._untaken:
-            self._untaken = [bucket for bucket in self._untaken if bucket.start(free) < len(bucket.order)]
-        return not self._untaken

@@ -75,7 +75,8 @@ class Turn:
         tells_rejections: bool = True,
     ) -> None:
         self._tells_rejections = tells_rejections
-        self._refused: dict[Hashable, _Refusal] = {}
+        self._hopeless_kinds: dict[Hashable, _Refusal] = {}
+        self._searched_kinds: dict[Hashable, _Refusal] = {}
         """How jobs of a kind (`Candidates.kind`) were refused since the last match."""
         self._candidates = candidates
         self._context_of = context_of
@@ -127,8 +128,7 @@ class Turn:
                 return self._done(reasons, busy)
             if skips.skips(request):
                 continue
-            kind = self._candidates.kind(request.autocluster)
-            known = None if kind is None else self._refused.get(kind)
+            known = self._refusal_of_kind(request.autocluster)
             if known is not None:
                 # Nothing has happened since a job was refused that this one does not differ from: all is left as after
                 # a search for it.
@@ -156,6 +156,17 @@ class Turn:
             busy = busy or self._candidates.suits_any(self._context_of(request.autocluster))
             if self._limited and self._stop_when_limited:
                 return TurnEnd(False, StopReason.LIMIT)
+
+    def _refusal_of_kind(self, autocluster: int) -> _Refusal | None:
+        """How jobs were refused since the last match that this one does not differ from."""
+        for known, ordered in ((self._hopeless_kinds, False), (self._searched_kinds, True)):
+            if known and (kind := self._candidates.kind(autocluster, ordered=ordered)) is not None and kind in known:
+                return known[kind]
+        return None
+
+    def _forget_refusals(self) -> None:
+        self._hopeless_kinds.clear()
+        self._searched_kinds.clear()
 
     def _pass_over(self, session: ColumnSession) -> RefusedMany | None:
         """Refuse the next requests as far as no slot is left for them, whoever may take how much; None: there are none.
@@ -242,20 +253,21 @@ class Turn:
                 return RejectReason.CONCURRENCY_LIMIT
             hopeless = self._hopeless(request.autocluster, only_rank, job_limits)
             if hopeless is not None:
-                self._refused[self._candidates.kind(request.autocluster)] = _Refusal(hopeless, self._list)
+                kind = self._candidates.kind(request.autocluster, ordered=False)
+                self._hopeless_kinds[kind] = _Refusal(hopeless, self._list)
                 return hopeless
             before = self._list
             matches = self._match_list(request.autocluster, only_rank, job_limits)
             if self._in_runs and job_limits is None and isinstance(matches, BucketedMatchList | SortedList):
                 many = self._many(request, matches)
                 if many is not None:
-                    self._refused.clear()
+                    self._forget_refusals()
                     yield many
                     continue
             found = matches.pop()
             if found is None:
                 return self._searched_in_vain(request.autocluster, only_rank, matches, is_new=matches is not before)
-            self._refused.clear()
+            self._forget_refusals()
             slot, state = found
             text = None
             if job_limits is not None:
@@ -347,7 +359,7 @@ class Turn:
         reason = self._why(only_rank, matches)
         if is_new:
             # Of a list from which slots were taken, the limits refuse some that they permit on a new one.
-            self._refused[self._candidates.kind(autocluster)] = _Refusal(reason, matches)
+            self._searched_kinds[self._candidates.kind(autocluster, ordered=True)] = _Refusal(reason, matches)
         return reason
 
     def _name_limits(self, names: Iterable[str]) -> tuple[str, ...]:
