@@ -18,6 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import NOW, SLOT
 
+from fairq.engine.negotiation.decision import StopReason
 from fairq.engine.negotiation.matches import MatchReason
 from fairq.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, SlotRecord
 from fairq.settings import Settings, load
@@ -131,6 +132,14 @@ WAITS_FOR_A_FREE_SLOT_THAT_GOES = (
     [1.0, 0.5, 1.0, 0.5],
 )
 """The slot that ben's third job might have been dealt is carved for cyd in the same spin."""
+ONE_CORE = {"RequestCpus": 1, "RequestMemory": 50}
+STOPPED_BY_THE_LIMIT = (
+    [*([{"Cpus": 1, "Memory": 100}] * 5), *([{"Cpus": 4, "Memory": 100}] * 2)],
+    {"cyd": (3, ONE_CORE), "dee": (4, ONE_CORE)},
+    {"ann": (1, ONE_CORE), "ben": (2, ONE_CORE)},
+    [0.5, 10.0, 20.0, 1.0],
+)
+"""While ann has an idle job, ben may preempt one slot; then one more."""
 
 
 @pytest.mark.parametrize("kind", ["alike", "of different size", "partitionable"])
@@ -139,16 +148,19 @@ def test_two_cycles_without_change_preempt_nothing_in_the_second(kind: str, requ
     """No thrashing: nobody loses a slot to somebody who might have taken one a moment ago.
 
     That the slots alike go to the better user first is the pool's policy (the default PREEMPTION_RANK). Where one
-    of better priority lost a slot since no other suited, that one may take one from a worse user in turn.
+    of better priority lost a slot since no other suited, that one may take one from a worse user in turn. Whom the
+    limit stopped may take more once a better user, who had most of the pie, has no more jobs.
     """
 
     @settings(max_examples=30)
     @given(st.lists(machines[kind], min_size=1, max_size=8), queues, queues, priorities)
     @example(*WAITS_FOR_A_FREE_SLOT_THAT_GOES)
+    @example(*STOPPED_BY_THE_LIMIT)
     def holds(pool: list[Ad], before: Any, after: Any, priority: list[float]) -> None:
         lived = live(pool, before, after, priority, policy(requirements, allow_pslot_preemption="true"))
         lost = {loser for _, loser in taken(lived.second)} | {c.submitter for c in lived.second.victims.values()}
-        again = [winner for winner, _ in taken(lived.third) if winner not in lost]
+        stopped = {of.submitter for of in lived.second.decision.submitters if of.stopped is StopReason.LIMIT}
+        again = [winner for winner, _ in taken(lived.third) if winner not in lost | stopped]
         assert again == []
         if kind == "alike":
             assert taken(lived.third) == []
