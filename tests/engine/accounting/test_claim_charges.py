@@ -36,7 +36,7 @@ def change(charges: Charges, changes: list[tuple[SlotKey, SlotCharge | None]]) -
     for slot, charge in changes:
         if charge is None:
             charges.pop(slot, None)
-        elif charges.missing([slot]) if isinstance(slot, int) else slot not in charges:
+        elif slot not in charges:
             charges.add([slot], charge)
         else:
             charges[slot] = charge
@@ -61,6 +61,7 @@ def test_charges_by_column_are_those_one_by_one(
     assert list(columns.used().items()) == list(single.used().items())
     assert columns.total_weight() == single.total_weight()
     assert columns.missing(range(10)) == single.missing(range(10))
+    assert [columns.any_of([slot]) for slot in range(10)] == [slot in single for slot in range(10)]
     assert columns.compared(range(2, 2 + len(users)), users) == single.compared(range(2, 2 + len(users)), users)
 
 

@@ -213,7 +213,7 @@ class Accountant:
 
     def add_matches(self, submitter: str, slots: Sequence[SlotKey], weight: float, now: int) -> None:
         """Charge *slots*, of *weight* each, to *submitter* from *now* on, as `add_match` does one by one."""
-        if now != self.last_update or len(self.charges.missing(slots)) < len(slots):
+        if now != self.last_update or self.charges.any_of(slots):
             for slot in slots:
                 self.add_match(submitter, slot, weight, now)
             return

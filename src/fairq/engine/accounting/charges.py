@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, MutableMapping, Sequence
 from itertools import compress, count
 from operator import attrgetter, ne
-from typing import Self, TypeVar
+from typing import Self, TypeVar, cast
 
 from msgspec import Struct
 
@@ -31,6 +31,8 @@ class SlotCharge(Struct, frozen=True):
 USE = attrgetter("submitter", "slot_weight")
 """Who is charged for a slot, with which weight."""
 
+WEIGHT = attrgetter("slot_weight")
+
 
 class Charges(MutableMapping[SlotKey, SlotCharge]):
     """The charges by slot, in the order in which they were made."""
@@ -53,12 +55,16 @@ class Charges(MutableMapping[SlotKey, SlotCharge]):
 
     def total_weight(self) -> float:
         """Return the slot weights, added up in order."""
-        return sum(charge.slot_weight for charge in self.each())
+        return cast(float, sum(map(WEIGHT, self.each())))
 
     def used(self) -> dict[str, tuple[int, float]]:
         """Return by submitter how many slots there are, and their weights, added up in order."""
         uses = list(map(USE, self.each()))
         return summed(Counter(uses), uses)
+
+    def any_of(self, slots: Sequence[SlotKey]) -> bool:
+        """Tell whether any of *slots* is charged."""
+        return not self.keys().isdisjoint(slots)
 
     def missing(self, slots: Iterable[Key]) -> list[Key]:
         """Return those of *slots* that are not charged."""

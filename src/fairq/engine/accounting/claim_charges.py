@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.claim_table import ClaimTable
-from fairq.engine.accounting.charges import USE, Charges, Key, SlotCharge, SlotKey
+from fairq.engine.accounting.charges import USE, WEIGHT, Charges, Key, SlotCharge, SlotKey
 from fairq.engine.slot_names import SlotNames
 from fairq.engine.sums import summed
 
@@ -111,8 +111,8 @@ class ClaimCharges(Charges):
     def total_weight(self) -> float:
         """Return the slot weights, added up in order."""
         weights = np.array([charge.slot_weight for charge in self._alike], np.float64)
-        others = (charge.slot_weight for charge in self._others.values())
-        return sum(chain(weights[self._terms[self._terms != _NOBODY]].tolist(), others))
+        of_columns: list[float] = weights[self._terms[self._terms != _NOBODY]].tolist()
+        return sum(chain(of_columns, map(WEIGHT, self._others.values())))
 
     def used(self) -> dict[str, tuple[int, float]]:
         """Return by submitter how many slots there are, and their weights, added up in order."""
@@ -121,6 +121,12 @@ class ClaimCharges(Charges):
             uses[USE(self._alike[term])] += times
         uses.update(map(USE, self._others.values()))
         return summed(uses, map(USE, self.each()))
+
+    def any_of(self, slots: Sequence[SlotKey]) -> bool:
+        """Tell whether any of *slots* is charged."""
+        if not self._others.keys().isdisjoint(slots):
+            return True
+        return len(self._slots) > 0 and bool((self._terms_of(np.asarray(slots, np.int64)) != _NOBODY).any())
 
     def missing(self, slots: Iterable[Key]) -> list[Key]:
         """Return those of *slots* that are not charged."""
