@@ -1,10 +1,11 @@
 """The entry point of the ``fairq`` command and of ``python -m fairq``.
 
-Only gc, sys and os are imported before `main` runs, so an interrupt at the start of a command gives no traceback.
+Only atexit, gc, os and sys are imported before `main` runs, so an interrupt at the start gives no traceback.
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -38,12 +39,27 @@ def main() -> int:
         code = run()
         interrupts.ignore()
         gc.freeze()  # the interpreter need not look for garbage among what ends with it
+        _end(code)
     except KeyboardInterrupt:
         code = 130
     if code == 130:
         # After an interrupt during an import, the interpreter would kill itself by the signal and ignore the exit code.
         os._exit(code)
     return code
+
+
+def _end(code: int) -> None:
+    """End the process: to free one object after the other would take as long as to load most modules.
+
+    The interpreter ends it if it has to wait for threads, or if what it runs is measured.
+    """
+    threading = sys.modules.get("threading")
+    if (threading is None or threading.active_count() == 1) and sys.getprofile() is None and sys.gettrace() is None:
+        from fairq.cli import streams
+
+        atexit._run_exitfuncs()
+        streams.close()
+        os._exit(code)
 
 
 if __name__ == "__main__":

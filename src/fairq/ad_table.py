@@ -111,6 +111,10 @@ class AdTable(Rows[Ad]):
                 places[part.names] = next(spelled, None)
             yield part, places[part.names]
 
+    def columns(self, spellings: Sequence[str]) -> Iterator[Sequence[Any] | None]:
+        """Yield an attribute of every part by column, by any of these *spellings*; None if the part has none."""
+        return (None if place is None else part.columns[place] for part, place in self._places(spellings))
+
     def values(self, spellings: Sequence[str], absent: Any) -> list[Any]:
         """Return an attribute of every ad, by any of these *spellings* (the last in an ad wins), else *absent*."""
         found: list[Any] = []

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from fairq.raw_column import RawColumn
 from fairq.records import Claim
 
 
@@ -16,7 +18,7 @@ class ClaimTable(Mapping[int, Claim]):
     """Claims in the order of their slots, and the claim on each slot by its number. A claim is made when it is read.
 
     Args:
-        slots: the numbers of the slots.
+        slots: the numbers of the slots, ascending.
         terms: per claim, the place in *alike* of what it has in common with others.
         alike: claims with all fields but slot and job, which are those of no claim.
         schedds, clusters, procs: per claim, its job.
@@ -24,7 +26,7 @@ class ClaimTable(Mapping[int, Claim]):
 
     def __init__(
         self,
-        slots: Sequence[int],
+        slots: NDArray[np.int64],
         terms: NDArray[np.intp],
         alike: Sequence[Claim],
         schedds: Sequence[str | None],
@@ -42,23 +44,19 @@ class ClaimTable(Mapping[int, Claim]):
         return len(self.slots)
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.slots)
-
-    def __contains__(self, slot: object) -> bool:
-        return slot in self._places
+        return iter(self.slots.tolist())
 
     def __getitem__(self, slot: int) -> Claim:
-        return self.at(self._places[slot])
+        place = int(self.slots.searchsorted(slot))
+        if place == len(self) or self.slots[place] != slot:
+            raise KeyError(slot)
+        return self.at(place)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClaimTable):
             return NotImplemented
-        if (self.slots, self.schedds, self.clusters, self.procs) != (
-            other.slots,
-            other.schedds,
-            other.clusters,
-            other.procs,
-        ):
+        jobs, of_other = ((of.schedds, of.clusters, of.procs) for of in (self, other))
+        if not np.array_equal(self.slots, other.slots) or jobs != of_other:
             return False
         pairs = set(zip(self.terms.tolist(), other.terms.tolist(), strict=True))
         return all(self.alike[one] == other.alike[another] for one, another in pairs)
@@ -69,7 +67,7 @@ class ClaimTable(Mapping[int, Claim]):
         """Return the claim at *place* of the order."""
         return replace(
             self.alike[int(self.terms[place])],
-            slot_id=self.slots[place],
+            slot_id=int(self.slots[place]),
             schedd=self.schedds[place],
             cluster=self.clusters[place],
             proc=self.procs[place],
@@ -92,22 +90,19 @@ class ClaimTable(Mapping[int, Claim]):
     @cached_property
     def queued(self) -> NDArray[np.bool_]:
         """Per claim, whether its job is in the queue."""
-        if None not in self.clusters:
+        clusters = self.clusters
+        if not (clusters.may_hold(b"null") if isinstance(clusters, RawColumn) else None in clusters):
             return np.ones(len(self), np.bool_)
-        return np.array([cluster is not None for cluster in self.clusters], np.bool_)
+        return np.array([cluster is not None for cluster in clusters], np.bool_)
 
     def without(self, slot: int) -> ClaimTable:
         """Return the others than the claim on *slot*."""
-        left = [place for place, number in enumerate(self.slots) if number != slot]
+        is_left = self.slots != slot
         return ClaimTable(
-            [self.slots[place] for place in left],
-            self.terms[left],
+            self.slots[is_left],
+            self.terms[is_left],
             self.alike,
-            [self.schedds[place] for place in left],
-            [self.clusters[place] for place in left],
-            [self.procs[place] for place in left],
+            list(compress(self.schedds, is_left)),
+            list(compress(self.clusters, is_left)),
+            list(compress(self.procs, is_left)),
         )
-
-    @cached_property
-    def _places(self) -> dict[int, int]:
-        return {slot: place for place, slot in enumerate(self.slots)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,20 +123,25 @@ def among(own: Numbers, clusters: Iterable[int]) -> NDArray[np.bool_]:
     return found
 
 
-def idle_jobs(schedd: str, submitter: str, rows: Sequence[Sequence[Any]]) -> IdleJobs:
-    """Return *rows*, each with the values of `NUMBERS` and `TEXTS` in this order; their kinds are unknown."""
-    found = list(zip(*rows, strict=True)) if rows else [()] * len(NUMBERS + TEXTS)
+def idle_jobs(rows_of: Mapping[tuple[str, str], Sequence[Sequence[Any]]]) -> Iterator[IdleJobs]:
+    """Return rows by schedd and submitter, each with the values of `NUMBERS` and `TEXTS`; their kinds are unknown."""
+    # An array of its own for each column of each submitter would cost several times as much.
+    values: list[list[Any]] = [[] for _ in NUMBERS + TEXTS]
+    every_text: list[list[str | None]] = []
+    for rows in rows_of.values():
+        texts: dict[str | None, int] = {}
+        for name, column, of_rows in zip(NUMBERS + TEXTS, values, zip(*rows, strict=True), strict=True):
+            column.extend((texts.setdefault(text, len(texts)) for text in of_rows) if name in TEXTS else of_rows)
+        every_text.append(list(texts))
     columns: dict[str, Numbers] = {}
-    texts: dict[str | None, int] = {}
-    for name, values in zip(NUMBERS + TEXTS, found, strict=True):
-        numbers: Sequence[int]
-        if name in TEXTS:
-            numbers = [texts.setdefault(text, len(texts)) for text in values]
-        else:
-            numbers = [_NONE if value is None else value for value in values] if name.startswith("hold") else values
-        columns[name] = np.array(numbers, np.int64)
-    columns["kind"] = np.zeros(len(rows), np.int64)
-    return IdleJobs(schedd, submitter, columns, list(texts))
+    for name, column in zip(NUMBERS + TEXTS, values, strict=True):
+        known = [_NONE if value is None else value for value in column] if name.startswith("hold") else column
+        columns[name] = np.array(known, np.int64)
+    columns["kind"] = np.zeros(len(columns["cluster"]), np.int64)
+    start = 0
+    for (schedd, submitter), texts_of_rows in zip(rows_of, every_text, strict=True):
+        here = slice(start, start := start + len(rows_of[schedd, submitter]))
+        yield IdleJobs(schedd, submitter, {name: column[here] for name, column in columns.items()}, texts_of_rows)
 
 
 class KnownKind(Struct, frozen=True):

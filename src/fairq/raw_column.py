@@ -46,6 +46,11 @@ class RawColumn(Sequence[Any]):
             found = json.loads(self._text)
         return tuple(found) if len(found) == self._size else tuple(found * self._size)
 
+    def numbers(self) -> bytes | None:
+        """Return the text without its brackets if it has whole numbers for all rows, and nothing else."""
+        inner = self._text[1:-1]
+        return None if inner.translate(None, b"-0123456789,") or inner.count(b",") + 1 != self._size else inner
+
     def may_hold(self, *parts: bytes) -> bool:
         """Return whether any of *parts* stands anywhere in the text, behind its first bracket."""
         return any(self._text.find(part, 1) > 0 for part in parts)

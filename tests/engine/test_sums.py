@@ -1,5 +1,7 @@
 """Many equal amounts are added as one after the other."""
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,4 +26,4 @@ def test_sums_by_name_are_those_of_single_additions_in_order(uses: list[tuple[st
         count, total = single.get(name, (0, 0.0))
         single[name] = count + 1, total + amount
 
-    assert list(summed(uses).items()) == list(single.items())
+    assert list(summed(Counter(uses), uses).items()) == list(single.items())

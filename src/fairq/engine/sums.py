@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 _EXACT = 2.0**53
 """Whole numbers up to here are exact."""
@@ -27,12 +27,15 @@ def added(total: float, amount: float, times: int) -> float:
     return total
 
 
-def summed(amounts: Sequence[tuple[str, float]]) -> dict[str, tuple[int, float]]:
-    """Return by name how many amounts there are, and their sum in their order; names in the order first seen."""
+def summed(each: Mapping[tuple[str, float], int], amounts: Iterable[tuple[str, float]]) -> dict[str, tuple[int, float]]:
+    """Return by name how many *amounts* there are, and their sum in their order; names in the order first seen.
+
+    *each* counts the same amounts, in the order first seen. All of them are only read where their order matters.
+    """
     counts: dict[str, int] = defaultdict(int)
     sums: dict[str, float] = {}
     several: set[str] = set()
-    for (name, amount), count in Counter(amounts).items():
+    for (name, amount), count in each.items():
         if name in sums:
             several.add(name)
         counts[name] += count

@@ -30,6 +30,9 @@ WORTHWHILE = 5000
 _CHANGES = 1000
 """So many changed clusters are read one by one before the copy is written anew; more of a longer queue."""
 
+_AT_ONCE = 100
+"""So many submitters' rows of the queue are put into columns together."""
+
 _SELECT = f"SELECT schedd, submitter, {', '.join(NUMBERS + TEXTS)} FROM job WHERE"
 _ORDER = "ORDER BY cluster, schedd, first_proc"
 _AD_ID = 2 + NUMBERS.index("ad_id")
@@ -282,5 +285,5 @@ def _by_place(found: Iterable[_Row]) -> Iterator[IdleJobs]:
     for row in found:
         rows_of[row[0], row[1]].append(row[2:])
     while rows_of:
-        (schedd, submitter), some = rows_of.popitem()
-        yield idle_jobs(schedd, submitter, some)
+        # The rows of a few submitters at a time: then their memory is free again.
+        yield from idle_jobs(dict(rows_of.popitem() for _ in range(min(_AT_ONCE, len(rows_of)))))

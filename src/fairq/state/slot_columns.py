@@ -139,4 +139,4 @@ def _one_number(text: bytes, size: int) -> bytes | None:
     first = text[1 : text.find(b",")]
     if len(text) != size * (len(first) + 1) + 1 or not first[-1:].isdigit():
         return None
-    return first if text == b"[%b]" % b",".join([first] * size) else None
+    return first if text == b"[%b%b]" % (first, b",%b" % first * (size - 1)) else None

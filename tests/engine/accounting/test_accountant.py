@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests import policies
 
 from fairq.engine.accounting import Accountant
-from fairq.engine.accounting.accountant import SlotCharge
+from fairq.engine.accounting.charges import SlotCharge
 from fairq.records import AccountingRecord
 
 DAY = 86400

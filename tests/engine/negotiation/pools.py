@@ -118,7 +118,7 @@ def cycle(
 def columns_of(idle: Sequence[JobRange]) -> IdleJobs:
     """The same jobs by column, those of one submitter."""
     rows = [[getattr(jobs, name) for name in NUMBERS + TEXTS] for jobs in idle]
-    return idle_jobs(idle[0].schedd, idle[0].submitter, rows)
+    return next(idle_jobs({(idle[0].schedd, idle[0].submitter): rows}))
 
 
 def matched(decision: CycleDecision) -> dict[str, int]:

@@ -78,7 +78,7 @@ def _table(held: list[Claim]) -> ClaimTable:
     alike = [replace(one, slot_id=0, schedd=None, cluster=None, proc=None) for one in held]
     unused = Claim(0, "/Expr(nobody)/", 0, 1.0, negotiating_group="nobody's")
     return ClaimTable(
-        [one.slot_id for one in held],
+        np.array([one.slot_id for one in held], np.int64),
         _places(held),
         [*alike, unused],
         [one.schedd for one in held],

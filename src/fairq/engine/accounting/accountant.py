@@ -6,14 +6,13 @@ The algorithm is HTCondor's up to 25.9 (``UpdatePriorities``, ``AddMatch``, ``Re
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from itertools import compress
-from operator import attrgetter, ne
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.engine.accounting.charges import Charges, SingleCharges, SlotCharge, SlotKey
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import (
     assigned_group,
@@ -30,30 +29,11 @@ from fairq.engine.accounting.priority import (
 )
 from fairq.engine.sums import added, summed
 from fairq.past import Charge
-from fairq.records import AccountingRecord, Claim
+from fairq.records import AccountingRecord
 
-SlotKey = Hashable
-"""What a slot is charged under: its number in the pool; of a piece carved in this cycle (number, count of matches)."""
-
-
-class SlotCharge(Struct, frozen=True):
-    """A slot that *submitter* is charged for, with *slot_weight*, since *start_time* (seconds since 1970)."""
-
-    submitter: str
-    slot_weight: float
-    start_time: int
-
-
-def charges_of(claims: Iterable[Claim]) -> dict[SlotKey, SlotCharge]:
-    """Return the charges that the stored *claims* stand for, by slot id; some are not charged."""
-    return {
-        claim.slot_id: SlotCharge(claim.submitter, claim.slot_weight, claim.start_time)
-        for claim in claims
-        if claim.charged
-    }
-
-
-_USE = attrgetter("submitter", "slot_weight")
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class _Chain(NamedTuple):
@@ -77,7 +57,7 @@ class Accountant:
         records: Iterable[AccountingRecord],
         policy: AccountingPolicy,
         last_update: int = 0,
-        charges: dict[SlotKey, SlotCharge] | None = None,
+        charges: Mapping[SlotKey, SlotCharge] | None = None,
     ) -> None:
         """Take over *records* and *charges*.
 
@@ -87,11 +67,11 @@ class Accountant:
         self.records = {record.name: record for record in records}
         self.policy = policy
         self.last_update = last_update
-        self.charges: dict[SlotKey, SlotCharge] = {} if charges is None else charges
+        self.charges: Charges = charges if isinstance(charges, Charges) else SingleCharges(charges or {})
         self.booked: list[Charge] = []
         self.keeps_books = True
         self._chains: dict[str, _Chain] = {}
-        if not {held.submitter for held in self.charges.values()} <= self.records.keys():
+        if not {held.submitter for held in self.charges.kinds()} <= self.records.keys():
             self.recount()
 
     def record(self, name: str) -> AccountingRecord:
@@ -172,10 +152,14 @@ class Accountant:
         for record in self.records.values():
             record.resources_used = 0
             record.weighted_resources_used = record.hier_weighted_resources_used = 0.0
-        self._count_all(list(map(_USE, self.charges.values())))
+        self._count_all(self.charges.used())
 
     def check_matches(
-        self, keys: Sequence[SlotKey], users: Sequence[str | None], weights: Sequence[float], now: int
+        self,
+        keys: Sequence[SlotKey],
+        users: Sequence[str | None],
+        weights: Sequence[float] | NDArray[np.float64],
+        now: int,
     ) -> None:
         """Bring the charges in line with the pool as found, once per cycle, after `update`.
 
@@ -188,22 +172,16 @@ class Accountant:
             weights: per slot, its weight.
             now: the time, in seconds since 1970.
         """
-        charges = self.charges
-        submitters = dict(zip(charges, map(attrgetter("submitter"), charges.values()), strict=True))
-        charged = list(map(submitters.get, keys))
-        # Of a hundred thousand slots, most are as they were: these cost one comparison each.
-        changed = list(compress(zip(keys, users, weights, strict=True), map(ne, users, charged)))
-        gone = {slot for slot, _, _ in changed if slot in charges}
-        if len(charges) > len(charged) - charged.count(None):
-            gone |= charges.keys() - set(keys)
-        for slot in [slot for slot in charges if slot in gone] if gone else ():
+        places, gone = self.charges.compared(keys, users)
+        for slot in gone:
             self.remove_match(slot, now)
         new: list[tuple[str, float]] = []
-        for slot, submitter, weight in changed:
+        for place in places:
+            submitter, weight = users[place], float(weights[place])
             if submitter is not None:
-                charges[slot] = SlotCharge(submitter, weight, now)
+                self.charges[keys[place]] = SlotCharge(submitter, weight, now)
                 new.append((submitter, weight))
-        self._count_all(new, early=now - self.last_update)
+        self._count_all(summed(Counter(new), new), early=now - self.last_update)
         if self.policy.exact_usage:
             for submitter in {submitter for submitter, _ in new}:
                 self._note_use(self._chains[submitter], now)
@@ -235,11 +213,11 @@ class Accountant:
 
     def add_matches(self, submitter: str, slots: Sequence[SlotKey], weight: float, now: int) -> None:
         """Charge *slots*, of *weight* each, to *submitter* from *now* on, as `add_match` does one by one."""
-        if now != self.last_update or not self.charges.keys().isdisjoint(slots):
+        if now != self.last_update or self.charges.any_of(slots):
             for slot in slots:
                 self.add_match(submitter, slot, weight, now)
             return
-        self.charges.update(dict.fromkeys(slots, SlotCharge(submitter, weight, now)))
+        self.charges.add(slots, SlotCharge(submitter, weight, now))
         chain = self._chains.get(submitter) or self._chain(submitter)
         for record in (chain.member, chain.group):
             if record is not None:
@@ -333,9 +311,9 @@ class Accountant:
         chain = self._chains[submitter] = _Chain(self.record(submitter), charged_group, subtree)
         return chain
 
-    def _count_all(self, uses: Sequence[tuple[str, float]], early: int = 0) -> None:
+    def _count_all(self, used: Mapping[str, tuple[int, float]], early: int = 0) -> None:
         """Count slots by who uses them, with their weights."""
-        for submitter, (slots, weight) in summed(uses).items():
+        for submitter, (slots, weight) in used.items():
             chain = self._chains.get(submitter) or self._chain(submitter)
             self._count(chain, slots, weight)
             self._take_off(chain, early, slots, weight)

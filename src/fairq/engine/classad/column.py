@@ -14,7 +14,7 @@ from fairq.engine.classad.kinds import BOOLEAN, EXPRESSION, INTEGER, LIST, MISSI
 from fairq.engine.classad.lexer import wrapped_integer
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.pools import ValuePool
-from fairq.engine.classad.vectors import MIXED, Array, Rows, Vector, merge
+from fairq.engine.classad.vectors import MIXED, Array, Rows, Vector, kinds_in, merge
 from fairq.engine.distinct import distinct
 from fairq.expression_form import as_expression, expression_text
 
@@ -32,8 +32,7 @@ class Column:
         self.vector = vector
         self.expressions = expressions
         self.raw = raw
-        kinds = {vector.kind} if vector.kind != MIXED else set(distinct(vector.kind_array(0)).tolist())
-        self.kinds: frozenset[int] = frozenset(kinds)
+        self.kinds = frozenset([vector.kind] if vector.kind != MIXED else kinds_in(vector.kind_array(0)))
         self._size: int | None = None
 
     @cached_property

@@ -17,6 +17,7 @@ LIST: Final = 7  # internal to the evaluator: a list whose elements are all lite
 MISSING: Final = 8  # internal to columns: the ad has no such attribute
 EXPRESSION: Final = 9  # internal to columns: the attribute is an expression
 RAW: Final = 10  # internal to columns: a nested ad or a list that holds expressions
+KINDS: Final = range(11)
 
 
 class Absent(Enum):

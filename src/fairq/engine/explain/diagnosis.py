@@ -125,11 +125,12 @@ class Outcome:
 
     def __init__(self, given: CycleInput, until: JobRange | None = None) -> None:
         self.given = given
-        charges = None if until is not None else dict(given.accountant.charges)
+        charged = None if until is not None else given.accountant.charges.copy()
         bring_up_to_date(given.pool, given.accountant, given.policy, given.now)
         self.settled: list[AccountingRecord] | None = None
         """The accounting records at the start of the cycle, if all slots were charged to their users before."""
-        if charges == given.accountant.charges:
+        charges = given.accountant.charges
+        if charged is not None and len(charges) == len(charged) and not charges.changed(charged):
             self.settled = list(map(replace, given.accountant.records.values()))
         goal = None if until is None else Goal(until.schedd, until.cluster, until.first_proc)
         self.cycle = given.cycle(goal)

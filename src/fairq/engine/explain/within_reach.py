@@ -11,7 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from fairq.engine.accounting.accountant import Accountant, SlotKey
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.removal import removable
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
 from fairq.engine.negotiation.goal import Goal
@@ -43,7 +44,7 @@ def freed(held: Outcome, keys: Iterable[SlotKey], key: SlotKey) -> Accountant | 
     """
     given, records = held.given, held.settled
     charges = given.accountant.charges
-    if records is None or not all(weight.is_integer() for weight in {of.slot_weight for of in charges.values()}):
+    if records is None or not all(weight.is_integer() for weight in {of.slot_weight for of in charges.kinds()}):
         return None
     charged = {each: charges[each] for each in keys if each in charges}
     accountant = Accountant(map(replace, records), given.accountant.policy, given.accountant.last_update, charged)

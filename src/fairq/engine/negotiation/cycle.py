@@ -41,7 +41,6 @@ from fairq.engine.negotiation.participants import (
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.request_columns import ColumnQueue
-from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.slots import (
     candidate_slots,
     holders_of,
@@ -52,6 +51,7 @@ from fairq.engine.negotiation.slots import (
     weights_in_pie,
 )
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.engine.slot_names import SlotNames
 from fairq.records import JobRange
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
         accountant.forget_shares()
     accountant.update(now)
     users = users_of(pool.ads, policy)
-    accountant.check_matches(pool.keys, users, slot_weights(pool.ads, policy).tolist(), now)
+    accountant.check_matches(pool.keys, users, slot_weights(pool.ads, policy), now)
     for name in removable(accountant.records.values(), accountant.policy):
         accountant.forget(name)
 

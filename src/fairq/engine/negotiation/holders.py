@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.expression_cache import LiveAttributes
-from fairq.engine.negotiation.slot_names import SlotNames
+from fairq.engine.slot_names import SlotNames
 
 
 class Holders(Struct, frozen=True):

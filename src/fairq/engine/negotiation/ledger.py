@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from fairq.engine.accounting.accountant import Accountant, SlotKey
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.classad import EvaluationBudget
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Stopwatch

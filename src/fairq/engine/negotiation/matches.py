@@ -8,7 +8,7 @@ from typing import NamedTuple, overload
 
 from msgspec import Struct
 
-from fairq.engine.accounting.accountant import SlotKey
+from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.negotiation.carving import Carving
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import (
@@ -27,6 +26,7 @@ from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.preemption import EXPRESSIONS, PreemptionPolicy
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.suiting import Suiting, agreeing
+from fairq.lazy import lazy
 
 REQUIREMENTS = parse("Requirements")
 
@@ -51,11 +51,22 @@ def slots_stay(slots: AdColumns, preemption: PreemptionPolicy, holders: Holders)
     return not bool((holders.held & (rank > current)).any())
 
 
-class _Found(Struct, frozen=True):
-    """The slots that suit a job: those *within* reach, one truth value per slot, and some *in_use*, by number."""
+class _Found:
+    """The slots that suit a job: those in reach, *rows* of *size* slots, and some *in_use*.
 
-    within: NDArray[np.bool_]
-    in_use: NDArray[np.intp]
+    All of *rows* before the place *head* are taken.
+    """
+
+    def __init__(self, rows: NDArray[np.int32], in_use: NDArray[np.intp], size: int) -> None:
+        self.rows, self.in_use, self._size = rows, in_use, size
+        self.head = 0
+
+    @lazy
+    def within(self) -> NDArray[np.bool_]:
+        """The same *rows* as one truth value per slot."""
+        within = np.zeros(self._size, np.bool_)
+        within[self.rows] = True
+        return within
 
 
 class Reach:
@@ -99,7 +110,6 @@ class Reach:
         self._suitable = self._cache(self._find_suitable, holders)
         self._users = self._cache(self._find_users, holders)
         self._elsewhere = self._cache(self._find_elsewhere, holders)
-        self._left: dict[int, tuple[NDArray[np.int32], int, object]] = {}
         self.hopeless: NDArray[np.bool_] = np.zeros(64, np.bool_)
         """By autocluster, whether no slot is left within reach, whoever asks, for the rest of the cycle."""
         self._users_of = np.full(64, _NOBODY)
@@ -119,12 +129,9 @@ class Reach:
 
     def none_left(self, context: RequestContext) -> bool:
         """Whether all of them are taken by now: they stay so."""
-        suitable = self._suitable.get(context).within
-        # The array is kept with it, so that its id stays its own.
-        rows, head, _ = self._left.get(id(suitable)) or (np.flatnonzero(suitable).astype(np.int32), 0, suitable)
-        head = self._free.next_free(rows, head)
-        self._left[id(suitable)] = rows, head, suitable
-        if head < len(rows):
+        found = self._suitable.get(context)
+        found.head = self._free.next_free(found.rows, found.head)
+        if found.head < len(found.rows):
             return False
         if self._suitable.is_settled(context) and self._users.is_settled(context):
             self._settle(context)
@@ -154,7 +161,7 @@ class Reach:
         """Whether the job matches any slot that is not draining, whoever uses it."""
         return (
             self._users.get(context) != _NOBODY
-            or bool(self._suitable.get(context).within.any())
+            or len(self._suitable.get(context).rows) > 0
             or self._elsewhere.get(context)
         )
 
@@ -169,9 +176,8 @@ class Reach:
         return self._sorted(self.tested.find(context))
 
     def _sorted(self, found: NDArray[np.intp]) -> _Found:
-        within, in_use = np.zeros(len(self._slots), np.bool_), self._held[found]
-        within[found[~in_use]] = True
-        return _Found(within, found[in_use])
+        in_use = self._held[found]
+        return _Found(found[~in_use].astype(np.int32), found[in_use], len(self._slots))
 
     def _find_users(self, context: RequestContext) -> int:
         """The number of the submitter whose slots suit the job, `_NOBODY` or `_SEVERAL`."""

@@ -16,10 +16,10 @@ from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.slots import HOLDER_NAMES, show_waiting_ranks, text_of
 from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.quotas.tree import QuotaGroup
+from fairq.engine.slot_names import SlotNames
 from fairq.expression_form import is_expression
 from fairq.records import Ad, JobRange
 

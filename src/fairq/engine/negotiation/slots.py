@@ -13,8 +13,8 @@ from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.classad.kinds import INTEGER, REAL, UNDEFINED_KIND
 from fairq.engine.negotiation.participants import slots_seen, slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.slot_names import SlotNames
 from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.slot_names import SlotNames
 
 _IN_USE = parse('State == "Claimed" || State == "Preempting"')
 _RETIRING = parse("RetirementTimeRemaining > 0")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairq.engine.accounting.accountant import Accountant, SlotCharge, SlotKey, charges_of
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.charges import Charges, charges_of
 from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.state import claims, meta, submitters
 from fairq.state.connection import State
@@ -42,9 +43,7 @@ def settings_of_pool(settings: Settings, state: State) -> Settings:
     return settings.at_version(pool_version(settings, state))
 
 
-def load_accountant(
-    state: State, policy: AccountingPolicy, charges: dict[SlotKey, SlotCharge] | None = None
-) -> Accountant:
+def load_accountant(state: State, policy: AccountingPolicy, charges: Charges | None = None) -> Accountant:
     """Return the accountant of *state*; *charges* are those that its claims stand for, if they are loaded already.
 
     What imported records say is in use is charged up to the import. From then on the claims count.

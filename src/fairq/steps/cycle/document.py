@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fairq.engine.accounting.accountant import SlotKey
+from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
 from fairq.engine.negotiation.reject_reason import RejectReason

@@ -12,8 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.claim_table import ClaimTable
-from fairq.engine.accounting.accountant import Accountant, SlotCharge, SlotKey
-from fairq.engine.accounting.charges import charges_in
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.charges import Charges
+from fairq.engine.accounting.claim_charges import charges_in
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
@@ -105,7 +106,7 @@ class LoadedPool(Struct, frozen=True):
     ads: ClaimedAds
     jobs: Jobs
     claims: ClaimTable
-    charged: dict[SlotKey, SlotCharge]
+    charged: Charges
     accountant: Accountant
     expired: list[ExpiredLease]
     imported_parts: dict[int, Carved]
@@ -131,7 +132,7 @@ def load_without_jobs(state: State, settings: Settings, now: int) -> LoadedPool:
     keys, ads, carved = stored.ids, stored.ads, stored.carved
     draining = frozenset(compress(range(len(keys)), stored.draining))
     charges = charges_in(held)
-    charged = dict(charges)
+    charged = charges.copy()
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges)
     standing = _standing(state, accountant)
     expired = expire_leases(accountant.records.values(), now)

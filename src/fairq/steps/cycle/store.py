@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import chain, compress, filterfalse, groupby
-from operator import attrgetter, is_not
+from itertools import chain, groupby
 from typing import cast
 
 from msgspec.structs import replace
 
-from fairq.engine.accounting.accountant import Accountant, SlotKey
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.negotiation.matches import AlikeMatches, Matches, MatchReason
 from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRun, Run
@@ -43,7 +43,7 @@ def store_cycle(
     _store_claims(state, cycle, pool, actor.time)
     job_changes.mark_running(state, _procs(matches), actor.time)
     _store_accounting(state, pool.accountant, known)
-    in_use = sum(map(attrgetter("slot_weight"), pool.accountant.charges.values()))
+    in_use = pool.accountant.charges.total_weight()
     sample_cycle(state, cycle.decision, in_use, actor.time)
     meta.set(state, LAST_UPDATE, str(pool.accountant.last_update))
     meta.set(state, RECORDED_UNTIL, "0")
@@ -99,7 +99,7 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     charges = pool.accountant.charges
     addresses = dict(zip(pool.ids, slots.load_addresses(state), strict=True)) if cycle.carved else {}
     ended = {claim.slot_id for claim in cycle.victims.values()}
-    uncharged = [pool.claims[slot] for slot in pool.claims.slots if slot not in charges]
+    uncharged = [pool.claims[slot] for slot in charges.missing(pool.claims.slots)]
     # Of a job of the queue that runs on, it is a suspended one in a pool that discounts those.
     suspended = [claim for claim in uncharged if claim.cluster is not None and claim.slot_id not in ended]
     # Pieces that made room for another end; one that was preempted itself is the winner's now.
@@ -114,9 +114,10 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     alike: set[SlotKey] = set().union(*(run.keys for run in cycle.decision.matches.alike))
     fresh = [replace(claim, charged=False) for claim in suspended if claim.charged]
     # Most of a large pool is as it was, or matched with jobs that are alike.
-    changed = compress(charges, map(is_not, map(pool.charged.get, charges), charges.values()))
-    others = dict.fromkeys(chain(filterfalse(alike.__contains__, changed), filter(charges.__contains__, made)))
-    for charged, charge in [(slot, charges[slot]) for slot in others]:
+    changed = charges.changed(pool.charged)
+    others = {slot: charge for slot, charge in changed.items() if slot not in alike}
+    others |= {slot: charges[slot] for slot in made if slot not in changed and slot in charges}
+    for charged, charge in others.items():
         key = numbers.get(charged, charged)
         assert isinstance(key, int)
         former = pool.claims.get(key)

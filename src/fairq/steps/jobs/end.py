@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fairq.engine.accounting.accountant import Accountant, charges_of
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.charges import charges_of
 from fairq.engine.accounting.identity import group_and_ancestors
 from fairq.records import Claim, Run
 from fairq.state import claims, dynamic_slots, meta, pilot_slots, runs, slots, submitters

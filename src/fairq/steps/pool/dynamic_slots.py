@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.engine.accounting.accountant import SlotKey
+from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.matches import Match
 from fairq.expression_form import as_expression, within

@@ -29,8 +29,7 @@ def load_standing(state: State, held: ClaimTable, now: int) -> StandingSlots:
     dynamic = dynamic_slots.load_all(state)
     # The slot's ad already contains a claim of a job from outside the queue.
     told = np.array([claim.advertised is not None for claim in held.alike], np.bool_)
-    slots_held = np.array(held.slots, np.int64)
-    apart_ids = set(slots_held[held.queued & told[held.terms]].tolist())
+    apart_ids = set(held.slots[held.queued & told[held.terms]].tolist())
     apart_ids |= {number for one in dynamic for number in (one.slot_id, one.parent_id)}
     stored = slots.load_table(state, apart_ids)
     keys, apart, ads = stored.ids, stored.apart, stored.ads
@@ -43,8 +42,8 @@ def load_standing(state: State, held: ClaimTable, now: int) -> StandingSlots:
     ads.put(list(apart), list(apart.values()))
     in_columns = held.queued
     if apart_ids:
-        in_columns = in_columns & ~np.isin(slots_held, list(apart_ids))
+        in_columns = in_columns & ~np.isin(held.slots, list(apart_ids))
     places = np.flatnonzero(in_columns)
-    rows = np.searchsorted(np.array(keys, np.int64), slots_held[places])
+    rows = np.searchsorted(np.array(keys, np.int64), held.slots[places])
     claimed = ClaimedAds(ads, held, rows, places, now)
     return StandingSlots(keys, stored.names, stored.draining, claimed, carved_rows(dynamic, keys))

@@ -9,7 +9,8 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fairq.engine.accounting.accountant import Accountant, SlotCharge, charges_of
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.charges import SlotCharge, charges_of
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.memory import Memory

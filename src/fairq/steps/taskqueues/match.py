@@ -15,7 +15,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.engine.accounting.accountant import Accountant, charges_of
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.charges import charges_of
 from fairq.engine.accounting.identity import group_and_ancestors
 from fairq.engine.shares.choice import chance, choose_jobs, choose_queues
 from fairq.engine.shares.model import WaitingJob

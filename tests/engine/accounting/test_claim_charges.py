@@ -1,0 +1,81 @@
+"""Charges by column are those of the same claims one by one, whatever a cycle does with them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairq.claim_table import ClaimTable
+from fairq.engine.accounting.charges import Charges, SingleCharges, SlotCharge, SlotKey, charges_of
+from fairq.engine.accounting.claim_charges import ClaimCharges, charges_in
+from fairq.records import Claim
+
+SUBMITTERS = st.sampled_from(["ann@d", "bob@d", "cy@d"])
+TERMS = st.builds(SlotCharge, SUBMITTERS, st.sampled_from([1.0, 0.1, 4.0]), st.sampled_from([10, 20]))
+SLOTS = st.integers(1, 8) | st.tuples(st.integers(1, 8), st.just(1))
+"""Numbers of slots, and keys of pieces carved out of them."""
+CLAIMS = st.dictionaries(st.integers(1, 8), st.tuples(TERMS, st.booleans()))
+CHANGES = st.lists(st.tuples(SLOTS, TERMS | st.none()))
+
+
+def both(claims: dict[int, tuple[SlotCharge, bool]]) -> tuple[ClaimCharges, SingleCharges]:
+    """The charges of claims, by slot, some of which are not charged."""
+    alike = list(dict.fromkeys(claims.values()))
+    slots = sorted(claims)
+    shared = [Claim(0, one.submitter, one.start_time, one.slot_weight, charged=charged) for one, charged in alike]
+    nothing = [None] * len(slots)
+    places = np.array([alike.index(claims[slot]) for slot in slots], np.intp)
+    table = ClaimTable(np.array(slots, np.int64), places, shared, nothing, nothing, nothing)
+    return charges_in(table), charges_of(table.values())
+
+
+def change(charges: Charges, changes: list[tuple[SlotKey, SlotCharge | None]]) -> None:
+    for slot, charge in changes:
+        if charge is None:
+            charges.pop(slot, None)
+        elif slot not in charges:
+            charges.add([slot], charge)
+        else:
+            charges[slot] = charge
+
+
+@given(CLAIMS, CHANGES, st.lists(SUBMITTERS | st.none(), max_size=9))
+def test_charges_by_column_are_those_one_by_one(
+    claims: dict[int, tuple[SlotCharge, bool]],
+    changes: list[tuple[SlotKey, SlotCharge | None]],
+    users: list[str | None],
+) -> None:
+    columns, single = both(claims)
+    former, was = columns.copy(), single.copy()
+    for charges in (columns, single):
+        change(charges, changes)
+
+    assert list(columns.items()) == list(single.items())
+    assert list(former.items()) == list(was.items())
+    assert len(columns) == len(single)
+    assert list(columns.each()) == list(single.values())
+    assert set(columns.kinds()) == set(single.values())
+    assert list(columns.used().items()) == list(single.used().items())
+    assert columns.total_weight() == single.total_weight()
+    assert columns.missing(range(10)) == single.missing(range(10))
+    assert [columns.any_of([slot]) for slot in range(10)] == [slot in single for slot in range(10)]
+    assert columns.compared(range(2, 2 + len(users)), users) == single.compared(range(2, 2 + len(users)), users)
+
+
+@given(CLAIMS, CHANGES)
+def test_what_has_changed_is_told_in_order(
+    claims: dict[int, tuple[SlotCharge, bool]], changes: list[tuple[SlotKey, SlotCharge | None]]
+) -> None:
+    columns, _ = both(claims)
+    former = columns.copy()
+    change(columns, changes)
+    changed = columns.changed(former)
+
+    assert all(former[slot] == charge for slot, charge in columns.items() if slot not in changed)
+    assert all(changed[slot] is columns[slot] for slot in changed)
+    order = list(columns)
+    assert all(order.index(one) < order.index(other) for one, other in pairwise(changed))
+    assert not columns.changed(columns.copy())
