@@ -18,7 +18,7 @@ from tests.properties.test_brokerage import PLANS, told
 from fairq.engine.brokerage.flow import course, pipeline, weighing
 from fairq.engine.brokerage.flow.alike import Reading
 from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.plugin import KeyedFilter, KeyedWeight
+from fairq.engine.brokerage.flow.plugin import InputFilter, KeyedFilter, KeyedWeight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
@@ -193,7 +193,7 @@ def test_the_codes_of_a_filter_come_from_nothing_but_its_key(label: str, rules: 
 @EXAMPLES
 @given(seed=SEEDS)
 def test_filters_and_weights_read_no_more_of_a_task_than_they_tell(label: str, rules: str, seed: int) -> None:
-    """Tasks that agree in what it tells are asked once for all of them."""
+    """Tasks that agree in what it tells are asked once for all of them, but for their input."""
     world, some = cases(seed, label, 3, oddness=0.4)
     for case, one in product(some, (*PLANS[label].before, *PLANS[label].after, *PLANS[label].weights)):
         noted: set[str] = set()
@@ -201,7 +201,7 @@ def test_filters_and_weights_read_no_more_of_a_task_than_they_tell(label: str, r
         if isinstance(one, (KeyedFilter, KeyedWeight)) and one.reads is not None:
             noted.clear()
             if one.applies(request):
-                one.key(request)
+                one.view(request) if isinstance(one, InputFilter) else one.key(request)
             read = noted - PROPERTIES
             noted.clear()
             reading = Reading([request])
@@ -212,7 +212,7 @@ def test_filters_and_weights_read_no_more_of_a_task_than_they_tell(label: str, r
 
 PROPERTIES = {
     *("is_urgent", "is_high_priority", "is_spared", "is_spared_alone"),
-    *("task.is_event_service", "task.most_cores"),
+    *("task.copies_input", "task.is_event_service", "task.most_cores"),
 }
 """What these read is noted as well."""
 

@@ -12,6 +12,8 @@ from fairq.engine.brokerage.flow.request import BrokerageRequest
 TASK, RULE = "task.", "rule "
 """The beginnings of names of attributes of the task and of its two-letter rules; others are those of the request."""
 
+_KINDS_KEPT = 10_000
+"""Answers of one question that are kept: some megabytes."""
 
 T = TypeVar("T")
 
@@ -66,6 +68,9 @@ class OncePerKind(Generic[T]):
         try:
             return list(map(known.__getitem__, keys))
         except KeyError:
-            for key in set(keys).difference(known):
-                known[key] = self._ask(reading.requests[keys.index(key)])
+            if len(known) >= _KINDS_KEPT:
+                known.clear()
+            for key, request in zip(keys, reading.requests, strict=True):
+                if key not in known:
+                    known[key] = self._ask(request)
         return map(known.__getitem__, keys)

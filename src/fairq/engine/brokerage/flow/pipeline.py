@@ -10,7 +10,7 @@ from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Phase, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.steps import AlikeStages, Stage, Step
+from fairq.engine.brokerage.flow.steps import AlikeStages, Kind, Stage, Step
 from fairq.engine.brokerage.pool.bits import rows_in
 from fairq.engine.brokerage.pool.columns import Columns
 
@@ -45,12 +45,18 @@ def _staged(steps: Iterable[Step]) -> list[Stage | AlikeStages]:
     """Return the stages of some filters, neighbouring ones together if all their filters tell what they read."""
     by_stage = [(stage, list(group)) for stage, group in groupby(steps, key=lambda step: step.filter.stage)]
     found: list[Stage | AlikeStages] = []
-    for alike, stages in groupby(by_stage, key=lambda entry: all(step.answers for step in entry[1])):
-        if alike:
+    for kind, stages in groupby(by_stage, key=lambda entry: _kind_of(entry[1])):
+        if kind is not None:
             found.append(AlikeStages(list(stages)))
         else:
             found += [Stage(name, group) for name, group in stages]
     return found
+
+
+def _kind_of(steps: Sequence[Step]) -> Kind | None:
+    # What tasks get for their input goes its own ways: few tasks would take the same course through both at once.
+    kinds = {step.kind for step in steps}
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def flow_of(columns: Columns, plan: Plan, rules: Rules) -> Flow:
