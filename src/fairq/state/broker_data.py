@@ -17,6 +17,9 @@ from fairq.state.object_columns import by_column, objects_in
 
 Row = tuple[Any, ...]
 
+Columns = dict[str, Sequence[Any]]
+"""The values of each column by its name."""
+
 Readers = Mapping[str, Callable[[Sequence[str]], Sequence[Any]]]
 """By the name of a column, what returns the values of its JSON texts in place of Python's own."""
 
@@ -33,12 +36,18 @@ def load(state: State, kind: Kind, columns: Sequence[str] | None = None) -> list
     return _decoded(chosen, state.connection.execute(_every(kind, chosen)).fetchall(), {})
 
 
-def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> dict[str, Sequence[Any]]:
-    """Return the values of *columns* by name, in order of the records' keys."""
+def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> Columns:
+    """Return the values of *columns*, in order of the records' keys."""
     chosen = _chosen(kind, columns)
-    found = state.connection.execute(_every(kind, chosen)).fetchall()
-    by_column = [list(values) for values in zip(*found, strict=True)] if found else [[] for _ in chosen]
-    return {column.name: _converted(column, values) for column, values in zip(chosen, by_column, strict=True)}
+    return _by_column(chosen, state.connection.execute(_every(kind, chosen)).fetchall())
+
+
+def columns_of_each(state: State, kind: Kind, columns: Sequence[str]) -> Iterator[Columns]:
+    """Yield `load_columns` of some records at a time; few are in memory at once."""
+    chosen = _chosen(kind, columns)
+    found = state.connection.execute(_every(kind, chosen))
+    while some := found.fetchmany(_AT_ONCE):
+        yield _by_column(chosen, some)
 
 
 def each(state: State, kind: Kind, readers: Readers | None = None) -> Iterator[Row]:
@@ -200,6 +209,11 @@ def _with_text(row: Row, nested: list[tuple[int, Callable[[Any], str]]]) -> Row:
     return tuple(values)
 
 
+def _by_column(columns: Sequence[Column], found: list[Row]) -> Columns:
+    by_column: Iterable[Sequence[Any]] = zip(*found, strict=True) if found else [()] * len(columns)
+    return {column.name: _converted(column, values) for column, values in zip(columns, by_column, strict=True)}
+
+
 def _decoded(columns: Sequence[Column], found: list[Row], readers: Readers) -> list[Row]:
     """Read JSON a column at a time, and numbers as truth values where a column has these."""
     if not found:
@@ -216,7 +230,7 @@ def _decoded(columns: Sequence[Column], found: list[Row], readers: Readers) -> l
 
 
 def _converted(
-    column: Column, values: list[Any], reader: Callable[[Sequence[str]], Sequence[Any]] | None = None
+    column: Column, values: Sequence[Any], reader: Callable[[Sequence[str]], Sequence[Any]] | None = None
 ) -> Sequence[Any]:
     if reader is not None:
         return reader(values)
@@ -227,7 +241,7 @@ def _converted(
     return _loaded(values) if column.type in NESTED else values
 
 
-def _loaded(texts: list[str | None], make: Callable[[Any], Any] | None = None) -> list[Any]:
+def _loaded(texts: Sequence[str | None], make: Callable[[Any], Any] | None = None) -> list[Any]:
     """Read JSON texts, each of its values by *make*; None is null.
 
     What repeats is read once, and its values are the same object.
