@@ -39,25 +39,27 @@ def load(state: State, kind: Kind, columns: Sequence[str] | None = None) -> list
 def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> Columns:
     """Return the values of *columns*, in order of the records' keys."""
     chosen = _chosen(kind, columns)
-    return _by_column(chosen, state.connection.execute(_every(kind, chosen)).fetchall())
+    return _by_column(chosen, state.connection.execute(_every(kind, chosen)).fetchall(), {})
 
 
-def columns_of_each(state: State, kind: Kind, columns: Sequence[str]) -> Iterator[Columns]:
-    """Yield `load_columns` of some records at a time; few are in memory at once."""
-    chosen = _chosen(kind, columns)
-    found = state.connection.execute(_every(kind, chosen))
-    while some := found.fetchmany(_AT_ONCE):
-        yield _by_column(chosen, some)
-
-
-def each(state: State, kind: Kind, readers: Readers | None = None) -> Iterator[Row]:
-    """Yield every record, in order of the keys; of large ones, few are in memory at a time.
+def columns_of_each(
+    state: State, kind: Kind, columns: Sequence[str], readers: Readers | None = None
+) -> Iterator[Columns]:
+    """Yield `load_columns` of some records at a time; of large ones, few are in memory at once.
 
     *readers*: see `Readers`.
     """
+    chosen = _chosen(kind, columns)
+    found = state.connection.execute(_every(kind, chosen))
+    while some := found.fetchmany(_AT_ONCE):
+        yield _by_column(chosen, some, readers or {})
+
+
+def each(state: State, kind: Kind) -> Iterator[Row]:
+    """Yield every record, in order of the keys; few are in memory at a time."""
     found = state.connection.execute(_every(kind, kind.columns))
     while some := found.fetchmany(_AT_ONCE):
-        yield from _decoded(kind.columns, some, readers or {})
+        yield from _decoded(kind.columns, some, {})
 
 
 def _every(kind: Kind, columns: Sequence[Column]) -> str:
@@ -209,24 +211,21 @@ def _with_text(row: Row, nested: list[tuple[int, Callable[[Any], str]]]) -> Row:
     return tuple(values)
 
 
-def _by_column(columns: Sequence[Column], found: list[Row]) -> Columns:
+def _by_column(columns: Sequence[Column], found: list[Row], readers: Readers) -> Columns:
     by_column: Iterable[Sequence[Any]] = zip(*found, strict=True) if found else [()] * len(columns)
-    return {column.name: _converted(column, values) for column, values in zip(columns, by_column, strict=True)}
+    return {
+        column.name: _converted(column, values, readers.get(column.name))
+        for column, values in zip(columns, by_column, strict=True)
+    }
 
 
 def _decoded(columns: Sequence[Column], found: list[Row], readers: Readers) -> list[Row]:
     """Read JSON a column at a time, and numbers as truth values where a column has these."""
-    if not found:
+    stored_otherwise = [place for place, column in enumerate(columns) if column.type in _STORED_OTHERWISE]
+    # Null is null in any type.
+    if all(row[place] is None for place in stored_otherwise for row in found):
         return found
-    converted = {
-        place: _converted(column, [row[place] for row in found], readers.get(column.name))
-        for place, column in enumerate(columns)
-        if column.type in _STORED_OTHERWISE
-    }
-    if not converted:
-        return found
-    by_column = [converted.get(place) or [row[place] for row in found] for place in range(len(columns))]
-    return list(zip(*by_column, strict=True))
+    return list(zip(*_by_column(columns, found, readers).values(), strict=True))
 
 
 def _converted(

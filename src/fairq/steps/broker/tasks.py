@@ -168,37 +168,45 @@ class _Inputs:
     """
 
     def __init__(self, state: State, wanted: set[int] | None) -> None:
-        readers = {"files": _files}
-        records: Iterable[broker_data.Row]
-        if wanted is not None and len(wanted) <= _FEW:
-            records = broker_data.select(state, INPUTS, "task", sorted(wanted), readers=readers)
-        else:
-            records = broker_data.each(state, INPUTS, readers)
-        self._by_task = groupby(records, itemgetter(0))
+        self._by_task = groupby(_placed(state, wanted), itemgetter(0))
         self._next = next(self._by_task, _NONE_LEFT)
 
     def of(self, number: int) -> tuple[Dataset, ...]:
         """Return the datasets of the task with this *number*."""
-        task, rows = self._next
+        task, placed = self._next
         # Others are not brokered.
         while task < number:
-            task, rows = self._next = next(self._by_task, _NONE_LEFT)
-        return _datasets(rows) if task == number else ()
+            task, placed = self._next = next(self._by_task, _NONE_LEFT)
+        if task != number:
+            return ()
+        # Those of equal positions are in order of name.
+        return tuple([dataset for _, _, dataset in sorted(placed, key=itemgetter(1))])
 
 
-_NONE_LEFT: tuple[float, Iterable[broker_data.Row]] = inf, ()
+_Placed = tuple[int, int, Dataset]
+"""The number of a task, the position of one of its datasets, and this."""
+
+_NONE_LEFT: tuple[float, Iterable[_Placed]] = inf, ()
 """In place of the next task with input, and its input."""
 
+_INPUT = ("task", "position", "dataset", "files", "distributed", "type", "site", "created", "modified")
+"""The columns of inputs; after the position, in the order of the fields of `Dataset`."""
 
-def _datasets(rows: Iterable[broker_data.Row]) -> tuple[Dataset, ...]:
-    """Return the datasets of one task in order."""
-    placed = [
-        (position, name, Dataset(name, files, distributed, kind, site, created, modified))
-        for _, name, position, kind, distributed, site, created, modified, files in rows
-    ]
-    if len(placed) > 1:
-        placed.sort(key=itemgetter(0, 1))
-    return tuple([dataset for _, _, dataset in placed])
+
+def _placed(state: State, wanted: set[int] | None) -> Iterator[_Placed]:
+    """Yield the input of the tasks with the numbers *wanted*, or (None) of all, in order of task and name."""
+    for task, position, *fields in _inputs(state, wanted):
+        yield from zip(task, position, map(Dataset, *fields), strict=True)
+
+
+def _inputs(state: State, wanted: set[int] | None) -> Iterator[Iterable[Sequence[Any]]]:
+    """Yield the columns of `_INPUT`, of some records at a time."""
+    readers = {"files": _files}
+    if wanted is None or len(wanted) > _FEW:
+        for columns in broker_data.columns_of_each(state, INPUTS, _INPUT, readers):
+            yield columns.values()
+    elif found := broker_data.select(state, INPUTS, "task", sorted(wanted), _INPUT, readers):
+        yield zip(*found, strict=True)
 
 
 _FILES = Decoder(list[Files | tuple[File, ...]])
