@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from msgspec import Struct
+
 from fairq.engine.brokerage.flow.course import Course, Refusal, StageCount, Tally
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Phase, Rows
@@ -65,20 +67,18 @@ def flow_of(columns: Columns, plan: Plan, rules: Rules) -> Flow:
     return columns.kept(("flow", id(plan), id(rules)), lambda: Flow(columns, plan, rules))
 
 
-class FilterPipeline:
+class FilterPipeline(Struct, eq=False):
     """The queues of one task on their way through a plan's filters (see `run_all`).
 
     Args:
         request: the task and the pool.
         flow: the flow.
+        course: what became of the queues so far.
     """
 
-    __slots__ = "course", "flow", "request"
-
-    def __init__(self, request: BrokerageRequest, flow: Flow) -> None:
-        self.request = request
-        self.flow = flow
-        self.course = flow.start()
+    request: BrokerageRequest
+    flow: Flow
+    course: Course
 
     @property
     def members(self) -> int:

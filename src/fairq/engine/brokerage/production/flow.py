@@ -125,7 +125,7 @@ def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, r
     without_nucleus = OncePerKind(("task.nucleus",), stop_for_nucleus).of(Reading(requests))
     for request, stopped in zip(requests, without_nucleus, strict=True):
         assign_given_queues(request)
-        pipeline = FilterPipeline(request, flow)
+        pipeline = FilterPipeline(request, flow, flow.start())
         outcome = outcomes[pipeline] = Outcome(request, plan, "failed")
         stop = stopped or stop_for_input(request)
         if stop is None:
