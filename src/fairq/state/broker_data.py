@@ -30,10 +30,13 @@ _AT_ONCE = 500
 """Records read together: enough to read their JSON as one text."""
 
 
-def load(state: State, kind: Kind, columns: Sequence[str] | None = None) -> list[Row]:
-    """Return every record, in order of the keys: all columns, or those named."""
+def load(state: State, kind: Kind, columns: Sequence[str] | None = None, *, known: str | None = None) -> list[Row]:
+    """Return every record, in order of the keys: all columns, or those named.
+
+    *known*: only records with a value in this column.
+    """
     chosen = _chosen(kind, columns)
-    return _decoded(chosen, state.connection.execute(_every(kind, chosen)).fetchall(), {})
+    return _decoded(chosen, state.connection.execute(_every(kind, chosen, known)).fetchall(), {})
 
 
 def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> Columns:
@@ -62,9 +65,10 @@ def each(state: State, kind: Kind) -> Iterator[Row]:
         yield from _decoded(kind.columns, some, {})
 
 
-def _every(kind: Kind, columns: Sequence[Column]) -> str:
+def _every(kind: Kind, columns: Sequence[Column], known: str | None = None) -> str:
     order = ", ".join(_quoted(column.name) for column in kind.keys)
-    return f"SELECT {_names(columns)} FROM {kind.table} ORDER BY {order}"
+    where = "" if known is None else f" WHERE {_quoted(known)} IS NOT NULL"
+    return f"SELECT {_names(columns)} FROM {kind.table}{where} ORDER BY {order}"
 
 
 def select(
