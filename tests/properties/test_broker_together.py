@@ -15,7 +15,7 @@ from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import cases
 from tests.properties.test_brokerage import PLANS, told
 
-from fairq.engine.brokerage.flow import course, pipeline, weighing
+from fairq.engine.brokerage.flow import alike, course, pipeline, weighing
 from fairq.engine.brokerage.flow.alike import Reading
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.plugin import InputFilter, KeyedFilter, KeyedWeight
@@ -110,6 +110,7 @@ def test_what_is_forgotten_meanwhile_changes_nothing(plugins: Plugins, label: st
     world, some = cases(seed, label, 12)
     kept = brokered(flow, some, columns_of(world), rules)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alike, "_KINDS_KEPT", 1)
         patch.setattr(pipeline, "_COURSES_KEPT", 1)
         patch.setattr(course, "_COUNTS_KEPT", 1)
         patch.setattr(weighing, "_KEPT", 1)
