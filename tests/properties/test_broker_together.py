@@ -15,10 +15,10 @@ from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import cases
 from tests.properties.test_brokerage import PLANS, told
 
-from fairq.engine.brokerage.flow import course, pipeline, weighing
+from fairq.engine.brokerage.flow import alike, course, pipeline, weighing
 from fairq.engine.brokerage.flow.alike import Reading
 from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.plugin import KeyedFilter, KeyedWeight
+from fairq.engine.brokerage.flow.plugin import InputFilter, KeyedFilter, KeyedWeight
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
@@ -110,6 +110,7 @@ def test_what_is_forgotten_meanwhile_changes_nothing(plugins: Plugins, label: st
     world, some = cases(seed, label, 12)
     kept = brokered(flow, some, columns_of(world), rules)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alike, "_KINDS_KEPT", 1)
         patch.setattr(pipeline, "_COURSES_KEPT", 1)
         patch.setattr(course, "_COUNTS_KEPT", 1)
         patch.setattr(weighing, "_KEPT", 1)
@@ -193,7 +194,7 @@ def test_the_codes_of_a_filter_come_from_nothing_but_its_key(label: str, rules: 
 @EXAMPLES
 @given(seed=SEEDS)
 def test_filters_and_weights_read_no_more_of_a_task_than_they_tell(label: str, rules: str, seed: int) -> None:
-    """Tasks that agree in what it tells are asked once for all of them."""
+    """Tasks that agree in what it tells are asked once for all of them, but for their input."""
     world, some = cases(seed, label, 3, oddness=0.4)
     for case, one in product(some, (*PLANS[label].before, *PLANS[label].after, *PLANS[label].weights)):
         noted: set[str] = set()
@@ -201,7 +202,7 @@ def test_filters_and_weights_read_no_more_of_a_task_than_they_tell(label: str, r
         if isinstance(one, (KeyedFilter, KeyedWeight)) and one.reads is not None:
             noted.clear()
             if one.applies(request):
-                one.key(request)
+                one.view(request) if isinstance(one, InputFilter) else one.key(request)
             read = noted - PROPERTIES
             noted.clear()
             reading = Reading([request])
@@ -212,7 +213,7 @@ def test_filters_and_weights_read_no_more_of_a_task_than_they_tell(label: str, r
 
 PROPERTIES = {
     *("is_urgent", "is_high_priority", "is_spared", "is_spared_alone"),
-    *("task.is_event_service", "task.most_cores"),
+    *("task.copies_input", "task.is_event_service", "task.most_cores"),
 }
 """What these read is noted as well."""
 

@@ -17,6 +17,9 @@ from fairq.state.object_columns import by_column, objects_in
 
 Row = tuple[Any, ...]
 
+Columns = dict[str, Sequence[Any]]
+"""The values of each column by its name."""
+
 Readers = Mapping[str, Callable[[Sequence[str]], Sequence[Any]]]
 """By the name of a column, what returns the values of its JSON texts in place of Python's own."""
 
@@ -27,33 +30,45 @@ _AT_ONCE = 500
 """Records read together: enough to read their JSON as one text."""
 
 
-def load(state: State, kind: Kind, columns: Sequence[str] | None = None) -> list[Row]:
-    """Return every record, in order of the keys: all columns, or those named."""
+def load(state: State, kind: Kind, columns: Sequence[str] | None = None, *, known: str | None = None) -> list[Row]:
+    """Return every record, in order of the keys: all columns, or those named.
+
+    *known*: only records with a value in this column.
+    """
     chosen = _chosen(kind, columns)
-    return _decoded(chosen, state.connection.execute(_every(kind, chosen)).fetchall(), {})
+    return _decoded(chosen, state.connection.execute(_every(kind, chosen, known)).fetchall(), {})
 
 
-def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> dict[str, Sequence[Any]]:
-    """Return the values of *columns* by name, in order of the records' keys."""
+def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> Columns:
+    """Return the values of *columns*, in order of the records' keys."""
     chosen = _chosen(kind, columns)
-    found = state.connection.execute(_every(kind, chosen)).fetchall()
-    by_column = [list(values) for values in zip(*found, strict=True)] if found else [[] for _ in chosen]
-    return {column.name: _converted(column, values) for column, values in zip(chosen, by_column, strict=True)}
+    return _by_column(chosen, state.connection.execute(_every(kind, chosen)).fetchall(), {})
 
 
-def each(state: State, kind: Kind, readers: Readers | None = None) -> Iterator[Row]:
-    """Yield every record, in order of the keys; of large ones, few are in memory at a time.
+def columns_of_each(
+    state: State, kind: Kind, columns: Sequence[str], readers: Readers | None = None
+) -> Iterator[Columns]:
+    """Yield `load_columns` of some records at a time; of large ones, few are in memory at once.
 
     *readers*: see `Readers`.
     """
+    chosen = _chosen(kind, columns)
+    found = state.connection.execute(_every(kind, chosen))
+    while some := found.fetchmany(_AT_ONCE):
+        yield _by_column(chosen, some, readers or {})
+
+
+def each(state: State, kind: Kind) -> Iterator[Row]:
+    """Yield every record, in order of the keys; few are in memory at a time."""
     found = state.connection.execute(_every(kind, kind.columns))
     while some := found.fetchmany(_AT_ONCE):
-        yield from _decoded(kind.columns, some, readers or {})
+        yield from _decoded(kind.columns, some, {})
 
 
-def _every(kind: Kind, columns: Sequence[Column]) -> str:
+def _every(kind: Kind, columns: Sequence[Column], known: str | None = None) -> str:
     order = ", ".join(_quoted(column.name) for column in kind.keys)
-    return f"SELECT {_names(columns)} FROM {kind.table} ORDER BY {order}"
+    where = "" if known is None else f" WHERE {_quoted(known)} IS NOT NULL"
+    return f"SELECT {_names(columns)} FROM {kind.table}{where} ORDER BY {order}"
 
 
 def select(
@@ -200,23 +215,25 @@ def _with_text(row: Row, nested: list[tuple[int, Callable[[Any], str]]]) -> Row:
     return tuple(values)
 
 
+def _by_column(columns: Sequence[Column], found: list[Row], readers: Readers) -> Columns:
+    by_column: Iterable[Sequence[Any]] = zip(*found, strict=True) if found else [()] * len(columns)
+    return {
+        column.name: _converted(column, values, readers.get(column.name))
+        for column, values in zip(columns, by_column, strict=True)
+    }
+
+
 def _decoded(columns: Sequence[Column], found: list[Row], readers: Readers) -> list[Row]:
     """Read JSON a column at a time, and numbers as truth values where a column has these."""
-    if not found:
+    stored_otherwise = [place for place, column in enumerate(columns) if column.type in _STORED_OTHERWISE]
+    # Null is null in any type.
+    if all(row[place] is None for place in stored_otherwise for row in found):
         return found
-    converted = {
-        place: _converted(column, [row[place] for row in found], readers.get(column.name))
-        for place, column in enumerate(columns)
-        if column.type in _STORED_OTHERWISE
-    }
-    if not converted:
-        return found
-    by_column = [converted.get(place) or [row[place] for row in found] for place in range(len(columns))]
-    return list(zip(*by_column, strict=True))
+    return list(zip(*_by_column(columns, found, readers).values(), strict=True))
 
 
 def _converted(
-    column: Column, values: list[Any], reader: Callable[[Sequence[str]], Sequence[Any]] | None = None
+    column: Column, values: Sequence[Any], reader: Callable[[Sequence[str]], Sequence[Any]] | None = None
 ) -> Sequence[Any]:
     if reader is not None:
         return reader(values)
@@ -227,7 +244,7 @@ def _converted(
     return _loaded(values) if column.type in NESTED else values
 
 
-def _loaded(texts: list[str | None], make: Callable[[Any], Any] | None = None) -> list[Any]:
+def _loaded(texts: Sequence[str | None], make: Callable[[Any], Any] | None = None) -> list[Any]:
     """Read JSON texts, each of its values by *make*; None is null.
 
     What repeats is read once, and its values are the same object.

@@ -91,6 +91,6 @@ def test_scratch_holds_input_output_and_working_space() -> None:
 def test_time_is_compared_as_work() -> None:
     """cpuTime * nEvents / (cores * power * efficiency) + base: 8 cores of 10 HS06 at 90 % do 72 a second."""
     task = Task(cpu_time=100, cpu_time_unit="HS06sPerEvent", cpu_efficiency=90, base_walltime=600)
-    assert job_work(task, Atom(events=1000)) == 100_000
+    assert job_work(task).of(Atom(events=1000)) == 100_000
     assert work_within(1600, task, 8, 10) == 72_000
     assert minimum_work(8) == 8 * 10 * 86400

@@ -32,7 +32,7 @@ from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.stages import Reasons, stage_record
-from fairq.steps.broker.tasks import Brokered, Waiting
+from fairq.steps.broker.tasks import Brokered, datasets_of, each_brokered
 from fairq.steps.broker.verdict import Packer, described
 from fairq.steps.broker.world import load_types, load_world
 
@@ -229,11 +229,13 @@ def _decide(
         return done
     # Nothing here is garbage before the end.
     with without_collection():
-        tasks = Waiting(state, load_types(state), chosen)
-        done.former = tasks.former
-        columns = columns_of(load_world(state, now, tasks.datasets()))
-        packer, reasons, left = Packer(columns.names, orders), Reasons(), tasks.each()
-        with watch(len(tasks)) as advance:
+        columns = columns_of(load_world(state, now, datasets_of(state, chosen)))
+        packer, reasons, left = (
+            Packer(columns.names, orders),
+            Reasons(),
+            each_brokered(state, load_types(state), chosen),
+        )
+        with watch(len(chosen)) as advance:
             # Each task leaves when it is decided, with its input and what was found out about that.
             while number := _decide_some(
                 done, islice(left, _AT_ONCE), by_activity, columns, rules, packer, reasons, detailed
@@ -258,6 +260,7 @@ def _decide_some(
     outcomes = _outcomes(some, by_activity, columns, rules)
     for one, outcome in zip(some, outcomes, strict=True):
         done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
+        done.former[one.task.task_id] = one.status, one.was_assigned
     for activity in dict.fromkeys(one.request.activity for one in outcomes):
         done.stages.setdefault(activity, StageTable()).add(one for one in outcomes if one.request.activity == activity)
     return len(some)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import compress, groupby
 from math import inf
@@ -84,85 +84,70 @@ class Brokered(NamedTuple):
     was_assigned: bool
 
 
-def load_brokered(state: State, types: Sequence[ResourceType], numbers: Iterable[int] | None = None) -> list[Brokered]:
+def load_brokered(
+    state: State, types: Sequence[ResourceType], numbers: Collection[int] | None = None
+) -> list[Brokered]:
     """Return the tasks with these *numbers* (None: all), each once, in order of number."""
-    return list(Waiting(state, types, numbers).each())
+    return list(each_brokered(state, types, numbers))
 
 
-class Waiting:
-    """Tasks to be brokered, in order of number.
+def each_brokered(
+    state: State, types: Sequence[ResourceType], numbers: Collection[int] | None = None
+) -> Iterator[Brokered]:
+    """Yield the tasks with these *numbers* (None: all), each once, in order of number.
 
-    Args:
-        state: stays open while the tasks are taken.
-        types: the resource types of the pool.
-        numbers: those of the tasks; None: all.
+    Tasks and their input are read, some at a time, when their turn comes: what was made just before is still in the
+    caches of the processor, and so is the room of the tasks that are done.
     """
-
-    def __init__(self, state: State, types: Sequence[ResourceType], numbers: Iterable[int] | None = None) -> None:
-        self._state = state
-        self._types = types
-        self._columns = _columns(state, [*_FIELDS.values(), *_CHUNK, "status", "assigned"], numbers)
-        self._numbers: Sequence[int] = self._columns["jediTaskID"]
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @property
-    def former(self) -> dict[int, tuple[str, bool]]:
-        """The status of each task, and whether it was assigned to queues."""
-        return dict(zip(self._numbers, zip(self._columns["status"], self._were_assigned(), strict=True), strict=True))
-
-    def datasets(self) -> list[str] | None:
-        """Return the names of the datasets that the tasks read; None: of too many tasks to look them up."""
-        if len(self) > _FEW:
-            return None
-        rows = broker_data.select(self._state, INPUTS, "task", self._numbers, ["dataset"])
-        return [name for (name,) in rows]
-
-    def each(self) -> Iterator[Brokered]:
-        """Yield the tasks.
-
-        A task is made, and its input is read, when its turn comes: what was made just before is still in the caches of
-        the processor, and so is the room of the tasks that are done.
-        """
-        tasks = _tasks({field: self._columns[column] for field, column in _FIELDS.items()}, self._types)
-        inputs = _inputs(self._state, self._numbers)
-        chunks = map(Chunk, inputs, *(self._columns[column] for column in _CHUNK))
-        return map(Brokered, tasks, chunks, self._columns["status"], self._were_assigned())
-
-    def _were_assigned(self) -> Iterator[bool]:
-        return map(bool, self._columns["assigned"])
-
-
-def _columns(state: State, columns: Sequence[str], numbers: Iterable[int] | None) -> dict[str, Sequence[Any]]:
-    """Return the values of *columns* by name, of the tasks with these *numbers* (None: all)."""
     wanted = None if numbers is None else set(numbers)
+    inputs, make_tasks = _Inputs(state, wanted), _TaskMaker(types)
+    for columns in _columns(state, [*_FIELDS.values(), *_CHUNK, "status", "assigned"], wanted):
+        tasks = make_tasks({field: columns[column] for field, column in _FIELDS.items()})
+        chunks = map(Chunk, map(inputs.of, columns["jediTaskID"]), *(columns[column] for column in _CHUNK))
+        yield from map(Brokered, tasks, chunks, columns["status"], map(bool, columns["assigned"]))
+
+
+def datasets_of(state: State, numbers: Collection[int]) -> list[str] | None:
+    """Return the names of the datasets that tasks read; None: these are too many tasks to look them up."""
+    if len(numbers) > _FEW:
+        return None
+    return [name for (name,) in broker_data.select(state, INPUTS, "task", numbers, ["dataset"])]
+
+
+def _columns(state: State, columns: Sequence[str], wanted: set[int] | None) -> Iterator[broker_data.Columns]:
+    """Yield the values of *columns* of the tasks with the numbers *wanted* (None: all), of some at a time."""
     if wanted is not None and len(wanted) <= _FEW:
-        found = broker_data.select(state, TASKS, "jediTaskID", sorted(wanted), columns)
-        values: Iterable[Sequence[Any]] = zip(*found, strict=True) if found else [()] * len(columns)
-        return dict(zip(columns, values, strict=True))
-    by_column = broker_data.load_columns(state, TASKS, columns)
-    if wanted is None or wanted.issuperset(by_column["jediTaskID"]):
-        return by_column
-    chosen = [number in wanted for number in by_column["jediTaskID"]]
-    return {name: list(compress(values, chosen)) for name, values in by_column.items()}
+        if found := broker_data.select(state, TASKS, "jediTaskID", sorted(wanted), columns):
+            yield dict(zip(columns, zip(*found, strict=True), strict=True))
+        return
+    for some in broker_data.columns_of_each(state, TASKS, columns):
+        if wanted is None or wanted.issuperset(some["jediTaskID"]):
+            yield some
+        else:
+            chosen = [number in wanted for number in some["jediTaskID"]]
+            yield {name: list(compress(values, chosen)) for name, values in some.items()}
 
 
-def _tasks(fields: dict[str, Sequence[Any]], types: Sequence[ResourceType]) -> Iterator[Task]:
-    """Yield the tasks with these values of each field; what tasks leave open is derived from the rest."""
-    # Many tasks have the same text or the same needs.
-    rules, own_type = cache(parse_rules), cache(partial(_own_type, types=types))
-    needs = zip(*(fields[name] for name in _NEEDS), strict=True)
-    derived: dict[str, Iterable[Any]] = {
-        "rules": map(rules, fields["rules"]),
-        "current_priority": map(_stated, fields["current_priority"], fields["task_priority"]),
-        "resource_type": (
-            stated if stated is not None else own_type(*need)
-            for stated, need in zip(fields["resource_type"], needs, strict=True)
-        ),
-    }
-    in_order = [derived.get(name, fields[name]) for name in Task.__struct_fields__]
-    return map(Task, *in_order)
+class _TaskMaker:
+    """Makes tasks; what they leave open is derived from the rest."""
+
+    def __init__(self, types: Sequence[ResourceType]) -> None:
+        # Many tasks have the same text or the same needs.
+        self._rules, self._own_type = cache(parse_rules), cache(partial(_own_type, types=types))
+
+    def __call__(self, fields: broker_data.Columns) -> Iterator[Task]:
+        """Yield the tasks with these values of each field."""
+        own_type, needs = self._own_type, zip(*(fields[name] for name in _NEEDS), strict=True)
+        derived: dict[str, Iterable[Any]] = {
+            "rules": map(self._rules, fields["rules"]),
+            "current_priority": map(_stated, fields["current_priority"], fields["task_priority"]),
+            "resource_type": (
+                stated if stated is not None else own_type(*need)
+                for stated, need in zip(fields["resource_type"], needs, strict=True)
+            ),
+        }
+        in_order = [derived.get(name, fields[name]) for name in Task.__struct_fields__]
+        return map(Task, *in_order)
 
 
 def _stated(value: int | None, otherwise: int) -> int:
@@ -175,36 +160,53 @@ def _own_type(
     return next(iter(matching_resource_types(cores, ram, base, unit, types)), None)
 
 
-def _inputs(state: State, tasks: Sequence[int]) -> Iterator[tuple[Dataset, ...]]:
-    """Yield the datasets that each of *tasks*, in order of number, reads."""
-    readers = {"files": _files}
-    records: Iterable[broker_data.Row]
-    if len(tasks) <= _FEW:
-        records = broker_data.select(state, INPUTS, "task", tasks, readers=readers)
-    else:
-        records = broker_data.each(state, INPUTS, readers)
-    by_task = groupby(records, itemgetter(0))
-    task, rows = next(by_task, _NONE_LEFT)
-    for number in tasks:
+class _Inputs:
+    """The datasets that tasks read; the tasks are asked about in order of number.
+
+    Args:
+        wanted: the numbers of the tasks; None: all.
+    """
+
+    def __init__(self, state: State, wanted: set[int] | None) -> None:
+        self._by_task = groupby(_placed(state, wanted), itemgetter(0))
+        self._next = next(self._by_task, _NONE_LEFT)
+
+    def of(self, number: int) -> tuple[Dataset, ...]:
+        """Return the datasets of the task with this *number*."""
+        task, placed = self._next
         # Others are not brokered.
         while task < number:
-            task, rows = next(by_task, _NONE_LEFT)
-        yield _datasets(rows) if task == number else ()
+            task, placed = self._next = next(self._by_task, _NONE_LEFT)
+        if task != number:
+            return ()
+        # Those of equal positions are in order of name.
+        return tuple([dataset for _, _, dataset in sorted(placed, key=itemgetter(1))])
 
 
-_NONE_LEFT: tuple[float, Iterable[broker_data.Row]] = inf, ()
+_Placed = tuple[int, int, Dataset]
+"""The number of a task, the position of one of its datasets, and this."""
+
+_NONE_LEFT: tuple[float, Iterable[_Placed]] = inf, ()
 """In place of the next task with input, and its input."""
 
+_INPUT = ("task", "position", "dataset", "files", "distributed", "type", "site", "created", "modified")
+"""The columns of inputs; after the position, in the order of the fields of `Dataset`."""
 
-def _datasets(rows: Iterable[broker_data.Row]) -> tuple[Dataset, ...]:
-    """Return the datasets of one task in order."""
-    placed = [
-        (position, name, Dataset(name, files, distributed, kind, site, created, modified))
-        for _, name, position, kind, distributed, site, created, modified, files in rows
-    ]
-    if len(placed) > 1:
-        placed.sort(key=itemgetter(0, 1))
-    return tuple([dataset for _, _, dataset in placed])
+
+def _placed(state: State, wanted: set[int] | None) -> Iterator[_Placed]:
+    """Yield the input of the tasks with the numbers *wanted*, or (None) of all, in order of task and name."""
+    for task, position, *fields in _inputs(state, wanted):
+        yield from zip(task, position, map(Dataset, *fields), strict=True)
+
+
+def _inputs(state: State, wanted: set[int] | None) -> Iterator[Iterable[Sequence[Any]]]:
+    """Yield the columns of `_INPUT`, of some records at a time."""
+    readers = {"files": _files}
+    if wanted is None or len(wanted) > _FEW:
+        for columns in broker_data.columns_of_each(state, INPUTS, _INPUT, readers):
+            yield columns.values()
+    elif found := broker_data.select(state, INPUTS, "task", sorted(wanted), _INPUT, readers):
+        yield zip(*found, strict=True)
 
 
 _FILES = Decoder(list[Files | tuple[File, ...]])

@@ -100,6 +100,8 @@ class Packer:
         self._head = struct.Struct(f"<2B{_LARGE}I{len(_Head._fields) - _LARGE}{_CODES[small]}")
         self._line = struct.Struct(f"<{LINE}{_CODES[small]}")
         self._start = _FORM, small
+        # The outcomes of tasks that have their whole course in common with others.
+        self._known: dict[Course, bytes] = {}
         # What many tasks have in common.
         self._courses: dict[Course | None, _Shared] = {None: _Shared(0, 0, 0)}
         self._packed_courses: list[PackedCourse] = []
@@ -116,6 +118,15 @@ class Packer:
 
     def pack(self, outcome: Outcome) -> bytes:
         """Return *outcome* as bytes."""
+        shared = outcome.shared
+        if shared is None or outcome.stages is not shared.stages or outcome.request.weighing or outcome.stopped_by:
+            return self._packed(outcome)
+        found = self._known.get(shared)
+        if found is None:
+            found = self._known[shared] = self._packed(outcome)
+        return found
+
+    def _packed(self, outcome: Outcome) -> bytes:
         activity, weighing, chosen = outcome.request.activity, outcome.request.weighing, outcome.chosen
         shared = self._courses.get(outcome.shared) or self._course(activity, outcome.shared)
         stages, refusals = outcome.stages[shared.stages :], outcome.refusals[shared.refusals :]
@@ -161,7 +172,7 @@ class Packer:
             known = self._common[common] = _Weights(len(self._common) + 1)
         known.rows |= members
         own = weighing.own
-        return weighed, known.number, own, np.fromiter(own.values(), EXACT, len(own)).astype(WEIGHT).tobytes()
+        return weighed, known.number, own, np.fromiter(own.values(), WEIGHT, len(own)).tobytes()
 
     def _course(self, activity: str, course: Course | None) -> _Shared:
         assert course is not None

@@ -242,7 +242,7 @@ def _replicas(state: State, datasets: Iterable[str] | None) -> dict[str, dict[st
 def _task_classes(state: State, only_for: Task | None) -> dict[int, int]:
     columns = ["jediTaskID", "taskClass"]
     if only_for is None:
-        rows = broker_data.load(state, TASKS, columns)
+        rows = broker_data.load(state, TASKS, columns, known="taskClass")
     else:
         rows = broker_data.select(state, TASKS, "jediTaskID", [only_for.task_id], columns)
     return {task: value for task, value in rows if value is not None}

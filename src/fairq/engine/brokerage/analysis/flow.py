@@ -109,7 +109,7 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
     request = BrokerageRequest(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
     select(request)
     flow = flow_of(columns, plan, rules)
-    pipeline = FilterPipeline(request, flow)
+    pipeline = FilterPipeline(request, flow, flow.start())
     outcome = Outcome(request, plan, "failed")
     stop = stop_of(request)
     if stop is not None:
@@ -119,7 +119,7 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
         passed = _pass(pipeline, outcome)
         again = not passed or (rules.problems_open_second_pass and not len(pipeline.left))
         if again and has_second_pass(request):
-            pipeline = FilterPipeline(_second(request), flow)
+            pipeline = FilterPipeline(_second(request), flow, flow.start())
             outcome.request = pipeline.request
             _pass(pipeline, outcome)
         if len(pipeline.left):

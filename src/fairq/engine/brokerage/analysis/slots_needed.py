@@ -10,7 +10,7 @@ from fairq.engine.brokerage.checks.memory import MemoryCheck
 from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, atom_of, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.scratch_needed import Scratch, analysis_scratch
+from fairq.engine.brokerage.jobs.scratch_needed import AnalysisScratch, analysis_job_scratch
 from fairq.engine.brokerage.jobs.units import is_hs06
 from fairq.engine.brokerage.jobs.walltime_needed import (
     DAY,
@@ -39,10 +39,11 @@ class ScratchDisk(ScratchCheck):
     name = "analysis scratch"
     stage = "scratch disk check"
     activities = _ANALYSIS
+    reads = (*ScratchCheck.reads, "rule NG")
 
-    def estimate(self, request: BrokerageRequest) -> Scratch:
-        """Return what an analysis job needs."""
-        return analysis_scratch(request.task, request.chunk, atom_of(request), scratch_rules(request))
+    def stated(self, request: BrokerageRequest) -> AnalysisScratch:
+        """Return what the task states of its jobs."""
+        return analysis_job_scratch(request.task, scratch_rules(request), merging=request.chunk.is_merging)
 
 
 class Walltime(PlainFilter):
@@ -98,7 +99,7 @@ def _stated_seconds(request: BrokerageRequest) -> float | None:
 
 
 def _work(request: BrokerageRequest) -> float:
-    return job_work(request.task, atom_of(request)) or 0.0
+    return job_work(request.task).of(atom_of(request)) or 0.0
 
 
 def _within(request: BrokerageRequest, limit: str) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.tasks import Dataset
@@ -13,7 +14,7 @@ from fairq.engine.brokerage.storage.availability import VP_SUFFIX, Availability,
 
 def dataset_availability(request: BrokerageRequest, dataset: Dataset) -> Availability:
     """Return the availability of one dataset, by the settings of the request's brokerage."""
-    most_missing, least = request.columns.kept(("completeness", request.activity), lambda: _limits(request))
+    most_missing, least = request.columns.kept(("completeness", request.activity), partial(_limits, request))
     return availability(_replicas(request, dataset), most_missing, least)
 
 
@@ -38,7 +39,7 @@ def _limits(request: BrokerageRequest) -> tuple[float, float]:
 
 def _replicas(request: BrokerageRequest, dataset: Dataset) -> list[Replica]:
     # Most replicas have all files, however many these are: then the same object stands for all at an endpoint.
-    whole = request.columns.kept("whole replicas", lambda: _whole_replicas(request.world))
+    whole = request.columns.kept("whole replicas", partial(_whole_replicas, request.world))
     return [
         whole[rse] if held is None else _counted(whole[rse], held, dataset)
         for rse, held in request.world.replicas.get(dataset.name, {}).items()

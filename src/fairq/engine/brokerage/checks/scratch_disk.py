@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
+from fairq.engine.brokerage.flow.plugin import Codes, Details, InputFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
 from fairq.engine.brokerage.jobs.scratch_needed import (
     ALWAYS_DIRECT,
+    AnalysisScratch,
+    JobScratch,
     Scratch,
     ScratchRules,
     available_scratch,
@@ -27,27 +30,63 @@ def atom_of(request: BrokerageRequest) -> Atom:
     return smallest_job(request.task, request.chunk)
 
 
-class ScratchCheck(KeyedFilter):
+class ScratchView(NamedTuple):
+    """What a task states, the sizes in ascending order among which a need is judged by its place, and what else counts.
+
+    *place* is the function that finds the place.
+    """
+
+    stated: JobScratch | AnalysisScratch
+    levels: list[float]
+    place: Callable[[list[float], float], int]
+    rest: Hashable
+
+
+class ScratchCheck(InputFilter[ScratchView]):
     """The files of a job must fit into its part of the scratch disk; a task may require that input is read directly."""
 
+    reads: tuple[str, ...] = (
+        "chunk.is_merging",
+        "task.core_count",
+        "task.event_service",
+        "task.out_disk_count",
+        "task.out_disk_unit",
+        "task.work_disk_count",
+        "task.work_disk_unit",
+        "rule IL",
+        "rule LI",
+    )
     reasons = (
         Reason("remoteio"),
         Reason("disk"),
     )
 
-    def estimate(self, request: BrokerageRequest) -> Scratch:
-        """Return the need of a job; each flow defines it."""
+    def stated(self, request: BrokerageRequest) -> JobScratch | AnalysisScratch:
+        """Return what the task states; each flow defines it."""
         raise NotImplementedError
 
-    def key(self, request: BrokerageRequest) -> Hashable:
+    def view(self, request: BrokerageRequest) -> ScratchView:
+        """Return the sizes of the scratch disks, and which needs count where."""
+        key = "scratch levels", _divides(request), request.rules.scratch_per_core
+        levels = request.columns.kept(key, lambda: np.sort(scratch_for_jobs(request)).tolist())
+        place = bisect_right if request.rules.scratch_must_exceed else bisect_left
+        only_directly = request.task.rule("IL") == 2 and not request.chunk.is_merging
+        return ScratchView(
+            self.stated(request), levels, place, (_divides(request), _direct_key(request), only_directly)
+        )
+
+    def key_of(self, view: ScratchView, request: BrokerageRequest) -> Hashable:
         """Return how many of the different sizes of scratch disks lack each need, and which needs count where."""
-        need, levels, rest = self.estimate(request), *_levels(request)
-        lacking = bisect_right if request.rules.scratch_must_exceed else bisect_left
-        return lacking(levels, need.direct), lacking(levels, need.copied), rest
+        stated, levels, place, rest = view
+        need = stated.of(atom_of(request))
+        return place(levels, need.direct), place(levels, need.copied), rest
+
+    def _need(self, request: BrokerageRequest) -> Scratch:
+        return self.stated(request).of(atom_of(request))
 
     def codes(self, request: BrokerageRequest) -> Codes | None:
         """Compare what is needed with what there is."""
-        need, have = self.estimate(request), scratch_for_jobs(request)
+        need, have = self._need(request), scratch_for_jobs(request)
         wanted = np.where(_reads_directly(request), float(need.direct), float(need.copied))
         lacks = np.greater_equal if request.rules.scratch_must_exceed else np.greater
         codes: Codes = (lacks(wanted, have) & (have != 0)) * np.uint8(2)
@@ -63,7 +102,7 @@ class ScratchCheck(KeyedFilter):
         queue = request.columns.queues[row]
         if reason.tag == "remoteio":
             return {"direct_access_lan": queue.direct_access_lan, "maxinputsize": queue.maxinputsize}
-        direct, need = bool(_reads_directly(request)[row]), self.estimate(request)
+        direct, need = bool(_reads_directly(request)[row]), self._need(request)
         have = float(scratch_for_jobs(request)[row])
         limit = {"less_than": have} if request.rules.scratch_must_exceed else {}
         return {
@@ -85,29 +124,6 @@ def _reads_directly(request: BrokerageRequest) -> Booleans:
 def _direct_key(request: BrokerageRequest) -> tuple[bool, bool, bool]:
     task = request.task
     return request.chunk.is_merging, task.copies_input, task.has_rule("IL")
-
-
-def _levels(request: BrokerageRequest) -> tuple[list[float], Hashable]:
-    """Return the sizes in ascending order, among which a need is judged by its place, and what else counts."""
-    task, merging, rules = request.task, request.chunk.is_merging, request.rules
-    is_single, directly, copies = task.core_count in (None, 0, 1), task.rules.get("IL"), task.rules.get("LI")
-    key = (
-        "scratch levels",
-        rules.scratch_per_core,
-        request.activity,
-        is_single,
-        bool(task.event_service),
-        merging,
-        directly,
-        copies,
-    )
-
-    def make() -> tuple[list[float], Hashable]:
-        only_directly = task.rule("IL") == 2 and not merging
-        levels = np.sort(scratch_for_jobs(request)).tolist()
-        return levels, (_divides(request), _direct_key(request), only_directly)
-
-    return request.columns.kept(key, make)
 
 
 def scratch_for_jobs(request: BrokerageRequest) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.pool.bits import Runs
@@ -63,7 +63,7 @@ _NOTHING = Answer(())
 """Any answer that refuses nothing of what is left."""
 
 
-class Course:
+class Course(Struct, eq=False):
     """What became of the queues so far: the same object stands for all tasks whose queues went the same way.
 
     Args:
@@ -73,50 +73,32 @@ class Course:
         counts: the numbers of rows and units after the last stage.
         marked: None if no filter has looked at the queues in the stage under way; otherwise the number of rows that it
             has marked.
-        shared: the last course before this one that tasks have in common; None: they have this one in common.
-
-    Attributes:
+        before: the last course before this one that tasks have in common; None: they have this one in common.
         is_open: filters go on looking: queues are left.
         next: the courses after this one: by the answer of a filter, the answers of several, or the stage that ends.
     """
 
-    __slots__ = (
-        "_shared", "counts", "is_open", "marked", "marks", "members", "next", "refusals", "stages", "tally"
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        tally: Tally,
-        members: int,
-        refusals: tuple[Refusal, ...],
-        marks: tuple[Refusal, ...],
-        stages: tuple[StageCount, ...],
-        counts: tuple[int, int],
-        marked: int | None = None,
-        shared: Course | None = None,
-    ) -> None:
-        self.tally = tally
-        self.members = members
-        self.refusals = refusals
-        self.marks = marks
-        self.stages = stages
-        self.counts = counts
-        self.marked = marked
-        self._shared = shared
-        # A filter looks even where there are no queues from the first, which makes a stage of 0 queues.
-        self.is_open = members != 0 or (marked is None and not stages)
-        self.next: dict[Answer | Answers | str, Course] = {}
+    tally: Tally
+    members: int
+    refusals: tuple[Refusal, ...]
+    marks: tuple[Refusal, ...]
+    stages: tuple[StageCount, ...]
+    counts: tuple[int, int]
+    marked: int | None = None
+    before: Course | None = None
+    is_open: bool = True
+    next: dict[Answer | Answers | str, Course] = field(default_factory=dict)
 
     @property
     def shared(self) -> Course:
         """The last course up to this one that tasks have in common."""
-        return self if self._shared is None else self._shared
+        return self if self.before is None else self.before
 
     def after(self, answer: Answer) -> Course:
         """Return the course after the answer of a filter that other tasks get as well."""
         found = self.next.get(answer)
         if found is None:
-            found = self.next[answer] = self._refuse(answer.refusals, self._shared)
+            found = self.next[answer] = self._refuse(answer.refusals, self.before)
             self.tally.courses += 1
         return found
 
@@ -138,7 +120,7 @@ class Course:
                 marked += hit.bit_count()
         if refused is self.refusals and marks is self.marks:
             return self.looked()
-        return Course(self.tally, members, refused, marks, self.stages, self.counts, marked, shared)
+        return Course(self.tally, members, refused, marks, self.stages, self.counts, marked, shared, members != 0)
 
     def looked(self) -> Course:
         """Return the course after a filter that refused nothing."""
@@ -147,23 +129,41 @@ class Course:
         found = self.next.get(_NOTHING)
         if found is None:
             found = self.next[_NOTHING] = Course(
-                self.tally, self.members, self.refusals, self.marks, self.stages, self.counts, 0, self._shared
+                self.tally,
+                self.members,
+                self.refusals,
+                self.marks,
+                self.stages,
+                self.counts,
+                0,
+                self.before,
+                self.members != 0,
             )
         return found
 
     def refuse_all(self, number: int) -> Course:
         """Return the course after every queue is refused for the reason of this *number*."""
         refused = (*self.refusals, self.tally.refusal_of_all(number))
-        return Course(self.tally, 0, refused, self.marks, self.stages, self.counts, shared=self.shared)
+        return Course(self.tally, 0, refused, self.marks, self.stages, self.counts, None, self.shared, False)
 
     def end_stage(self, stage: str) -> Course:
         """Return the course after *stage*, with the count of what it left."""
         found = self.next.get(stage)
         if found is None:
-            is_private = self._shared is not None
+            is_private = self.before is not None
             counts = self.tally.counted(self.members) if is_private else self.tally.counts(self.members)
             stages = (*self.stages, self.tally.line(stage, self.counts, counts, self.marked or 0))
-            found = Course(self.tally, self.members, self.refusals, self.marks, stages, counts, shared=self._shared)
+            found = Course(
+                self.tally,
+                self.members,
+                self.refusals,
+                self.marks,
+                stages,
+                counts,
+                None,
+                self.before,
+                self.members != 0,
+            )
             if not is_private:
                 self.next[stage] = found
         return found
@@ -180,7 +180,7 @@ class Course:
                 if hit:
                     refused = (*refused, mark)
                     members ^= hit
-            settled = Course(self.tally, members, refused, self.marks, self.stages, self.counts, shared=self._shared)
+            settled = Course(self.tally, members, refused, self.marks, self.stages, self.counts, before=self.before)
             found = self.next[TEMPORARY_STAGE] = settled.end_stage(TEMPORARY_STAGE)
         return found
 
@@ -207,6 +207,7 @@ class Tally:
     def start(self) -> Course:
         """Return a new course in which no queue is refused."""
         self.courses = 0
+        # A filter looks even where there are no queues from the first, which makes a stage of 0 queues.
         return Course(self, self.every, (), (), (), self.counts(self.every))
 
     def refusal_of_all(self, number: int) -> Refusal:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from msgspec import Struct
+
 from fairq.engine.brokerage.flow.course import Course, Refusal, StageCount, Tally
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Phase, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.steps import AlikeStages, Stage, Step
+from fairq.engine.brokerage.flow.steps import AlikeStages, Kind, Stage, Step
 from fairq.engine.brokerage.pool.bits import rows_in
 from fairq.engine.brokerage.pool.columns import Columns
 
@@ -45,12 +47,18 @@ def _staged(steps: Iterable[Step]) -> list[Stage | AlikeStages]:
     """Return the stages of some filters, neighbouring ones together if all their filters tell what they read."""
     by_stage = [(stage, list(group)) for stage, group in groupby(steps, key=lambda step: step.filter.stage)]
     found: list[Stage | AlikeStages] = []
-    for alike, stages in groupby(by_stage, key=lambda entry: all(step.answers for step in entry[1])):
-        if alike:
+    for kind, stages in groupby(by_stage, key=lambda entry: _kind_of(entry[1])):
+        if kind is not None:
             found.append(AlikeStages(list(stages)))
         else:
             found += [Stage(name, group) for name, group in stages]
     return found
+
+
+def _kind_of(steps: Sequence[Step]) -> Kind | None:
+    # What tasks get for their input goes its own ways: few tasks would take the same course through both at once.
+    kinds = {step.kind for step in steps}
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def flow_of(columns: Columns, plan: Plan, rules: Rules) -> Flow:
@@ -59,20 +67,18 @@ def flow_of(columns: Columns, plan: Plan, rules: Rules) -> Flow:
     return columns.kept(("flow", id(plan), id(rules)), lambda: Flow(columns, plan, rules))
 
 
-class FilterPipeline:
+class FilterPipeline(Struct, eq=False):
     """The queues of one task on their way through a plan's filters (see `run_all`).
 
     Args:
         request: the task and the pool.
         flow: the flow.
+        course: what became of the queues so far.
     """
 
-    __slots__ = "course", "flow", "request"
-
-    def __init__(self, request: BrokerageRequest, flow: Flow) -> None:
-        self.request = request
-        self.flow = flow
-        self.course = flow.start()
+    request: BrokerageRequest
+    flow: Flow
+    course: Course
 
     @property
     def members(self) -> int:

@@ -8,7 +8,7 @@ these shapes or a sequence of them. `per_queue` makes a filter of a rule about o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from fairq.engine.brokerage.pool.world import World
 
 if TYPE_CHECKING:
     from fairq.engine.brokerage.flow.request import BrokerageRequest
+
+View = TypeVar("View")
 
 Rows = NDArray[np.intp]
 """Numbers of queues in the run's `Columns`."""
@@ -177,6 +179,26 @@ class KeyedFilter(PlainFilter):
         """Return the codes of *rows*."""
         codes = self.codes(request)
         return None if codes is None else codes[rows]
+
+
+class InputFilter(KeyedFilter, Generic[View]):
+    """A keyed filter that reads the input of the chunk as well, in which hardly any two tasks agree.
+
+    Attributes:
+        reads: what `applies` and `view` read of the request; see `KeyedFilter`.
+    """
+
+    def view(self, request: BrokerageRequest) -> View:
+        """Return all that the key needs of the task apart from its input. To be implemented by the filter."""
+        raise NotImplementedError
+
+    def key_of(self, view: View, request: BrokerageRequest) -> Hashable:
+        """Return the key of a task with that *view*, which may be another one's. To be implemented by the filter."""
+        raise NotImplementedError
+
+    def key(self, request: BrokerageRequest) -> Hashable:
+        """Return the key of a task on its own."""
+        return self.key_of(self.view(request), request)
 
 
 class SetFilter(PlainFilter):

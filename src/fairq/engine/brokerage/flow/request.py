@@ -7,7 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.rules import Rules
@@ -87,7 +87,7 @@ class Ranking(NamedTuple):
     weights: NDArray[np.float64]
 
 
-class Weighing:
+class Weighing(Struct, eq=False):
     """The weights of the queues that passed the filters, term by term.
 
     Args:
@@ -97,35 +97,25 @@ class Weighing:
         weights: the product of all factors of each of them.
         common: what the task shares with others; its factors are computed again if somebody asks for them.
         own: by row, the weights that are not those of *common*.
-
-    Attributes:
         others: the factors of the weights that follow those of *common*, by their names.
         ranked: some of the queues weighed in order, if that is known.
+        terms: all factors by the names of their weights, once they are asked for.
     """
 
-    def __init__(
-        self,
-        size: int,
-        members: int,
-        rows: NDArray[np.intp],
-        weights: NDArray[np.float64],
-        common: CommonWeights,
-        own: Mapping[int, float],
-    ) -> None:
-        self._size = size
-        self.members = members
-        self.rows = rows
-        self.weights = weights
-        self.common = common
-        self.own = own
-        self._terms: dict[str, NDArray[np.float64]] | None = None
-        self.others: dict[str, NDArray[np.float64]] = {}
-        self.ranked: Ranking | None = None
+    size: int
+    members: int
+    rows: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    common: CommonWeights
+    own: Mapping[int, float]
+    others: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    ranked: Ranking | None = None
+    terms: dict[str, NDArray[np.float64]] | None = None
 
     @property
     def weight(self) -> NDArray[np.float64]:
         """The weight of every row, 0 if it is not weighed, as filters of plugins read it."""
-        found = np.zeros(self._size)
+        found = np.zeros(self.size)
         found[self.rows] = self.weights
         return found
 
@@ -137,7 +127,7 @@ class Weighing:
         """Return the rows of a set of queues that are weighed, ascending, and their weights."""
         if members == self.members:
             return self.rows, self.weights
-        is_member = flags_in(members, self._size)[self.rows]
+        is_member = flags_in(members, self.size)[self.rows]
         return self.rows[is_member], self.weights[is_member]
 
     def has(self, row: int) -> bool:
@@ -147,10 +137,10 @@ class Weighing:
     def terms_of(self, request: BrokerageRequest, row: int) -> dict[str, float]:
         """Return the factors of one row that is weighed, by the names of the weights in their order."""
         # They are asked for of few tasks, and then of many rows.
-        if self._terms is None:
-            self._terms = {one.name: one.factor(request, self.rows) for one in self.common.of} | self.others
+        if self.terms is None:
+            self.terms = {one.name: one.factor(request, self.rows) for one in self.common.of} | self.others
         place = int(self.rows.searchsorted(row))
-        return {name: float(factors[place]) for name, factors in self._terms.items()}
+        return {name: float(factors[place]) for name, factors in self.terms.items()}
 
     def weight_of(self, row: int) -> float:
         """Return the weight of one row that is weighed."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fairq.engine.brokerage.flow.alike import OncePerKind, Reading
 from fairq.engine.brokerage.flow.course import Answer, Answers, Course, Refusal
 from fairq.engine.brokerage.flow.plan import Plan
-from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Filter, KeyedFilter, SetFilter
+from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Filter, InputFilter, KeyedFilter, SetFilter
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.bits import Parts, parts_of
@@ -19,19 +19,26 @@ if TYPE_CHECKING:
     from fairq.engine.brokerage.flow.pipeline import FilterPipeline
 
 
+Kind = Literal["alike", "of input"]
+"""Of a filter that tells what it reads: tasks that agree in it get the same answer, whatever their input or for it."""
+
+
 class Step:
     """One filter in the flow of one run.
 
     Attributes:
         filter: the filter.
-        answers: its answers, if it tells what it reads; None: it does not apply to these tasks.
+        kind: see `Kind`.
     """
 
     def __init__(self, columns: Columns, plan: Plan, rules: Rules, one: Filter) -> None:
         self.filter = one
-        self.answers: OncePerKind[Answer | None] | None = None
+        self.kind: Kind | None = None
         if isinstance(one, KeyedFilter) and one.reads is not None:
-            self.answers = OncePerKind(one.reads, self._of_alike)
+            self.kind = "of input" if isinstance(one, InputFilter) else "alike"
+            self._told: OncePerKind[Any] = OncePerKind(
+                one.reads, self._view if self.kind == "of input" else self._answer
+            )
         self._size = len(columns)
         first = plan.first_reason(one)
         self._reasons = [(first + place, reason.permanent) for place, reason in enumerate(one.reasons)]
@@ -62,22 +69,35 @@ class Step:
             course, request = pipeline.course, pipeline.request
             if course.is_open and one.applies(request):
                 key = one.key(request)
-                answer = known.get(key)
-                if answer is None:
-                    answer = known[key] = self._of_key(one, key, request)
+                answer = known.get(key) or self._of_key(one, key, request)
                 pipeline.course = course.next.get(answer) or course.after(answer)
 
-    def _of_alike(self, request: BrokerageRequest) -> Answer | None:
+    def answers(self, reading: Reading) -> Iterable[Answer | None]:
+        """Return the answer of a filter that tells what it reads to each task; None where it does not apply."""
+        one, known, told = self.filter, self._known, self._told.of(reading)
+        if not isinstance(one, InputFilter):
+            return told
+        found: list[Answer | None] = []
+        for view, request in zip(told, reading.requests, strict=True):
+            answer = None
+            if view is not None:
+                key = one.key_of(view, request)
+                answer = known.get(key) or self._of_key(one, key, request)
+            found.append(answer)
+        return found
+
+    def _view(self, request: BrokerageRequest) -> Any:
+        one = self.filter
+        assert isinstance(one, InputFilter)
+        return one.view(request) if one.applies(request) else None
+
+    def _answer(self, request: BrokerageRequest) -> Answer | None:
         one = self.filter
         assert isinstance(one, KeyedFilter)
-        return self._answer(one, request) if one.applies(request) else None
-
-    def _answer(self, one: KeyedFilter, request: BrokerageRequest) -> Answer:
+        if not one.applies(request):
+            return None
         key = one.key(request)
-        answer = self._known.get(key)
-        if answer is None:
-            answer = self._known[key] = self._of_key(one, key, request)
-        return answer
+        return self._known.get(key) or self._of_key(one, key, request)
 
     def _of_key(self, one: KeyedFilter, key: Hashable, request: BrokerageRequest) -> Answer:
         parts = self._parts.get(key)
@@ -88,6 +108,7 @@ class Step:
         answer = self._answers.get(parts)
         if answer is None:
             answer = self._answers[parts] = Answer(self._refusals(parts, shared=True))
+        self._known[key] = answer
         return answer
 
     def _of(self, one: Filter, pipeline: FilterPipeline) -> tuple[Refusal, ...] | None:
@@ -155,7 +176,7 @@ class AlikeStages:
     def take(self, pipelines: Sequence[FilterPipeline]) -> None:
         """Apply the filters of all stages to each task that has queues left."""
         reading = Reading([one.request for one in pipelines])
-        by_filter = [step.answers.of(reading) for _, steps in self._stages for step in steps if step.answers]
+        by_filter = [step.answers(reading) for _, steps in self._stages for step in steps]
         for pipeline, answers in zip(pipelines, zip(*by_filter, strict=True), strict=True):
             course = pipeline.course
             pipeline.course = course.next.get(answers) or self._go(course, answers)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from fairq.engine.brokerage.jobs.tasks import Chunk, File, Files, Task
+from fairq.engine.brokerage.jobs.tasks import Chunk, File, Files, Task, rule_number
 from fairq.engine.brokerage.jobs.units import MIB
 
 DEFAULT_MAX_FILES = 200
@@ -57,17 +58,16 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     if not chunk.datasets:
         return Atom()
     master, *secondaries = chunk.datasets
-    files_rule, events_rule, most_rule = _MERGE_RULES if chunk.is_merging else _JOB_RULES
-    files_per_job = task.rule(files_rule) or None
-    events_per_job = None if files_per_job else task.rule(events_rule) or None
-    most_files = DEFAULT_MAX_FILES if events_per_job is None else task.rule(most_rule) or DEFAULT_MAX_FILES
-    if master.files and not secondaries and master.columns.are_whole:
+    limits = _limits(*map(task.rules.get, _MERGE_RULES if chunk.is_merging else _JOB_RULES))
+    files_per_job, events_per_job, most_files = limits
+    columns = master.columns
+    if columns.lfn and not secondaries and columns.are_whole:
         # Events are counted where files are given as ranges only.
         per_job = files_per_job or 1
         if events_per_job is not None:
             per_job = most_files if events_per_job >= 0 else 1
-        if per_job == 1 or len(master.sizes) == len(master.files):
-            return _largest_run(master.columns, max(1, per_job))
+        if per_job == 1 or len(master.sizes) == len(columns.lfn):
+            return _largest_run(columns, max(1, per_job))
     whole, others = tuple(master.files), [tuple(secondary.files) for secondary in secondaries]
     total = len(whole)
     done = 0
@@ -84,6 +84,15 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
             max(largest.events, sum(map(effective_events, files))),
         )
     return largest
+
+
+@lru_cache(1000)
+def _limits(files: str | None, events: str | None, most: str | None) -> tuple[int | None, int | None, int]:
+    """Return the files of a job, or else its events, and its maximum of files, by the texts of the rules."""
+    files_per_job = rule_number(files) or None
+    events_per_job = None if files_per_job else rule_number(events) or None
+    most_files = DEFAULT_MAX_FILES if events_per_job is None else rule_number(most) or DEFAULT_MAX_FILES
+    return files_per_job, events_per_job, most_files
 
 
 def _largest_run(files: Files, count: int) -> Atom:

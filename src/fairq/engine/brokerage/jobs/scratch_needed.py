@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from msgspec import Struct
 
 from fairq.engine.brokerage.jobs.atom import Atom
@@ -72,26 +74,56 @@ def production_scratch(task: Task, atom: Atom, how: ScratchRules) -> Scratch:
     return job_scratch(task, how).of(atom)
 
 
-def analysis_scratch(task: Task, chunk: Chunk, atom: Atom, how: ScratchRules) -> Scratch:
-    """Return the scratch of an analysis job; a merge stores its input twice.
+class AnalysisScratch(Struct, frozen=True, gc=False):
+    """What a task states of the scratch of its analysis jobs.
+
+    Args:
+        merging: the jobs merge; such a job stores its input twice.
+        per_mib: bytes of output per MiB of input.
+        work: bytes of working space.
+        copied, direct: MiB that a job needs at least if it copies its input, and if it reads it directly.
+        how: the rules.
+    """
+
+    merging: bool
+    per_mib: float
+    work: float
+    copied: float
+    direct: float
+    how: ScratchRules
+
+    def of(self, atom: Atom) -> Scratch:
+        """Return the scratch of a job: output, working space and copied input."""
+        if self.merging:
+            twice = self.how.mib(2 * atom.input_bytes)
+            return Scratch(twice, twice)
+        kept = self.per_mib * atom.effective_mib + self.work
+        return Scratch(
+            max(self.how.mib(kept + atom.input_bytes), self.copied),
+            max(self.how.mib(kept), self.direct),
+        )
+
+
+def analysis_job_scratch(task: Task, how: ScratchRules, *, merging: bool) -> AnalysisScratch:
+    """Return what *task* states.
 
     Under the rules panda, with rule *NG* (GiB of a job), all of that size must fit if input is copied, otherwise its
     output.
     """
-    if chunk.is_merging:
-        twice = how.mib(2 * atom.input_bytes)
-        return Scratch(twice, twice)
     per_mib = output_bytes(task.out_disk_count, task.out_disk_unit)
     work = work_bytes(task.work_disk_count, task.work_disk_unit, how.margin)
-    kept = per_mib * atom.effective_mib + work
-    copied, direct = how.mib(kept + atom.input_bytes), how.mib(kept)
+    copied = direct = -math.inf
     gib = task.rule("NG") if how.of_whole_job else None
     if gib:
-        limit = gib * 1024
-        copied = max(copied, limit)
+        copied = limit = gib * 1024
         if not task.copies_input:
-            direct = max(direct, (per_mib * limit + work) / MIB)
-    return Scratch(copied, direct)
+            direct = (per_mib * limit + work) / MIB
+    return AnalysisScratch(merging, per_mib, work, copied, direct, how)
+
+
+def analysis_scratch(task: Task, chunk: Chunk, atom: Atom, how: ScratchRules) -> Scratch:
+    """Return the scratch of an analysis job."""
+    return analysis_job_scratch(task, how, merging=chunk.is_merging).of(atom)
 
 
 def reads_directly(task: Task, queue: Queue, *, merging: bool) -> bool:

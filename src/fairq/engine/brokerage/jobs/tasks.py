@@ -245,13 +245,7 @@ class Task(Struct, frozen=True):
 
     def rule(self, code: str, default: int | None = None) -> int | None:
         """Return the number of rule *code*, or *default* if it is not set or not a number."""
-        text = self.rules.get(code)
-        if text is None:
-            return default
-        try:
-            return int(text)
-        except ValueError:
-            return default
+        return rule_number(self.rules.get(code), default)
 
     @property
     def most_cores(self) -> int | None:
@@ -284,6 +278,16 @@ class Case(NamedTuple):
 
     task: Task
     chunk: Chunk
+
+
+def rule_number(text: str | None, default: int | None = None) -> int | None:
+    """Return the number in the *text* of a rule, or *default* if there is none."""
+    if text is None:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        return default
 
 
 def parse_rules(text: str | None) -> dict[str, str]:

@@ -10,6 +10,7 @@ import math
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from fairq.engine.brokerage.jobs.atom import Atom
 from fairq.engine.brokerage.jobs.tasks import Task
@@ -29,18 +30,31 @@ HS06_OF_CORE = 10
 """HS06 of a core by which that day is counted."""
 
 
-def job_work(task: Task, atom: Atom, consumers: float = 1) -> float | None:
-    """Return the work of a job, in HS06 seconds or seconds times cores; None is unknown.
+class JobWork(Struct, frozen=True, gc=False):
+    """What a task states of the work of its jobs.
 
     Args:
-        task: the task, with CPU time per event or seconds per effective MiB.
-        atom: the smallest job.
+        per_event: work grows with events and not with the size of the input.
+        each: work per event or effective MiB; None is unknown.
         consumers: jobs that share the work in event service, times attempts.
     """
+
+    per_event: bool
+    each: float | None
+    consumers: float
+
+    def of(self, atom: Atom) -> float | None:
+        """Return the work of a job, in HS06 seconds or seconds times cores; None is unknown."""
+        if self.each is None:
+            return None
+        return self.each * (atom.events if self.per_event else atom.effective_mib) / self.consumers
+
+
+def job_work(task: Task, consumers: float = 1) -> JobWork:
+    """Return what *task* states; *consumers*: jobs that share the work in event service, times attempts."""
     if is_hs06(task.cpu_time_unit):
-        per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
-        return None if per_event is None else per_event * atom.events / consumers
-    return None if task.walltime is None else task.walltime * atom.effective_mib / consumers
+        return JobWork(True, cpu_time_per_event(task.cpu_time, task.cpu_time_unit), consumers)
+    return JobWork(False, task.walltime, consumers)
 
 
 def work_within(seconds: Numbers, task: Task, cores: Numbers, corepower: Numbers, *, exact: bool = False) -> Numbers:

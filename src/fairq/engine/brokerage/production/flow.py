@@ -10,6 +10,7 @@ import numpy as np
 from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
 from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
 from fairq.engine.brokerage.checks.software import ProductionSoftware, platform_at
+from fairq.engine.brokerage.flow.alike import OncePerKind, Reading
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
 from fairq.engine.brokerage.flow.pipeline import FilterPipeline, flow_of, run_all
@@ -120,12 +121,13 @@ def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, r
     flow = flow_of(columns, plan, rules)
     outcomes: dict[FilterPipeline, Outcome] = {}
     started = []
-    for task, chunk in cases:
-        request = BrokerageRequest(task, chunk, columns, rules, PRODUCTION)
+    requests = [BrokerageRequest(task, chunk, columns, rules, PRODUCTION) for task, chunk in cases]
+    without_nucleus = OncePerKind(("task.nucleus",), stop_for_nucleus).of(Reading(requests))
+    for request, stopped in zip(requests, without_nucleus, strict=True):
         assign_given_queues(request)
-        pipeline = FilterPipeline(request, flow)
+        pipeline = FilterPipeline(request, flow, flow.start())
         outcome = outcomes[pipeline] = Outcome(request, plan, "failed")
-        stop = stop_for_nucleus(request) or stop_for_input(request)
+        stop = stopped or stop_for_input(request)
         if stop is None:
             started.append(pipeline)
         else:

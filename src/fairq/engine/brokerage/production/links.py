@@ -33,13 +33,7 @@ def queued_key(request: BrokerageRequest) -> str:
 def stop_for_nucleus(request: BrokerageRequest) -> tuple[str, Details] | None:
     """Return a reason if the task's nucleus is unknown, so that no queue is possible; otherwise None."""
     name = request.task.nucleus
-    if not name:
-        return None
-    # Asked of every task, of few nuclei.
-    known: dict[str, bool] = request.columns.kept(("known nuclei", request.rules.every_queue), dict)
-    if name not in known:
-        known[name] = nucleus_of(request).is_known
-    return None if known[name] else ("unknown_nucleus", {"nucleus": name})
+    return None if not name or nucleus_of(request).is_known else ("unknown_nucleus", {"nucleus": name})
 
 
 def goes_to_one_queue(request: BrokerageRequest) -> bool:

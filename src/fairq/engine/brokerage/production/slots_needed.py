@@ -8,10 +8,10 @@ import numpy as np
 
 from fairq.engine.brokerage.checks.cores import CoreMode, CoresCheck
 from fairq.engine.brokerage.checks.memory import MemoryCheck
-from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, atom_of, scratch_rules
+from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import URGENCY, BrokerageRequest
-from fairq.engine.brokerage.jobs.scratch_needed import Scratch, job_scratch
+from fairq.engine.brokerage.jobs.scratch_needed import JobScratch, job_scratch
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
@@ -73,20 +73,9 @@ class ScratchDisk(ScratchCheck):
     stage = "disk check"
     activities = _PRODUCTION
 
-    def estimate(self, request: BrokerageRequest) -> Scratch:
-        """Return what a production job needs."""
-        task = request.task
-        # Few tasks differ in what they state. The rules are kept beside it, so that no others get their identity.
-        key = (
-            "scratch stated",
-            id(request.rules),
-            task.out_disk_count,
-            task.out_disk_unit,
-            task.work_disk_count,
-            task.work_disk_unit,
-        )
-        _, stated = request.columns.kept(key, lambda: (request.rules, job_scratch(task, scratch_rules(request))))
-        return stated.of(atom_of(request))
+    def stated(self, request: BrokerageRequest) -> JobScratch:
+        """Return what the task states of its jobs."""
+        return job_scratch(request.task, scratch_rules(request))
 
 
 class Connectivity(KeyedFilter):

@@ -6,11 +6,12 @@ Source: docs/panda.md, Production filters.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
+from fairq.engine.brokerage.flow.plugin import Codes, Details, InputFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.production.input_check import sources_of
@@ -22,12 +23,20 @@ STORAGE_TYPE = "DATADISK"
 """The type of endpoint that production looks at."""
 
 
-class StorageCheck(KeyedFilter):
+class StorageView(NamedTuple):
+    """The nucleus of a task, and the endpoints that its queues read."""
+
+    nucleus: str | None
+    read: frozenset[str]
+
+
+class StorageCheck(InputFilter[StorageView]):
     """Storage must have space for output, and its endpoints must allow the reads, writes and transfers of the task."""
 
     name = "storage"
     stage = "Storage check"
     activities = frozenset({PRODUCTION})
+    reads = ("task.nucleus",)
     reasons = (
         Reason("disk", permanent=False),
         Reason(READ_LAN, permanent=False),
@@ -37,14 +46,17 @@ class StorageCheck(KeyedFilter):
         Reason(SOURCE, permanent=False),
     )
 
-    def key(self, request: BrokerageRequest) -> Hashable:
+    def view(self, request: BrokerageRequest) -> StorageView:
+        """Return the nucleus."""
+        return StorageView(request.task.nucleus, self._read_at_nucleus(request))
+
+    def key_of(self, view: StorageView, request: BrokerageRequest) -> Hashable:
         """Return the nucleus, whether input can be moved, and which endpoints of the nucleus have all of it.
 
         Whether any endpoint has all of it counts there as well.
         """
         sources = sources_of(request)
-        complete = sources.complete_at & self._read_at_nucleus(request) if sources.complete_at else None
-        return request.task.nucleus, sources.remote, complete
+        return view.nucleus, sources.remote, sources.complete_at & view.read if sources.complete_at else None
 
     def codes(self, request: BrokerageRequest) -> Codes | None:
         """Refuse for the first reason that applies; input need not be moved for queues of the nucleus."""
@@ -67,12 +79,8 @@ class StorageCheck(KeyedFilter):
 
     def _read_at_nucleus(self, request: BrokerageRequest) -> frozenset[str]:
         columns = request.columns
-
-        def make() -> frozenset[str]:
-            members, storage = columns.unit_of[nucleus_of(request).members].tolist(), endpoints_of(columns)
-            return frozenset(each.rse for unit in set(members) for each in storage[unit].read)
-
-        return columns.kept(("read at nucleus", request.task.nucleus, request.rules.every_queue), make)
+        members, storage = columns.unit_of[nucleus_of(request).members].tolist(), endpoints_of(columns)
+        return frozenset(each.rse for unit in set(members) for each in storage[unit].read)
 
     def _code(
         self,

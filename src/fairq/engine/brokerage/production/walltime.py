@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
 from fairq.engine.brokerage.checks.scratch_disk import atom_of
-from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
+from fairq.engine.brokerage.flow.plugin import Codes, Details, InputFilter, Reason
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.jobs.units import cpu_time_per_event, is_hs06
 from fairq.engine.brokerage.jobs.walltime_needed import (
     DAY,
+    JobWork,
     compared_times,
     is_time_unknown,
     job_work,
@@ -43,7 +44,30 @@ class Work(Struct, frozen=True, gc=False):
     most: float | None = None
 
 
-class Walltime(KeyedFilter):
+class WalltimeView(NamedTuple):
+    """What a task states of a job, what fits into the limits of the queues, and what else counts.
+
+    *too_long* is the function that finds the place of a time among the limits; *rest* is what else counts.
+    """
+
+    stated: JobWork
+    is_dynamic: bool
+    fits: _Fits
+    too_long: Callable[[list[float], float], int]
+    rest: Hashable
+
+    def place(self, time: float | None) -> Hashable:
+        """Return the place of a time among the limits.
+
+        A time that is below some of the limits and above the others is judged like every time between the same two.
+        """
+        if time is None:
+            return None
+        fits = self.fits
+        return self.too_long(fits.longest, time), bisect_right(fits.shortest, time), time > 0
+
+
+class Walltime(InputFilter[WalltimeView]):
     """A job must end within the maxtime of the queue, and last at least its mintime.
 
     Times are compared as work. If the time of a job is unknown, and for scouts and merges, the queue must offer a day.
@@ -52,6 +76,22 @@ class Walltime(KeyedFilter):
     name = "walltime"
     stage = "walltime check"
     activities = frozenset({PRODUCTION})
+    reads = (
+        "preassigned",
+        "chunk.is_merging",
+        "chunk.is_scout",
+        "task.base_walltime",
+        "task.cloning",
+        "task.cpu_efficiency",
+        "task.cpu_time",
+        "task.cpu_time_unit",
+        "task.event_service",
+        "task.walltime",
+        "task.walltime_unit",
+        "rule DY",
+        "rule EC",
+        "rule XJ",
+    )
     reasons = (
         Reason("shortwalltime"),
         Reason("scout_walltime"),
@@ -59,18 +99,20 @@ class Walltime(KeyedFilter):
         Reason("longwalltime"),
     )
 
-    def key(self, request: BrokerageRequest) -> Hashable:
+    def view(self, request: BrokerageRequest) -> WalltimeView:
+        """Return what the task states and the limits of the queues."""
+        task, fits = request.task, _fits_of(request)
+        place = bisect_right if request.rules.walltime_below_maxtime else bisect_left
+        rest = fits.pace, needs_a_day(request), request.chunk.is_scout
+        return WalltimeView(_job_work(task), task.has_rule("DY"), fits, place, rest)
+
+    def key_of(self, view: WalltimeView, request: BrokerageRequest) -> Hashable:
         """Return the place of a job's work among what fits into the limits of the queues, and what else counts."""
-        work, fits, below = work_of(request), _fits_of(request), request.rules.walltime_below_maxtime
-        # A time that is below some of the limits and above the others is judged like every time between the same two.
-        too_long = bisect_right if below else bisect_left
-
-        def place(time: float | None) -> Hashable:
-            return None if time is None else (too_long(fits.longest, time), bisect_right(fits.shortest, time), time > 0)
-
-        # Few tasks have a dynamic number of events.
-        dynamic = (place(work.least), place(work.most)) if work.least else None
-        return fits.pace, place(work.job), dynamic, needs_a_day(request), request.chunk.is_scout
+        place, dynamic = view.place(view.stated.of(atom_of(request))), None
+        if view.is_dynamic:
+            work = work_of(request)
+            dynamic = (view.place(work.least), view.place(work.most)) if work.least else None
+        return place, dynamic, view.rest
 
     def codes(self, request: BrokerageRequest) -> Codes | None:
         """Compare each queue's limits with the work of a job."""
@@ -128,18 +170,22 @@ def needs_a_day(request: BrokerageRequest) -> bool:
 def work_of(request: BrokerageRequest) -> Work:
     """Return the work of the task's jobs."""
     task = request.task
+    job = _job_work(task).of(atom_of(request))
+    per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit) if task.has_rule("DY") else None
+    if per_event is None:
+        return Work(job)
+    granularity = task.rule("DY")
+    events = longest_run(request.chunk)
+    limit = task.rule("MX")
+    return Work(job, per_event * (granularity or 0), per_event * (min(events, limit) if limit else events))
+
+
+def _job_work(task: Task) -> JobWork:
     shared = 1
     if task.is_event_service:
         attempts = task.rule("XJ")
         shared = (task.rule("EC") or 1) * (DEFAULT_ATTEMPTS if attempts is None else attempts + 1)
-    job = job_work(task, atom_of(request), max(1, shared))
-    per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
-    granularity = task.rule("DY")
-    if not task.has_rule("DY") or per_event is None:
-        return Work(job)
-    events = longest_run(request.chunk)
-    limit = task.rule("MX")
-    return Work(job, per_event * (granularity or 0), per_event * (min(events, limit) if limit else events))
+    return job_work(task, max(1, shared))
 
 
 def longest_run(chunk: Chunk) -> int:
