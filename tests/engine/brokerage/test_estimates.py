@@ -82,10 +82,10 @@ def test_scratch_holds_input_output_and_working_space() -> None:
     atom = smallest_job(task, data)
     page = ScratchRules(500, 0, must_exceed=True, of_whole_job=False)
     code = ScratchRules(1500, 300, must_exceed=False, of_whole_job=True)
-    assert production_scratch(task, atom, page) == Scratch(1600, 600)
-    assert production_scratch(task, atom, code) == Scratch(2900, 1900)
-    assert analysis_scratch(task, data, atom, page) == Scratch(1100, 100)
-    assert analysis_scratch(task, data, atom, code) == Scratch(1400, 400)
+    assert production_scratch(task, page).of(atom) == Scratch(1600, 600)
+    assert production_scratch(task, code).of(atom) == Scratch(2900, 1900)
+    assert analysis_scratch(task, page, merging=data.is_merging).of(atom) == Scratch(1100, 100)
+    assert analysis_scratch(task, code, merging=data.is_merging).of(atom) == Scratch(1400, 400)
 
 
 def test_time_is_compared_as_work() -> None:

@@ -58,7 +58,8 @@ def test_scratch_for_direct_reading_under_rule_ng_is_not_rounded() -> None:
     """1 GiB of input, 100 bytes of output for each MiB: 0.098 MiB beside 300 MiB and 1 MiB of work."""
     asked = task(rules={"NG": "1"}, out_disk_count=100, out_disk_unit=None, work_disk_count=1, work_disk_unit="MB")
     data, how = chunk(1, size=2**20), ScratchRules(1500, 300, must_exceed=False, of_whole_job=True)
-    assert analysis_scratch(asked, data, smallest_job(asked, data), how).direct == 301 + 100 * 1024 / 2**20
+    needed = analysis_scratch(asked, how, merging=False).of(smallest_job(asked, data))
+    assert needed.direct == 301 + 100 * 1024 / 2**20
 
 
 def test_for_a_merge_a_queue_with_a_part_of_the_input_has_all_of_it() -> None:

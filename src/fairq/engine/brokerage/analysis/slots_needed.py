@@ -10,7 +10,7 @@ from fairq.engine.brokerage.checks.memory import MemoryCheck
 from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, atom_of, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.jobs.scratch_needed import AnalysisScratch, analysis_job_scratch
+from fairq.engine.brokerage.jobs.scratch_needed import AnalysisScratch, analysis_scratch
 from fairq.engine.brokerage.jobs.units import is_hs06
 from fairq.engine.brokerage.jobs.walltime_needed import (
     DAY,
@@ -43,7 +43,7 @@ class ScratchDisk(ScratchCheck):
 
     def stated(self, request: BrokerageRequest) -> AnalysisScratch:
         """Return what the task states of its jobs."""
-        return analysis_job_scratch(request.task, scratch_rules(request), merging=request.chunk.is_merging)
+        return analysis_scratch(request.task, scratch_rules(request), merging=request.chunk.is_merging)
 
 
 class Walltime(PlainFilter):

@@ -14,7 +14,7 @@ from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
 from fairq.engine.brokerage.jobs.scratch_needed import (
     ALWAYS_DIRECT,
     AnalysisScratch,
-    JobScratch,
+    ProductionScratch,
     Scratch,
     ScratchRules,
     available_scratch,
@@ -36,7 +36,7 @@ class ScratchView(NamedTuple):
     *place* is the function that finds the place.
     """
 
-    stated: JobScratch | AnalysisScratch
+    stated: ProductionScratch | AnalysisScratch
     levels: list[float]
     place: Callable[[list[float], float], int]
     rest: Hashable
@@ -61,7 +61,7 @@ class ScratchCheck(InputFilter[ScratchView]):
         Reason("disk"),
     )
 
-    def stated(self, request: BrokerageRequest) -> JobScratch | AnalysisScratch:
+    def stated(self, request: BrokerageRequest) -> ProductionScratch | AnalysisScratch:
         """Return what the task states; each flow defines it."""
         raise NotImplementedError
 

@@ -7,7 +7,7 @@ import math
 from msgspec import Struct
 
 from fairq.engine.brokerage.jobs.atom import Atom
-from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.jobs.units import MIB, is_per_event, output_bytes, work_bytes
 from fairq.engine.brokerage.pool.model import Queue
 
@@ -35,7 +35,7 @@ class ScratchRules(Struct, frozen=True, gc=False):
         return size / MIB if self.must_exceed else int(size // MIB)
 
 
-class JobScratch(Struct, frozen=True, gc=False):
+class ProductionScratch(Struct, frozen=True, gc=False):
     """What a task states of the scratch of its production jobs.
 
     Args:
@@ -58,20 +58,15 @@ class JobScratch(Struct, frozen=True, gc=False):
         return Scratch(self.how.mib(kept + atom.input_bytes), self.how.mib(kept))
 
 
-def job_scratch(task: Task, how: ScratchRules) -> JobScratch:
+def production_scratch(task: Task, how: ScratchRules) -> ProductionScratch:
     """Return what *task* states."""
-    return JobScratch(
+    return ProductionScratch(
         is_per_event(task.out_disk_unit),
         output_bytes(task.out_disk_count, task.out_disk_unit),
         how.floor * MIB,
         work_bytes(task.work_disk_count, task.work_disk_unit, how.margin),
         how,
     )
-
-
-def production_scratch(task: Task, atom: Atom, how: ScratchRules) -> Scratch:
-    """Return the scratch of a production job: output (at least the floor), working space and copied input."""
-    return job_scratch(task, how).of(atom)
 
 
 class AnalysisScratch(Struct, frozen=True, gc=False):
@@ -104,7 +99,7 @@ class AnalysisScratch(Struct, frozen=True, gc=False):
         )
 
 
-def analysis_job_scratch(task: Task, how: ScratchRules, *, merging: bool) -> AnalysisScratch:
+def analysis_scratch(task: Task, how: ScratchRules, *, merging: bool) -> AnalysisScratch:
     """Return what *task* states.
 
     Under the rules panda, with rule *NG* (GiB of a job), all of that size must fit if input is copied, otherwise its
@@ -119,11 +114,6 @@ def analysis_job_scratch(task: Task, how: ScratchRules, *, merging: bool) -> Ana
         if not task.copies_input:
             direct = (per_mib * limit + work) / MIB
     return AnalysisScratch(merging, per_mib, work, copied, direct, how)
-
-
-def analysis_scratch(task: Task, chunk: Chunk, atom: Atom, how: ScratchRules) -> Scratch:
-    """Return the scratch of an analysis job."""
-    return analysis_job_scratch(task, how, merging=chunk.is_merging).of(atom)
 
 
 def reads_directly(task: Task, queue: Queue, *, merging: bool) -> bool:

@@ -11,7 +11,7 @@ from fairq.engine.brokerage.checks.memory import MemoryCheck
 from fairq.engine.brokerage.checks.scratch_disk import ScratchCheck, scratch_rules
 from fairq.engine.brokerage.flow.plugin import Codes, Details, KeyedFilter, Reason
 from fairq.engine.brokerage.flow.request import URGENCY, BrokerageRequest
-from fairq.engine.brokerage.jobs.scratch_needed import JobScratch, job_scratch
+from fairq.engine.brokerage.jobs.scratch_needed import ProductionScratch, production_scratch
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
@@ -73,9 +73,9 @@ class ScratchDisk(ScratchCheck):
     stage = "disk check"
     activities = _PRODUCTION
 
-    def stated(self, request: BrokerageRequest) -> JobScratch:
+    def stated(self, request: BrokerageRequest) -> ProductionScratch:
         """Return what the task states of its jobs."""
-        return job_scratch(request.task, scratch_rules(request))
+        return production_scratch(request.task, scratch_rules(request))
 
 
 class Connectivity(KeyedFilter):
