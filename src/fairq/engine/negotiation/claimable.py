@@ -9,9 +9,6 @@ from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.preemption import PRIO, RANK, ClaimStates, PreemptionPolicy
 
-_FIRST = 64
-"""Mostly there is one among so many, if there is any."""
-
 
 class Claimable:
     """The slots that an autocluster could get, whoever submits its jobs.
@@ -27,8 +24,6 @@ class Claimable:
         self._sure = np.flatnonzero(among & (claims.state >= RANK)).astype(np.int32)
         self._start = 0
         self._by_priority = np.flatnonzero(among & (claims.state == PRIO)).astype(np.int32)
-        self._victim = -1
-        """The last one found, which mostly is left for the next job, too."""
 
     def none_sure(self, free: FreeSlots) -> bool:
         """Whether all slots that nobody holds, or that prefer the job, are taken by now: they stay so."""
@@ -39,17 +34,5 @@ class Claimable:
         """Whether any slot of another submitter is left that may be preempted by priority."""
         if not policy.any_preemptable(context):
             return False
-        preemptable, holders = policy.preemptable(context), policy.holder_codes
-        submitter, last = policy.code_of(context.submitter), self._victim
-        if last >= 0 and preemptable[last] and holders[last] != submitter and not free.is_taken(last):
-            return True
-        start, number = 0, _FIRST
-        while start < len(self._by_priority):
-            some = self._by_priority[start : start + number]
-            found = np.flatnonzero(preemptable[some] & (holders[some] != submitter) & free.among(some))
-            if len(found):
-                self._victim = int(some[found[0]])
-                return True
-            start += number
-            number *= 4
-        return False
+        allowed = policy.allowed(context, self.claims.state, policy.preemptable(context))
+        return free.next_allowed(self._by_priority, 0, allowed) < len(self._by_priority)
