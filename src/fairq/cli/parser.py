@@ -233,9 +233,9 @@ def _count_global(arguments: list[str]) -> int:
     count = 0
     while count < len(arguments):
         word = arguments[count]
-        if word in ("--state", "--config"):
+        if word in _WITH_VALUE:
             count += 2
-        elif word.startswith(("--state=", "--config=")) or word in _FLAGS:
+        elif word.partition("=")[0] in _WITH_VALUE or word in _FLAGS:
             count += 1
         else:
             break

@@ -11,7 +11,7 @@ from typing import Any
 from fairq.dumps.json_form import JsonAds
 from fairq.dumps.long_form import LongAds
 from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape
+from fairq.dumps.shapes import AdsByShape, gathered
 from fairq.dumps.source import Source
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
@@ -35,17 +35,23 @@ def read_ads(source: Source) -> Iterator[Ad]:
 
     Raises UnreadableDumpError, InvalidDumpError or InvalidAdError at the first thing that is wrong.
     """
-    for found in read_ads_together(source, None):
+    for found in _read(source, None, lambda: 0):
         assert isinstance(found, dict)
         yield found
 
 
 def read_ads_together(
-    source: Source, own: Collection[str] | None, most: Callable[[], int] = lambda: 0
+    source: Source, own: Collection[str], most: Callable[[], int]
 ) -> Iterator[Ad | RepeatedAds | AdsByShape]:
-    """Yield the same; with *own*, ads of an array that are alike but for these attributes (in lower case) and some
-    others come together, and so do many that repeat none before them: as many as *most* says at a time, or less.
+    """Yield the same, but ads of an array that are alike but for the attributes *own* (in lower case) and some others
+    come together, and so do many that repeat none before them: as many as *most* says at a time, or less.
     """
+    return gathered(_read(source, own, most), most)
+
+
+def _read(
+    source: Source, own: Collection[str] | None, most: Callable[[], int]
+) -> Iterator[Ad | RepeatedAds | AdsByShape]:
     text = source.read()
     while text and text.isspace():
         text = source.read()

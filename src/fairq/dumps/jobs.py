@@ -15,7 +15,7 @@ from fairq.dumps.job_stretches import Stretch, divided, is_flat, with_texts
 from fairq.dumps.job_terms import IN_TERMS, LARGEST_ID, OWN, SPELLINGS, TELLING, Terms, TermsReader, schedd_of
 from fairq.dumps.kinds import JOB, Sorter
 from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape, gathered, hand_out
+from fairq.dumps.shapes import AdsByShape, hand_out
 from fairq.dumps.source import Source
 from fairq.records import Ad, JobRange
 
@@ -107,7 +107,7 @@ class _JobReader:
         self.left_out: Counter[str] = Counter()
 
     def read(self) -> None:
-        found = gathered(read_ads_together(self._source, OWN, lambda: _TOGETHER), lambda: _TOGETHER)
+        found = read_ads_together(self._source, OWN, lambda: _TOGETHER)
         hand_out(found, self._take, self._take_together)
         if not self._has_jobs:
             self._sorter.check()

@@ -34,22 +34,13 @@ _SHORT = 1 << 14
 _LEARNT = 12 << 20
 """To learn what the ads of a pool have in common costs as much as that spares for half as many characters."""
 
-_MOST = 3000
-"""Ads to put into columns at a time."""
-
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class JsonAds:
     """The ads of a JSON array, decoded one by one as the text comes in."""
 
-    def __init__(
-        self,
-        source: Source,
-        text: str,
-        own: Collection[str] | None = None,
-        most: Callable[[], int] = lambda: _MOST,
-    ) -> None:
+    def __init__(self, source: Source, text: str, own: Collection[str] | None, most: Callable[[], int]) -> None:
         """Read *text*, the beginning of the dump that was already read, and then the rest of *source*.
 
         With *own*, ads of an array that are alike but for these attributes (in lower case) and some others come

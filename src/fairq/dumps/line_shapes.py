@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from fairq.ad_table import is_one_text
 from fairq.dumps.line_pattern import LinePattern, items_of, prefix
 from fairq.dumps.repetition import RepeatedAds
 from fairq.dumps.shapes import AdsByShape, FoundByShape, Part, is_one, parts_of
@@ -182,7 +183,7 @@ def _part(pattern: LinePattern) -> Part:
     for place, of_pattern in pattern.columns():
         name = names[place]
         texts = of_pattern if place < len(names) - 1 else [f"{text}," for text in of_pattern]
-        if texts[0] == texts[-1] and texts.count(texts[0]) == len(texts):
+        if is_one_text(texts):
             (ad[name],) = _read(texts[:1])
             continue
         values = tuple(_read(texts))

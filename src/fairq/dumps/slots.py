@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from fairq.dumps.ads import Soundness, Spellings, read_ads_together, shown
 from fairq.dumps.kinds import SLOT, Sorter
 from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape, gathered, hand_out
+from fairq.dumps.shapes import AdsByShape, hand_out
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.expression_form import is_expression
@@ -75,8 +75,7 @@ class _SlotReader:
         self.versions: set[str] = set()
 
     def read(self) -> None:
-        ads = read_ads_together(self._source, _OWN, lambda: self.slots.room)
-        found = gathered(ads, lambda: self.slots.room)
+        found = read_ads_together(self._source, _OWN, lambda: self.slots.room)
         hand_out(found, self._take, self._take_together)
         self.sorter.check()
 
