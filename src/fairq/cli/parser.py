@@ -11,18 +11,17 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from fairq.cli.command import LARGEST_INTEGER, WATCH, App, call, output_options
+from fairq.cli.global_options import GLOBAL_OPTIONS, QUIET, VERBOSE, VERSION, WITH_VALUE, GlobalOption
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import AF_SEPARATOR, Option
 from fairq.cli.output.selection import Output, Report
 from fairq.errors.base import InvalidNumberError, UsageError
 
-_FLAGS = frozenset({"-q", "--quiet", "-v", "--verbose", "--version"})
+_FLAGS = frozenset(spelling for option in GLOBAL_OPTIONS for spelling in option.spellings) - WITH_VALUE
+"""The spellings of the global options that take no value."""
 
 _CONTEXT = "fairq_context"
 """The parameter through which Typer passes the context; no command may have a parameter of this name."""
-
-_WITH_VALUE = ("--state", "--config")
-"""The global options that take a value."""
 
 WATCH_DEFAULT = 5
 _WATCH_HELP = f"Refresh every SECONDS [default: {WATCH_DEFAULT}]; q quits."
@@ -44,25 +43,23 @@ def _version(context: Any, parameter: Any, value: bool) -> None:
         raise typer.Exit(0)
 
 
+_IN_TYPER: dict[GlobalOption, dict[str, Any]] = {
+    QUIET: {"is_flag": True},
+    VERBOSE: {"count": True, "type": int},
+    VERSION: {"is_flag": True, "is_eager": True, "callback": _version},
+}
+"""What Typer has to know of a global option beyond its text."""
+
+
 def global_options(taken: frozenset[str]) -> list[TyperOption]:
     """Return the options that every command accepts, without the spellings already *taken*."""
-    declared: list[tuple[list[str], dict[str, Any]]] = [
-        (["--state"], {"metavar": "FILE", "help": "State file [default: $FAIRQ_STATE, then the user's]."}),
-        (["--config"], {"metavar": "FILE", "help": "Use only this settings file [default: $FAIRQ_CONFIG]."}),
-        (["-q", "--quiet"], {"is_flag": True, "help": "Print no notes, progress or change reports."}),
-        (["-v", "--verbose"], {"count": True, "type": int, "help": "Print more detail on stderr; repeatable."}),
-        (
-            ["--version"],
-            {"is_flag": True, "is_eager": True, "callback": _version, "help": "Show the version and exit."},
-        ),
-    ]
     options = []
-    for spellings, rest in declared:
-        free = [spelling for spelling in spellings if spelling not in taken]
+    for option in GLOBAL_OPTIONS:
+        free = [spelling for spelling in option.spellings if spelling not in taken]
         if free:
-            name = spellings[-1].removeprefix("--")
-            settings: dict[str, Any] = {"expose_value": False, "callback": _store, **rest}
-            options.append(TyperOption(param_decls=[name, *free], **settings))
+            text: dict[str, Any] = {"metavar": option.metavar, "help": option.help}
+            how = {"expose_value": False, "callback": _store, **_IN_TYPER.get(option, {})}
+            options.append(TyperOption(param_decls=[option.name, *free], **text, **how))
     return options
 
 
@@ -150,7 +147,7 @@ class SetCommand(Command):
         for at, word in enumerate(args):
             if word == "--":
                 break
-            is_value = at and args[at - 1] in _WITH_VALUE
+            is_value = at and args[at - 1] in WITH_VALUE
             if not word.startswith("-") and not is_value:
                 named += 1
             elif named == arguments - 1 and word.partition("=")[0] not in options and not is_value:
@@ -233,9 +230,9 @@ def _count_global(arguments: list[str]) -> int:
     count = 0
     while count < len(arguments):
         word = arguments[count]
-        if word in _WITH_VALUE:
+        if word in WITH_VALUE:
             count += 2
-        elif word.partition("=")[0] in _WITH_VALUE or word in _FLAGS:
+        elif word.partition("=")[0] in WITH_VALUE or word in _FLAGS:
             count += 1
         else:
             break

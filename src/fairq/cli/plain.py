@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args, get_origin
 from msgspec import Struct
 
 from fairq.cli.command import LARGEST_INTEGER, App, annotated, call, output_options
+from fairq.cli.global_options import CONFIG, QUIET, STATE
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Option
 from fairq.cli.output.selection import Output, Report
@@ -32,12 +33,11 @@ class _Taken(Struct, frozen=True):
 
 
 _GLOBAL = {
-    "--state": _Taken("state", str),
-    "--config": _Taken("config", str),
-    "-q": _Taken("quiet"),
-    "--quiet": _Taken("quiet"),
+    spelling: _Taken(option.name, str if option.metavar else None)
+    for option in (STATE, CONFIG, QUIET)
+    for spelling in option.spellings
 }
-"""The options that every command has; others of them (`fairq.cli.parser`) are rare."""
+"""The spellings of the global options but for those that are rare."""
 
 _NOT_PLAIN = frozenset({"--af"})
 """Options that take several words."""

@@ -12,9 +12,10 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from fairq.cli.global_options import WITH_VALUE
 from fairq.errors.base import UsageError
 
-_WITH_VALUE = ("--now", "--state", "--config")
+_WITH_VALUE = WITH_VALUE | {"--now"}
 """fairq's own options whose value may begin with a dash, for example ``--now -1h``."""
 
 
