@@ -6,11 +6,9 @@ import json
 import os
 from typing import Annotated
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Constraint, DryRun, Now, joined
+from fairq.cli.options import Argument, Constraint, DryRun, Now, Option, joined
 from fairq.cli.output import Column, Output, Report, Table, View, emit
 from fairq.errors.base import InvalidNameError
 from fairq.state import meta
@@ -25,8 +23,8 @@ def show(
     output: Output,
     now: Now = None,
     dry_run: DryRun = False,
-    records: Annotated[str, typer.Option("--records", metavar="JSON")] = "[]",
-    footer: Annotated[str | None, typer.Option("--footer", metavar="JSON")] = None,
+    records: Annotated[str, Option("--records", metavar="JSON")] = "[]",
+    footer: Annotated[str | None, Option("--footer", metavar="JSON")] = None,
 ) -> None:
     """Show RECORDS."""
     columns = [
@@ -41,8 +39,8 @@ def show(
 @app.command("words")
 def words(
     invocation: Invocation,
-    program: Annotated[list[str], typer.Argument(metavar="PROGRAM...")],
-    name: Annotated[str, typer.Option("--name")] = "",
+    program: Annotated[list[str], Argument(metavar="PROGRAM...")],
+    name: Annotated[str, Option("--name")] = "",
     constraint: Constraint = None,
     now: Now = None,
 ) -> None:
@@ -64,8 +62,8 @@ def words(
 @app.command("fail")
 def fail(
     invocation: Invocation,
-    kind: Annotated[str, typer.Argument(metavar="KIND")],
-    change: Annotated[bool, typer.Option("--change")] = False,
+    kind: Annotated[str, Argument(metavar="KIND")],
+    change: Annotated[bool, Option("--change")] = False,
 ) -> None:
     """Fail, perhaps after a change is stored."""
     if change:

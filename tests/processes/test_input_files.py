@@ -199,10 +199,10 @@ class Interrupt(importlib.abc.MetaPathFinder):
 from fairq.__main__ import main
 wanted = sys.argv.pop(1)
 sys.meta_path.insert(0, Interrupt())
-sys.argv.append("queue")
+sys.argv += ["queue", "-v"]
 sys.exit(main())
 """
-"""Runs fairq queue, with an interrupt when a certain module is about to be imported."""
+"""Runs fairq queue on a line that Typer parses, with an interrupt when a certain module is about to be imported."""
 
 
 @pytest.mark.parametrize(

@@ -34,18 +34,18 @@ module defines ``app``::
   ``output.constraint`` is the joined ``--constraint``; a step that applies it itself says so by
   ``Table(constrained=True)``. A command that reports one thing takes `Report` instead, which has no
   ``--constraint``, and emits ``View(text=..., document={...})``.
-- Everything else is declared as Typer does: ``Annotated[T, typer.Option(...)]`` or ``typer.Argument``. Where a module
-  declares by ``fairq.cli.options.Option`` and imports no Typer, a plain line needs none (``fairq.cli.plain``). Shared
-  types are in ``fairq.cli.options``: ``now: Now = None``, ``dry_run: DryRun = False``, ``constraint:
-  Constraint = None`` (for commands that change things; see ``joined``), ``time_of("--at")`` and
-  ``duration_of("--prune")`` as ``parser=``.
+- Everything else is declared as Typer does, but by ``Option`` and ``Argument`` of ``fairq.cli.options``: no command
+  imports Typer, and a plain line needs none (``fairq.cli.plain``). Shared types are there, too: ``now: Now = None``,
+  ``dry_run: DryRun = False``, ``constraint: Constraint = None`` (for commands that change things; see ``joined``),
+  ``time_of("--at")`` and ``duration_of("--prune")`` as ``parser=``.
 - Several commands in one module: ``app = App(help="The slots of the pool.", default="list")``, then
   ``@app.command("add")``, ``@app.command("list")``, ...; *default* runs when no inner command is named.
 - ``--state``, ``--config``, ``-q``, ``-v``, ``--version`` are added to every command; declare none of them.
-- A command whose arguments need a rewrite first (userprio's single dashes) subclasses ``Command``, overrides
-  ``parse_args`` and is registered by ``@app.command(cls=ThatCommand)``.
-- Wrong input raises a `FairqError`; nothing below calls ``sys.exit`` or prints. Import steps, NumPy and the
-  like inside the function: the module itself is read for help and completion.
+- A command whose words need a rewrite first is registered with it, ``@app.command(rewrite=function)``, or with the
+  *dialect* of HTCondor's tool (userprio's single dashes).
+- Wrong input raises a `FairqError`. A command that has told all, but is to end with another code than 0, raises
+  ``SystemExit``. Nothing below the commands does, and nothing prints. Import steps, NumPy and the like inside the
+  function: the module itself is read for help and completion.
 
 **Exit**: 0 done; a `FairqError`'s own code; 2 for wrong use; 1 for anything unforeseen; 130 interrupted; 141
 when the reader of stdout closed it, without a message, as shells report for ``yes | head -1``.
@@ -83,8 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         streams.prepare()
         code = _run(words)
         sys.stdout.flush()
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 1
     except BrokenPipeError:
         code = 0 if committed.happened() else CLOSED_PIPE
     except BaseException as error:
@@ -128,6 +126,8 @@ def _run(words: list[str]) -> int:
         if invocation.quiet:  # the next cron run does the work: send no mail
             return error.exit_code
         raise
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
     return 0
 
 
@@ -188,13 +188,10 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
     """Return message and exit code of a parser error, or None for any other error."""
     if "typer" not in sys.modules:
         return None
-    import typer
     from typer.exceptions import TyperException
 
     from fairq.cli.parser import in_words
 
-    if isinstance(error, typer.Abort):
-        return "aborted", 1
     if not isinstance(error, TyperException):
         return None
     message = error.format_message().strip()

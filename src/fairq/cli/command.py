@@ -18,7 +18,7 @@ from fairq.cli.output.selection import Output, Report
 from fairq.steps.current import settings_in_force
 
 if TYPE_CHECKING:
-    from fairq.cli.parser import Command
+    from fairq.cli.single_dash import Dialect
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer that SQLite and ClassAds can hold."""
@@ -35,7 +35,9 @@ class Entry(Struct, frozen=True):
     function: Callable[..., None]
     name: str | None
     examples: str
-    cls: type[Command] | None
+    dialect: Dialect | None
+    rewrite: Callable[[list[str]], list[str]]
+    value_last: bool
     watch: bool
     settings: dict[str, Any]
 
@@ -54,20 +56,30 @@ class App:
         name: str | None = None,
         *,
         examples: str = "",
-        cls: type[Command] | None = None,
+        dialect: Dialect | None = None,
+        rewrite: Callable[[list[str]], list[str]] | None = None,
+        value_last: bool = False,
         watch: bool = False,
         **settings: Any,
     ) -> Callable[[Function], Function]:
         """Register a function as a command; *examples* are command lines with their meanings behind ``#``.
 
-        A command with *watch* has ``--watch``, which redraws its output repeatedly.
+        A command with a *dialect* also accepts the options of a tool of HTCondor. *rewrite* returns the words of the
+        command as they are parsed; by default, it is that of the dialect. With *value_last*, the last argument is a
+        value, which may begin with a dash. A command with *watch* has ``--watch``, which redraws its output repeatedly.
         """
+        if rewrite is None:
+            rewrite = list if dialect is None else dialect.rewrite
 
         def register(function: Function) -> Function:
-            self.entries.append(Entry(function, name, examples, cls, watch, settings))
+            self.entries.append(Entry(function, name, examples, dialect, rewrite, value_last, watch, settings))
             return function
 
         return register
+
+    def find(self, name: str) -> Entry | None:
+        """Return the inner command with *name*; None: there is none."""
+        return next((entry for entry in self.entries if entry.name == name), None)
 
     def build(self, name: str) -> Any:
         """Return the finished command with *name*, as Typer's."""

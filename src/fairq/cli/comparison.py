@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
+from fairq.cli.options import Option
 from fairq.cli.output import Column, Table
 
-Compare = Annotated[bool, typer.Option("--compare", help="Show where the other set of rules decides differently.")]
+Compare = Annotated[bool, Option("--compare", help="Show where the other set of rules decides differently.")]
 """``compare: Compare = False``."""
 
 

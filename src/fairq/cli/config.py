@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.config_import import import_notes
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun
+from fairq.cli.options import Argument, DryRun, Option
 from fairq.cli.output import Column, Output, Report, Table, View, emit, write_text
-from fairq.cli.parser import SetCommand
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -35,9 +32,9 @@ app = App(help="Show, change, check and import settings.", default="show")
 def show(
     invocation: Invocation,
     output: Output,
-    keys: Annotated[list[str] | None, typer.Argument(metavar="[KEY]...", help="Setting, table or group.")] = None,
-    origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
-    differences: Annotated[bool, typer.Option("--differences", help="List where manuals and programs differ.")] = False,
+    keys: Annotated[list[str] | None, Argument(metavar="[KEY]...", help="Setting, table or group.")] = None,
+    origin: Annotated[bool, Option("--origin", help="Show where each value comes from.")] = False,
+    differences: Annotated[bool, Option("--differences", help="List where manuals and programs differ.")] = False,
 ) -> None:
     """Show the settings in use.
 
@@ -67,7 +64,7 @@ def show(
 @app.command("get", examples="fairq config get priority_halflife   # the bare value, for scripts")
 def get(
     invocation: Invocation,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="Setting, with or without its table.")],
+    key: Annotated[str, Argument(metavar="KEY", help="Setting, with or without its table.")],
 ) -> None:
     """Print only the value of one setting, or an empty line if it is unset."""
     from fairq.settings.values import to_text
@@ -78,7 +75,7 @@ def get(
 
 @app.command(
     "set",
-    cls=SetCommand,
+    value_last=True,
     examples="""
         fairq config set priority_halflife 12h
         fairq config set groups.physics.quota 20
@@ -88,8 +85,8 @@ def get(
 )
 def set_(
     invocation: Invocation,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="Setting, with or without its table.")],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="New value, such as 12h, 50%, true or an expression.")],
+    key: Annotated[str, Argument(metavar="KEY", help="Setting, with or without its table.")],
+    value: Annotated[str, Argument(metavar="VALUE", help="New value, such as 12h, 50%, true or an expression.")],
     dry_run: DryRun = False,
 ) -> None:
     """Change one setting in its file.
@@ -117,7 +114,7 @@ def set_(
 )
 def unset(
     invocation: Invocation,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="Setting, with or without its table, or groups.NAME.")],
+    key: Annotated[str, Argument(metavar="KEY", help="Setting, with or without its table, or groups.NAME.")],
     dry_run: DryRun = False,
 ) -> None:
     """Remove one setting, or one accounting group, from its file.
@@ -141,7 +138,7 @@ def unset(
 @app.command("check", examples="fairq config check pool.toml")
 def check(
     invocation: Invocation,
-    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="Check only this file.")] = None,
+    file: Annotated[str | None, Argument(metavar="[FILE]", help="Check only this file.")] = None,
 ) -> None:
     """List all errors in the settings, expressions included, one per line.
 
@@ -197,9 +194,7 @@ def path(invocation: Invocation, output: Output) -> None:
 def import_(
     invocation: Invocation,
     output: Report,
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="HTCondor or DIRAC configuration files; - is stdin.")
-    ],
+    files: Annotated[list[str], Argument(metavar="FILE...", help="HTCondor or DIRAC configuration files; - is stdin.")],
     dry_run: DryRun = False,
 ) -> None:
     """Import settings from an HTCondor or DIRAC configuration.

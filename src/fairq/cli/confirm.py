@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
-
 from fairq.cli.invocation import Invocation
+from fairq.cli.options import Option
+from fairq.cli.output.messages import tell_error
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Yes = Annotated[bool, Option("--yes", help="Do not ask for confirmation.")]
 """``yes: Yes = False``"""
 
 MOST_UNASKED = 20
@@ -22,10 +22,11 @@ def asks(yes: bool) -> bool:
 
 
 def confirm(invocation: Invocation, question: str) -> None:
-    """Ask *question* (yes or no); raises typer.Abort unless the answer is yes."""
+    """Ask *question* (yes or no), and end the command unless the answer is yes."""
     sys.stdout.flush()
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     answer = sys.stdin.readline().strip().lower()
     if answer not in ("y", "yes"):
-        raise typer.Abort
+        tell_error("aborted")
+        raise SystemExit(1)

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
-import typer
-
 from fairq import files
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now
+from fairq.cli.options import Now, Option
 from fairq.cli.output.printing import make_room
 from fairq.errors.base import UsageError
 from fairq.errors.pool import UnwritableExportError
@@ -34,16 +32,12 @@ app = App()
 )
 def export(
     invocation: Invocation,
-    slots: Annotated[bool, typer.Option("--slots", help="Write slot ads, as condor_status does.")] = False,
-    jobs: Annotated[bool, typer.Option("--jobs", help="Write job ads, as condor_q does.")] = False,
-    accounting: Annotated[
-        bool, typer.Option("--accounting", help="Write accounting ads, with real priorities.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Write JSON [default].")] = False,
-    long: Annotated[bool, typer.Option("--long", help="Write ads as 'Name = value' lines.")] = False,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE; - is stdout.")
-    ] = None,
+    slots: Annotated[bool, Option("--slots", help="Write slot ads, as condor_status does.")] = False,
+    jobs: Annotated[bool, Option("--jobs", help="Write job ads, as condor_q does.")] = False,
+    accounting: Annotated[bool, Option("--accounting", help="Write accounting ads, with real priorities.")] = False,
+    json: Annotated[bool, Option("--json", help="Write JSON [default].")] = False,
+    long: Annotated[bool, Option("--long", help="Write ads as 'Name = value' lines.")] = False,
+    output: Annotated[str | None, Option("--output", "-o", metavar="FILE", help="Write to FILE; - is stdout.")] = None,
     now: Now = None,
 ) -> None:
     """Export the whole state as one JSON document, or slots, jobs or accounting records as HTCondor dumps.

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.confirm import Yes
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Constraint, DryRun, Now, parse_time
+from fairq.cli.options import Constraint, DryRun, Now, Option, parse_time
 from fairq.cli.output import Report, emit
 from fairq.cli.queue_options import All, Jobs, Reason, confirm_many, report, selected
 
@@ -28,11 +26,11 @@ def finish(
     output: Report,
     jobs: Jobs = None,
     exit_code: Annotated[
-        int | None, typer.Option("--exit-code", metavar="N", min=-255, max=255, help="Exit code of the program.")
+        int | None, Option("--exit-code", metavar="N", min=-255, max=255, help="Exit code of the program.")
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="TIME", help="End time, such as 10:30 or -5m [default: now]."),
+        Option("--at", metavar="TIME", help="End time, such as 10:30 or -5m [default: now]."),
     ] = None,
     constraint: Constraint = None,
     everything: All = False,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 
@@ -29,3 +31,19 @@ GLOBAL_OPTIONS = (STATE, CONFIG, QUIET, VERBOSE, VERSION)
 
 WITH_VALUE = frozenset(spelling for option in GLOBAL_OPTIONS if option.metavar for spelling in option.spellings)
 """The spellings of those that take a value."""
+
+_WITHOUT_VALUE = frozenset(spelling for option in GLOBAL_OPTIONS for spelling in option.spellings) - WITH_VALUE
+
+
+def count_leading(words: Sequence[str]) -> int:
+    """Return the number of words at the start of *words* that are global options and their values."""
+    count = 0
+    while count < len(words):
+        word = words[count]
+        if word in WITH_VALUE:
+            count += 2
+        elif word.partition("=")[0] in WITH_VALUE or word in _WITHOUT_VALUE:
+            count += 1
+        else:
+            break
+    return min(count, len(words))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.figures import counted, duration, moment
-from fairq.cli.history_arguments import HistoryCommand
+from fairq.cli.history_arguments import HISTORY
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, parse_time
+from fairq.cli.options import Now, Option, parse_time
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.queue_options import Jobs
@@ -30,7 +28,7 @@ _LINES = 1000
 
 
 @app.command(
-    cls=HistoryCommand,
+    dialect=HISTORY,
     examples="""
         fairq history                                  # the latest jobs first
         fairq history alice --since yesterday          # the jobs of an owner
@@ -44,28 +42,24 @@ def history(
     output: Output,
     jobs: Jobs = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Show jobs that ended at this time or later.")
+        str | None, Option("--since", metavar="TIME", help="Show jobs that ended at this time or later.")
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Show jobs that ended before this time.")
+        str | None, Option("--until", metavar="TIME", help="Show jobs that ended before this time.")
     ] = None,
-    user: Annotated[
-        str | None, typer.Option("--user", metavar="USER", help="Show jobs of an owner or submitter.")
-    ] = None,
+    user: Annotated[str | None, Option("--user", metavar="USER", help="Show jobs of an owner or submitter.")] = None,
     group: Annotated[
-        str | None, typer.Option("--group", metavar="GROUP", help="Show jobs of an accounting group and its subgroups.")
+        str | None, Option("--group", metavar="GROUP", help="Show jobs of an accounting group and its subgroups.")
     ] = None,
     exit_: Annotated[
         str | None,
-        typer.Option("--exit", metavar="CODE", help="Show jobs with this exit code, or failed jobs [failed]."),
+        Option("--exit", metavar="CODE", help="Show jobs with this exit code, or failed jobs [failed]."),
     ] = None,
-    completed: Annotated[bool, typer.Option("--completed", help="Show only completed jobs.")] = False,
-    removed: Annotated[bool, typer.Option("--removed", help="Show only removed jobs.")] = False,
-    procs: Annotated[bool, typer.Option("--procs", help="Show each job on its own line.")] = False,
-    long: Annotated[bool, typer.Option("--long", help="Show whole ads, attribute by attribute.")] = False,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")
-    ] = None,
+    completed: Annotated[bool, Option("--completed", help="Show only completed jobs.")] = False,
+    removed: Annotated[bool, Option("--removed", help="Show only removed jobs.")] = False,
+    procs: Annotated[bool, Option("--procs", help="Show each job on its own line.")] = False,
+    long: Annotated[bool, Option("--long", help="Show whole ads, attribute by attribute.")] = False,
+    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")] = None,
     now: Now = None,
 ) -> None:
     """Show jobs that have left the queue, the latest first.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fairq.cli.dialect_command import DialectCommand
 from fairq.cli.single_dash import Dialect, Spelling
 
 _SPELLINGS = (
@@ -43,9 +42,3 @@ _ABSENT = {
 
 HISTORY = Dialect("history", _SPELLINGS, _OWN, _ABSENT, keep="hqv")
 """``-backwards`` and ``-wide`` ask for what fairq always does."""
-
-
-class HistoryCommand(DialectCommand):
-    """A command that also accepts condor_history's option style."""
-
-    dialect = HISTORY

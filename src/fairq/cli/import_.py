@@ -7,12 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import Argument, DryRun, Now, Option
 from fairq.cli.output import Report, View, emit, progress, write_text
 from fairq.errors.base import UsageError
 
@@ -38,30 +36,30 @@ def import_(
     output: Report,
     document: Annotated[
         str | None,
-        typer.Argument(metavar="[DOCUMENT]", help="State document, or archive of dumps; - is stdin."),
+        Argument(metavar="[DOCUMENT]", help="State document, or archive of dumps; - is stdin."),
     ] = None,
     slots: Annotated[
         str | None,
-        typer.Option("--slots", metavar="FILE", help="Slot ads; replace all slots; - is stdin."),
+        Option("--slots", metavar="FILE", help="Slot ads; replace all slots; - is stdin."),
     ] = None,
     jobs: Annotated[
         str | None,
-        typer.Option("--jobs", metavar="FILE", help="Job ads; replace the queue; - is stdin."),
+        Option("--jobs", metavar="FILE", help="Job ads; replace the queue; - is stdin."),
     ] = None,
     accounting: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--accounting",
             metavar="FILE",
             help="Accounting ads; replace records of the same name.",
         ),
     ] = None,
-    live: Annotated[bool, typer.Option("--live", help="Query a running pool and import everything.")] = False,
+    live: Annotated[bool, Option("--live", help="Query a running pool and import everything.")] = False,
     pool: Annotated[
         str | None,
-        typer.Option("--pool", metavar="HOST", help="Collector for --live [default: COLLECTOR_HOST]."),
+        Option("--pool", metavar="HOST", help="Collector for --live [default: COLLECTOR_HOST]."),
     ] = None,
-    script: Annotated[bool, typer.Option("--script", help="Print the script that writes an archive of dumps.")] = False,
+    script: Annotated[bool, Option("--script", help="Print the script that writes an archive of dumps.")] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.figures import local
 from fairq.cli.invocation import Invocation
+from fairq.cli.options import Argument
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.errors.pool import InvalidJobIdError
 
@@ -26,7 +25,7 @@ _NAMES = {0: "submitted", 1: "started", 4: "evicted", 5: "ended", 9: "removed", 
 def log(
     invocation: Invocation,
     output: Output,
-    job: Annotated[str, typer.Argument(metavar="JOB", help="Job (7.0) or cluster (7).")],
+    job: Annotated[str, Argument(metavar="JOB", help="Job (7.0) or cluster (7).")],
 ) -> None:
     """Show the events of a job: submitted, started, ended, evicted, held, released, removed.
 

@@ -9,13 +9,12 @@ from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from msgspec import Struct
 
 from fairq import files
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now
+from fairq.cli.options import Now, Option
 from fairq.cli.output.printing import write_text
 from fairq.errors.report import ReportFileError
 
@@ -57,11 +56,11 @@ class Metric(Struct, frozen=True):
 def metrics(
     invocation: Invocation,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Write this file, in one step, instead of stdout.")
+        str | None, Option("--out", metavar="FILE", help="Write this file, in one step, instead of stdout.")
     ] = None,
     users: Annotated[
         int | None,
-        typer.Option("--users", metavar="N", min=0, help="Submitters by name [default: metrics.submitters]."),
+        Option("--users", metavar="N", min=0, help="Submitters by name [default: metrics.submitters]."),
     ] = None,
     now: Now = None,
 ) -> None:

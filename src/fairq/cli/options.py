@@ -19,6 +19,13 @@ class Option:
         self.settings = settings
 
 
+class Argument:
+    """Declares an argument, as ``typer.Argument`` does: with *settings* such as ``metavar`` and ``help``."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
+
+
 def parse_time(text: str, what: str = "--now", now: int | None = None) -> int:
     """Return *text* as seconds since 1970 (see `fairq.quantities.moment`); *now* is the clock's time if not given.
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, ClassVar, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from fairq.cli.command import LARGEST_INTEGER, WATCH, App, call, output_options
-from fairq.cli.global_options import GLOBAL_OPTIONS, QUIET, VERBOSE, VERSION, WITH_VALUE, GlobalOption
+from fairq.cli.command import LARGEST_INTEGER, WATCH, App, Entry, call, output_options
+from fairq.cli.global_options import GLOBAL_OPTIONS, QUIET, VERBOSE, VERSION, WITH_VALUE, GlobalOption, count_leading
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import AF_SEPARATOR, Option
+from fairq.cli.options import AF_SEPARATOR, Argument, Option
 from fairq.cli.output.selection import Output, Report
 from fairq.errors.base import InvalidNumberError, UsageError
-
-_FLAGS = frozenset(spelling for option in GLOBAL_OPTIONS for spelling in option.spellings) - WITH_VALUE
-"""The spellings of the global options that take no value."""
 
 _CONTEXT = "fairq_context"
 """The parameter through which Typer passes the context; no command may have a parameter of this name."""
@@ -74,13 +71,21 @@ def _with_global_options(settings: dict[str, Any]) -> dict[str, Any]:
 class Command(TyperCommand):
     """A command that also takes the global options, and ``--af A B C`` as in HTCondor's tools."""
 
+    entry: ClassVar[Entry]
+
+    @property
+    def single_dash(self) -> dict[str, list[str]]:
+        """The single-dash words of HTCondor's tool, by the option that they stand for."""
+        return {} if self.entry.dialect is None else self.entry.dialect.words
+
     def __init__(self, name: str | None, **settings: Any) -> None:
         super().__init__(name, **_with_global_options(settings))
         for parameter in self.params:
             _say_range_in_words(parameter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Join the words of every ``--af`` to one, then parse as usual."""
+        """Rewrite the words as the command wants it, join those of every ``--af`` to one, then parse as usual."""
+        args = self.entry.rewrite(args)
         if any(parameter.name == "output_af" for parameter in self.params):
             args = join_autoformat(args)
         if any(parameter.name == WATCH for parameter in self.params):
@@ -209,7 +214,7 @@ class Group(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the default command if none is named."""
         if self.default is not None:
-            own = _count_global(args)
+            own = count_leading(args)
             rest = args[own:]
             if not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help")):
                 args = [*args[:own], self.default, *rest]
@@ -225,34 +230,17 @@ class Group(TyperGroup):
             formatter.write_dl(rows)
 
 
-def _count_global(arguments: list[str]) -> int:
-    """Return the number of words at the start of *arguments* that are global options and their values."""
-    count = 0
-    while count < len(arguments):
-        word = arguments[count]
-        if word in WITH_VALUE:
-            count += 2
-        elif word.partition("=")[0] in WITH_VALUE or word in _FLAGS:
-            count += 1
-        else:
-            break
-    return min(count, len(arguments))
-
-
 def expand(function: Callable[..., None], *, watch: bool = False) -> Callable[..., None]:
     """Return *function* in the form that Typer reads, with ``--watch`` if *watch* is set.
 
-    A parameter annotated `Invocation` or ``typer.Context`` is passed in; one annotated `Output` or `Report` becomes the
-    output options. All others stay as declared.
+    A parameter annotated `Invocation` is passed in; one annotated `Output` or `Report` becomes the output options. All
+    others stay as declared.
     """
     signature = inspect.signature(function, eval_str=True)
     parameters = [inspect.Parameter(_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-    contexts: list[str] = []
     options: dict[str, Any] = {}
     for parameter in signature.parameters.values():
-        if parameter.annotation is typer.Context:
-            contexts.append(parameter.name)
-        elif parameter.annotation in (Output, Report):
+        if parameter.annotation in (Output, Report):
             options = output_options(parameter.annotation)
         elif parameter.annotation is not Invocation:
             annotation = _for_typer(parameter.annotation)
@@ -267,8 +255,7 @@ def expand(function: Callable[..., None], *, watch: bool = False) -> Callable[..
 
     def command(**values: Any) -> None:
         context: typer.Context = values.pop(_CONTEXT)
-        handed = dict.fromkeys(contexts, context)
-        call(function, {**values, **handed}, context.obj, context.command_path)
+        call(function, values, context.obj, context.command_path)
 
     command.__name__ = function.__name__
     command.__doc__ = function.__doc__
@@ -279,13 +266,11 @@ def expand(function: Callable[..., None], *, watch: bool = False) -> Callable[..
 
 
 def _for_typer(annotation: Any) -> Any:
-    """Return a parameter's *annotation* with Typer's declaration in place of an `Option`."""
-    if get_origin(annotation) is not Annotated:
-        return annotation
+    """Return a parameter's *annotation* with Typer's declaration in place of fairq's."""
     kind, declared = get_args(annotation)
-    if isinstance(declared, Option):
-        declared = typer.Option(*declared.spellings, **declared.settings)
-    return Annotated[kind, declared]
+    if isinstance(declared, Argument):
+        return Annotated[kind, typer.Argument(**declared.settings)]
+    return Annotated[kind, typer.Option(*declared.spellings, **declared.settings)]
 
 
 def build(app: App, name: str) -> Any:
@@ -303,7 +288,8 @@ def build(app: App, name: str) -> Any:
         if entry.examples:
             settings["epilog"] = "\b\nExamples:\n" + inspect.cleandoc(entry.examples)
         function = expand(entry.function, watch=entry.watch)
-        built.command(entry.name, cls=entry.cls or Command, **settings)(function)
+        kind = SetCommand if entry.value_last else Command
+        built.command(entry.name, cls=type(kind.__name__, (kind,), {"entry": entry}), **settings)(function)
     if app.is_group:
         built.callback()(lambda: None)
     command = typer.main.get_command(built)

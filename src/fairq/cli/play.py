@@ -6,10 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairq import files
 from fairq.cli.invocation import Invocation
+from fairq.cli.options import Option
 from fairq.cli.output import Output, View, emit
 from fairq.errors.pool import DemoError
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 Keep = Annotated[
     Path | None,
-    typer.Option("--keep", metavar="DIR", help="Use this new directory and keep it."),
+    Option("--keep", metavar="DIR", help="Use this new directory and keep it."),
 ]
 """``keep: Keep = None``; pass it to `play`."""
 

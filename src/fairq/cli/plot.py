@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairq.cli import blocks
 from fairq.cli.command import App
 from fairq.cli.figures import local
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, parse_time
+from fairq.cli.options import Argument, Now, Option, parse_time
 from fairq.cli.output import Report, emit
 from fairq.errors.base import UsageError
 from fairq.quantities import shown_duration
@@ -51,25 +49,23 @@ _COLUMNS_OF_FILE = 100
 def plot(
     invocation: Invocation,
     output: Report,
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="usage, shares, priority, queue or wait.")],
+    what: Annotated[str, Argument(metavar="WHAT", help="usage, shares, priority, queue or wait.")],
     by: Annotated[
-        str | None, typer.Option("--by", metavar="WHAT", help="submitter, group or pool [default: submitter].")
+        str | None, Option("--by", metavar="WHAT", help="submitter, group or pool [default: submitter].")
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Begin of the time [default: 7 days ago].")
+        str | None, Option("--since", metavar="TIME", help="Begin of the time [default: 7 days ago].")
     ] = None,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="End of the time [default: now].")
-    ] = None,
-    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Show N lines, the rest as others.")] = 6,
+    until: Annotated[str | None, Option("--until", metavar="TIME", help="End of the time [default: now].")] = None,
+    top: Annotated[int, Option("--top", metavar="N", min=1, help="Show N lines, the rest as others.")] = 6,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Write a picture, .svg or .png, with Matplotlib.")
+        str | None, Option("--out", metavar="FILE", help="Write a picture, .svg or .png, with Matplotlib.")
     ] = None,
     simulation: Annotated[
         str | None,
-        typer.Option("--simulation", metavar="FILE", help="Draw the result of fairq simulate --json; - is stdin."),
+        Option("--simulation", metavar="FILE", help="Draw the result of fairq simulate --json; - is stdin."),
     ] = None,
-    ascii_: Annotated[bool, typer.Option("--ascii", help="Use ASCII letters only.")] = False,
+    ascii_: Annotated[bool, Option("--ascii", help="Use ASCII letters only.")] = False,
     now: Now = None,
 ) -> None:
     """Draw use, shares, priorities, the queue, or the result of a simulation.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, duration_of
+from fairq.cli.options import Now, Option, duration_of
 from fairq.cli.output import Column, Report, Table, View, emit
 from fairq.cli.output.messages import tell
 from fairq.errors.report import MailSettingError, PoolFaultError
@@ -52,7 +50,7 @@ def add_check(app: App) -> None:
         output: Report,
         max_age: Annotated[
             int | None,
-            typer.Option(
+            Option(
                 "--max-age",
                 metavar="TIME",
                 parser=duration_of("--max-age"),
@@ -61,7 +59,7 @@ def add_check(app: App) -> None:
         ] = None,
         mail: Annotated[
             bool,
-            typer.Option("--mail", help="Mail new faults and those that are over to mail.administrator."),
+            Option("--mail", help="Mail new faults and those that are over to mail.administrator."),
         ] = False,
         now: Now = None,
     ) -> None:
@@ -81,7 +79,7 @@ def add_check(app: App) -> None:
         found = check_pool(invocation.state_path, lambda: invocation.settings, invocation.now(now), max_age or _LONGEST)
         failed = sum(one.status == FAULT for one in found)
         if mail and _mail(invocation, found):
-            raise typer.Exit(PoolFaultError.exit_code if failed else 0)
+            raise SystemExit(PoolFaultError.exit_code if failed else 0)
         records: list[dict[str, Any]] = [
             {"check": one.name, "status": one.status, "detail": one.detail, "cure": one.cure}
             for one in found

@@ -7,13 +7,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 import fairq.cli.output
 from fairq.cli.command import App
 from fairq.cli.confirm import Yes, asks, confirm
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun
+from fairq.cli.options import DryRun, Option
 from fairq.cli.output import Report, View, emit
 from fairq.errors.base import UsageError
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 Administrators = Annotated[
     list[str] | None,
-    typer.Option("--admin", metavar="USER|%GROUP", help="User or Unix group that may change everything; repeatable."),
+    Option("--admin", metavar="USER|%GROUP", help="User or Unix group that may change everything; repeatable."),
 ]
 
 
@@ -43,11 +41,11 @@ def add_host(app: App) -> None:
         admin: Administrators = None,
         launch: Annotated[
             str | None,
-            typer.Option("--launch", metavar="LAUNCHER", help="Set launch.kind, such as local [default: unchanged]."),
+            Option("--launch", metavar="LAUNCHER", help="Set launch.kind, such as local [default: unchanged]."),
         ] = None,
         every: Annotated[
             int | None,
-            typer.Option(
+            Option(
                 "--every",
                 metavar="MINUTES",
                 min=1,
@@ -89,8 +87,8 @@ def add_host(app: App) -> None:
     def remove(
         invocation: Invocation,
         output: Report,
-        purge: Annotated[bool, typer.Option("--purge", help="Delete the state and its history, too.")] = False,
-        force: Annotated[bool, typer.Option("--force", help="End running jobs; they return to the queue.")] = False,
+        purge: Annotated[bool, Option("--purge", help="Delete the state and its history, too.")] = False,
+        force: Annotated[bool, Option("--force", help="End running jobs; they return to the queue.")] = False,
         yes: Yes = False,
         dry_run: DryRun = False,
     ) -> None:

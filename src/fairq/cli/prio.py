@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Constraint, DryRun, Now
+from fairq.cli.options import Constraint, DryRun, Now, Option
 from fairq.cli.output import Report, emit
-from fairq.cli.parser import Command
 from fairq.cli.queue_options import All, Jobs, Reason, job_editor, report, selected
 from fairq.errors.base import InvalidNumberError, UsageError
 
 _CHANGE = re.compile(r"[-+]\d+", re.ASCII)
 
 
-class PrioCommand(Command):
-    """A command that takes ``-5`` and ``+5`` as numbers."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Turn the first bare ``+N`` or ``-N`` into ``--by=N``, then parse as usual."""
-        for at, word in enumerate(args):
-            if word == "--":
-                break
-            if _CHANGE.fullmatch(word) and (at == 0 or args[at - 1] not in ("-p", "--priority", "--by")):
-                args = [*args[:at], f"--by={word}", *args[at + 1 :]]
-                break
-        return super().parse_args(ctx, args)
+def _by_option(words: list[str]) -> list[str]:
+    """Return *words* with the first bare ``+N`` or ``-N`` as ``--by=N``."""
+    for at, word in enumerate(words):
+        if word == "--":
+            break
+        if _CHANGE.fullmatch(word) and (at == 0 or words[at - 1] not in ("-p", "--priority", "--by")):
+            return [*words[:at], f"--by={word}", *words[at + 1 :]]
+    return words
 
 
 app = App()
 
 
 @app.command(
-    cls=PrioCommand,
+    rewrite=_by_option,
     examples="""
         fairq prio 10 7.3              # set one job's priority
         fairq prio +5 7                # raise a whole cluster
@@ -48,8 +41,8 @@ def prio(
     invocation: Invocation,
     output: Report,
     words: Jobs = None,
-    priority: Annotated[str | None, typer.Option("-p", "--priority", metavar="N", help="Priority to set.")] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="N", help="Amount to add, negative to lower.")] = None,
+    priority: Annotated[str | None, Option("-p", "--priority", metavar="N", help="Priority to set.")] = None,
+    by: Annotated[str | None, Option("--by", metavar="N", help="Amount to add, negative to lower.")] = None,
     constraint: Constraint = None,
     everything: All = False,
     reason: Reason = None,

@@ -5,15 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.figures import duration, moment
 from fairq.cli.invocation import Invocation, operating_system_user
-from fairq.cli.options import Now
+from fairq.cli.options import Now, Option
 from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.output.long import long_texts
-from fairq.cli.queue_arguments import QueueCommand
+from fairq.cli.queue_arguments import QUEUE
 from fairq.cli.queue_options import Jobs
 from fairq.errors.base import UsageError
 from fairq.expression_form import is_expression, within
@@ -32,7 +30,7 @@ _MATCHED = -1
 
 
 @app.command(
-    cls=QueueCommand,
+    dialect=QUEUE,
     watch=True,
     examples="""
         fairq queue                                # all jobs, identical ones on one line
@@ -48,23 +46,21 @@ def queue(
     invocation: Invocation,
     output: Output,
     jobs: Jobs = None,
-    idle: Annotated[bool, typer.Option("--idle", help="Show only idle jobs.")] = False,
-    running: Annotated[bool, typer.Option("--running", help="Show only running jobs.")] = False,
-    held: Annotated[bool, typer.Option("--held", help="Show only held jobs.")] = False,
-    mine: Annotated[bool, typer.Option("--mine", help="Show only your own jobs.")] = False,
+    idle: Annotated[bool, Option("--idle", help="Show only idle jobs.")] = False,
+    running: Annotated[bool, Option("--running", help="Show only running jobs.")] = False,
+    held: Annotated[bool, Option("--held", help="Show only held jobs.")] = False,
+    mine: Annotated[bool, Option("--mine", help="Show only your own jobs.")] = False,
     user: Annotated[
-        str | None, typer.Option("--user", metavar="USER", help="Show only jobs of this owner or submitter.")
+        str | None, Option("--user", metavar="USER", help="Show only jobs of this owner or submitter.")
     ] = None,
-    procs: Annotated[bool, typer.Option("--procs", help="Show each job on its own line.")] = False,
-    long: Annotated[bool, typer.Option("--long", help="Show whole ads, attribute by attribute.")] = False,
-    totals: Annotated[bool, typer.Option("--totals", help="Show only the number of jobs.")] = False,
+    procs: Annotated[bool, Option("--procs", help="Show each job on its own line.")] = False,
+    long: Annotated[bool, Option("--long", help="Show whole ads, attribute by attribute.")] = False,
+    totals: Annotated[bool, Option("--totals", help="Show only the number of jobs.")] = False,
     sort: Annotated[
-        str | None, typer.Option("--sort", metavar="ATTR", help="Sort by this attribute [-ATTR: descending].")
+        str | None, Option("--sort", metavar="ATTR", help="Sort by this attribute [-ATTR: descending].")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")
-    ] = None,
-    start: Annotated[bool, typer.Option("--start", help="Show when idle jobs will start.")] = False,
+    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")] = None,
+    start: Annotated[bool, Option("--start", help="Show when idle jobs will start.")] = False,
     now: Now = None,
 ) -> None:
     """Show the jobs.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fairq.cli.dialect_command import DialectCommand
 from fairq.cli.single_dash import Dialect, Spelling
 
 _SPELLINGS = (
@@ -56,9 +55,3 @@ _ABSENT = {
 
 QUEUE = Dialect("queue", _SPELLINGS, _OWN, _ABSENT, keep="hqv")
 """``-global``, ``-allusers`` and ``-batch`` ask for what fairq always does."""
-
-
-class QueueCommand(DialectCommand):
-    """A command that also accepts condor_q's option style."""
-
-    dialect = QUEUE

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairq.cli.confirm import MOST_UNASKED, asks, confirm
+from fairq.cli.options import Argument, Option
 from fairq.cli.output import View
 from fairq.errors.base import UsageError
 
@@ -20,17 +19,15 @@ if TYPE_CHECKING:
 
 Jobs = Annotated[
     list[str] | None,
-    typer.Argument(
+    Argument(
         metavar="JOB...",
         help="Job (7.0, 7.0@SCHEDD), jobs (7.0-99), cluster (7), owner, or submitter.",
     ),
 ]
 
-All = Annotated[bool, typer.Option("--all", help="Select all jobs.")]
+All = Annotated[bool, Option("--all", help="Select all jobs.")]
 
-Reason = Annotated[
-    str | None, typer.Option("--reason", metavar="TEXT", help="Reason to store with the job and the history.")
-]
+Reason = Annotated[str | None, Option("--reason", metavar="TEXT", help="Reason to store with the job and the history.")]
 
 
 def selected(words: Sequence[str] | None, constraints: list[str] | None, everything: bool) -> Selection:

@@ -6,11 +6,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now
+from fairq.cli.options import Argument, Now, Option
 from fairq.cli.output import Output, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.cli.whatif_options import Factor, Set, With, Without
@@ -51,11 +49,11 @@ def _size(text: str) -> float:
 def show(
     invocation: Invocation,
     output: Output,
-    tree: Annotated[bool, typer.Option("--tree", help="Show the tree with bars, even in a pipe.")] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Show condor_userprio's table, even on a terminal.")] = False,
+    tree: Annotated[bool, Option("--tree", help="Show the tree with bars, even in a pipe.")] = False,
+    plain: Annotated[bool, Option("--plain", help="Show condor_userprio's table, even on a terminal.")] = False,
     slots: Annotated[
         str | None,
-        typer.Option("--slots", metavar="N", help="Preview a pool of weight N, or more slots: +10x64c256g."),
+        Option("--slots", metavar="N", help="Preview a pool of weight N, or more slots: +10x64c256g."),
     ] = None,
     other: With = None,
     sets: Set = None,
@@ -132,7 +130,7 @@ def check(
     output: Output,
     file: Annotated[
         str | None,
-        typer.Argument(metavar="[FILE]", help="Settings or HTCondor configuration to check; - is stdin."),
+        Argument(metavar="[FILE]", help="Settings or HTCondor configuration to check; - is stdin."),
     ] = None,
     now: Now = None,
 ) -> None:
@@ -161,7 +159,7 @@ def check(
     if checked.errors:
         raise checked.errors[-1]
     if checked.oddities:
-        raise typer.Exit(1)
+        raise SystemExit(1)
     count = f"{checked.groups} group{'' if checked.groups == 1 else 's'}"
     invocation.note(f"no problems in {count}" if checked.groups else "no groups are configured")
 

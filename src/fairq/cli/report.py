@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.figures import counted, duration, local
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, parse_time
+from fairq.cli.options import Now, Option, parse_time
 from fairq.cli.output import Column, Report, Table, View, emit
 from fairq.errors.base import UsageError
 
@@ -40,27 +38,23 @@ def report(
     output: Report,
     by: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--by",
             metavar="WHAT",
             help="One or two of user, submitter, group, slot, machine, hour, day, week, month, year [default: user].",
         ),
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Begin of the time [default: first of this month].")
+        str | None, Option("--since", metavar="TIME", help="Begin of the time [default: first of this month].")
     ] = None,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="End of the time [default: now].")
-    ] = None,
-    month: Annotated[str | None, typer.Option("--month", metavar="YYYY-MM", help="Report on this month.")] = None,
-    user: Annotated[
-        str | None, typer.Option("--user", metavar="SUBMITTER", help="Report on this submitter only.")
-    ] = None,
+    until: Annotated[str | None, Option("--until", metavar="TIME", help="End of the time [default: now].")] = None,
+    month: Annotated[str | None, Option("--month", metavar="YYYY-MM", help="Report on this month.")] = None,
+    user: Annotated[str | None, Option("--user", metavar="SUBMITTER", help="Report on this submitter only.")] = None,
     group: Annotated[
-        str | None, typer.Option("--group", metavar="GROUP", help="Report on this group and its subgroups only.")
+        str | None, Option("--group", metavar="GROUP", help="Report on this group and its subgroups only.")
     ] = None,
     top: Annotated[
-        int | None, typer.Option("--top", metavar="N", min=1, help="Show the N largest lines, the rest as others.")
+        int | None, Option("--top", metavar="N", min=1, help="Show the N largest lines, the rest as others.")
     ] = None,
     now: Now = None,
 ) -> None:

@@ -6,12 +6,10 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import duration_of
+from fairq.cli.options import Option, duration_of
 from fairq.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -34,17 +32,17 @@ _EVERY = 60
 )
 def run(
     invocation: Invocation,
-    until_idle: Annotated[bool, typer.Option("--until-idle", help="End when no job runs and none can start.")] = False,
+    until_idle: Annotated[bool, Option("--until-idle", help="End when no job runs and none can start.")] = False,
     every: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--every",
             metavar="TIME",
             parser=duration_of("--every"),
             help="Longest time between two cycles [seconds or 10m; default: 60].",
         ),
     ] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="On Ctrl-C, end the running jobs and requeue them.")] = False,
+    stop: Annotated[bool, Option("--stop", help="On Ctrl-C, end the running jobs and requeue them.")] = False,
 ) -> None:
     """Run jobs: negotiate whenever something has changed.
 
@@ -92,7 +90,7 @@ def run(
         if left:
             what = "still ending" if stop else "still running"
             invocation.note(f"{counted(left, 'job')} {what}; the next fairq run or fairq negotiate collects them")
-        raise typer.Exit(INTERRUPTED) from None
+        raise SystemExit(INTERRUPTED) from None
     line.clear()
     if standing.idle:
         invocation.note(f"{counted(standing.idle, 'idle job')} left that fit no free slot; 'fairq why JOB' shows why")

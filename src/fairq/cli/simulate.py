@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import duration_of
+from fairq.cli.options import Argument, Option, duration_of
 from fairq.cli.output import Output, emit
 from fairq.errors.base import UsageError
 
@@ -28,20 +26,20 @@ def simulate(
     invocation: Invocation,
     output: Output,
     trace: Annotated[
-        str | None, typer.Argument(metavar="[TRACE]", help="Log of jobs: SWF, plain or gzip, or CSV; - is stdin.")
+        str | None, Argument(metavar="[TRACE]", help="Log of jobs: SWF, plain or gzip, or CSV; - is stdin.")
     ] = None,
-    history: Annotated[bool, typer.Option("--history", help="Use the jobs of this state that have ended.")] = False,
+    history: Annotated[bool, Option("--history", help="Use the jobs of this state that have ended.")] = False,
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", metavar="NAME=FILE", help="Settings to simulate; fifo and current need no FILE."),
+        Option("--policy", metavar="NAME=FILE", help="Settings to simulate; fifo and current need no FILE."),
     ] = None,
     slots: Annotated[
         str | None,
-        typer.Option("--slots", metavar="SIZE", help="Pool: 1000 cores, or machines such as 10x64c256g [MaxProcs]."),
+        Option("--slots", metavar="SIZE", help="Pool: 1000 cores, or machines such as 10x64c256g [MaxProcs]."),
     ] = None,
     every: Annotated[
         int,
-        typer.Option(
+        Option(
             "--every",
             metavar="TIME",
             parser=duration_of("--every"),
@@ -49,31 +47,27 @@ def simulate(
         ),
     ] = "300",  # type: ignore[assignment]
     factor: Annotated[
-        list[str] | None, typer.Option("--factor", metavar="NAME=VALUE", help="Priority factor of a user; repeatable.")
+        list[str] | None, Option("--factor", metavar="NAME=VALUE", help="Priority factor of a user; repeatable.")
     ] = None,
-    first: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="First submission used [such as 1d].")
-    ] = None,
+    first: Annotated[str | None, Option("--from", metavar="TIME", help="First submission used [such as 1d].")] = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="End of the submissions used [such as 8d].")
+        str | None, Option("--until", metavar="TIME", help="End of the submissions used [such as 8d].")
     ] = None,
     window: Annotated[
         int,
-        typer.Option(
-            "--window", metavar="TIME", parser=duration_of("--window"), help="Length of the windows of shares."
-        ),
+        Option("--window", metavar="TIME", parser=duration_of("--window"), help="Length of the windows of shares."),
     ] = "1d",  # type: ignore[assignment]
     shake: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--shake",
             metavar="TIME",
             parser=duration_of("--shake"),
             help="Move each user at random by up to TIME.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed of --shake.")] = 1,
-    users: Annotated[int, typer.Option("--users", metavar="N", min=0, help="Number of users and groups to list.")] = 10,
+    seed: Annotated[int, Option("--seed", metavar="N", help="Random seed of --shake.")] = 1,
+    users: Annotated[int, Option("--users", metavar="N", min=0, help="Number of users and groups to list.")] = 10,
 ) -> None:
     """Simulate a trace of jobs under one or more policies, and compare them.
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, Reason
+from fairq.cli.options import Argument, DryRun, Now, Option, Reason
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.cli.queue_options import note_ending
 from fairq.cli.slots_sync import EXAMPLES, sync
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 app = App(help="Manage the slots of the pool: add, detect, list, remove and drain them.", default="list")
 app.command("sync", examples=EXAMPLES)(sync)
 
-Names = Annotated[list[str], typer.Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")]
+Names = Annotated[list[str], Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")]
 
 _MEMORY_PER_CORE = 1024
 _DISK = 10 * 1024 * 1024
@@ -43,28 +41,28 @@ def add(
     invocation: Invocation,
     output: Report,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Name of the slot; with --count, of the machine.")
+        str | None, Argument(metavar="[NAME]", help="Name of the slot; with --count, of the machine.")
     ] = None,
     count: Annotated[
         int,
-        typer.Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Number of identical slots."),
+        Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Number of identical slots."),
     ] = 1,
-    cpus: Annotated[int, typer.Option("--cpus", metavar="N", min=1, max=1_000_000, help="Cores per slot.")] = 1,
+    cpus: Annotated[int, Option("--cpus", metavar="N", min=1, max=1_000_000, help="Cores per slot.")] = 1,
     memory: Annotated[
-        str | None, typer.Option("--memory", metavar="SIZE", help="Memory per slot [MB or 32GB; default: 1 GB a core].")
+        str | None, Option("--memory", metavar="SIZE", help="Memory per slot [MB or 32GB; default: 1 GB a core].")
     ] = None,
     disk: Annotated[
-        str | None, typer.Option("--disk", metavar="SIZE", help="Disk per slot [KB or 100GB; default: 10 GB].")
+        str | None, Option("--disk", metavar="SIZE", help="Disk per slot [KB or 100GB; default: 10 GB].")
     ] = None,
-    gpus: Annotated[int | None, typer.Option("--gpus", metavar="N", min=0, help="GPUs per slot.")] = None,
-    partitionable: Annotated[bool, typer.Option("--partitionable", help="Divide each slot as jobs request.")] = False,
+    gpus: Annotated[int | None, Option("--gpus", metavar="N", min=0, help="GPUs per slot.")] = None,
+    partitionable: Annotated[bool, Option("--partitionable", help="Divide each slot as jobs request.")] = False,
     attribute: Annotated[
         list[str] | None,
-        typer.Option("--attribute", metavar="NAME=EXPR", help="Additional slot attribute; repeatable."),
+        Option("--attribute", metavar="NAME=EXPR", help="Additional slot attribute; repeatable."),
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option("--file", metavar="ADS", help="Slot ads from condor_status -json or -long; - is stdin."),
+        Option("--file", metavar="ADS", help="Slot ads from condor_status -json or -long; - is stdin."),
     ] = None,
     reason: Reason = None,
     now: Now = None,
@@ -130,7 +128,7 @@ def detect(
     output: Output,
     slots: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--slots",
             metavar="N",
             min=1,
@@ -139,12 +137,12 @@ def detect(
         ),
     ] = None,
     partitionable: Annotated[
-        bool, typer.Option("--partitionable", help="Make one partitionable slot, or N with --slots N.")
+        bool, Option("--partitionable", help="Make one partitionable slot, or N with --slots N.")
     ] = False,
-    store: Annotated[bool, typer.Option("--add", help="Add the slots to the pool.")] = False,
+    store: Annotated[bool, Option("--add", help="Add the slots to the pool.")] = False,
     launch: Annotated[
         str | None,
-        typer.Option("--launch", metavar="NAME", help="Launcher that starts the jobs of the slots, such as local."),
+        Option("--launch", metavar="NAME", help="Launcher that starts the jobs of the slots, such as local."),
     ] = None,
     now: Now = None,
 ) -> None:
@@ -201,8 +199,8 @@ def detect(
 def list_(
     invocation: Invocation,
     output: Output,
-    names: Annotated[list[str] | None, typer.Argument(metavar="SLOT...", help="Only these slots or machines.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Show at most N slots.")] = None,
+    names: Annotated[list[str] | None, Argument(metavar="SLOT...", help="Only these slots or machines.")] = None,
+    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Show at most N slots.")] = None,
     now: Now = None,
 ) -> None:
     """Show the slots of the pool and who uses them.
@@ -246,7 +244,7 @@ def remove(
     invocation: Invocation,
     output: Report,
     names: Names,
-    force: Annotated[bool, typer.Option("--force", help="Remove even slots in use; requeue their jobs.")] = False,
+    force: Annotated[bool, Option("--force", help="Remove even slots in use; requeue their jobs.")] = False,
     reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
@@ -279,10 +277,10 @@ def drain(
     invocation: Invocation,
     output: Report,
     names: Names,
-    graceful: Annotated[bool, typer.Option("--graceful", help="Let running jobs finish [default].")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="End running jobs after their grace; requeue them.")] = False,
-    fast: Annotated[bool, typer.Option("--fast", help="Kill running jobs at once; requeue them.")] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Stop draining.")] = False,
+    graceful: Annotated[bool, Option("--graceful", help="Let running jobs finish [default].")] = False,
+    quick: Annotated[bool, Option("--quick", help="End running jobs after their grace; requeue them.")] = False,
+    fast: Annotated[bool, Option("--fast", help="Kill running jobs at once; requeue them.")] = False,
+    cancel: Annotated[bool, Option("--cancel", help="Stop draining.")] = False,
     reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
 from msgspec.structs import asdict
 
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, Reason
+from fairq.cli.options import Argument, DryRun, Now, Option, Reason
 from fairq.cli.output import Report, View, emit
 
 EXAMPLES = """
@@ -32,9 +31,9 @@ _SAID = {
 def sync(
     invocation: Invocation,
     output: Report,
-    engine: Annotated[str, typer.Argument(metavar="ENGINE", help="The engine: slurm or htcondor.")],
+    engine: Annotated[str, Argument(metavar="ENGINE", help="The engine: slurm or htcondor.")],
     partition: Annotated[
-        str | None, typer.Option("--partition", metavar="NAME", help="Only the nodes of this partition of Slurm.")
+        str | None, Option("--partition", metavar="NAME", help="Only the nodes of this partition of Slurm.")
     ] = None,
     reason: Reason = None,
     now: Now = None,

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.confirm import Yes, asks, confirm
 from fairq.cli.figures import local
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, Reason, time_of
+from fairq.cli.options import Argument, Now, Option, Reason, time_of
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.errors.base import FairqError
 
@@ -89,7 +87,7 @@ def check(invocation: Invocation, output: Output) -> None:
 )
 def backup(
     invocation: Invocation,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Path of the copy; must not exist.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="Path of the copy; must not exist.")],
 ) -> None:
     """Copy the state to a new file, even while other commands run.
 
@@ -110,7 +108,7 @@ def backup(
 )
 def restore(
     invocation: Invocation,
-    copy: Annotated[Path, typer.Argument(metavar="COPY", help="Copy made by 'fairq state backup'.")],
+    copy: Annotated[Path, Argument(metavar="COPY", help="Copy made by 'fairq state backup'.")],
     reason: Reason = None,
     yes: Yes = False,
     now: Now = None,
@@ -142,12 +140,12 @@ def restore(
 def history(
     invocation: Invocation,
     output: Output,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Number of changes [0: all].")] = 100,
-    subject: Annotated[str | None, typer.Option("--subject", metavar="NAME", help="Show only changes to NAME.")] = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="USER", help="Show only changes by this user.")] = None,
+    limit: Annotated[int, Option("--limit", metavar="N", min=0, help="Number of changes [0: all].")] = 100,
+    subject: Annotated[str | None, Option("--subject", metavar="NAME", help="Show only changes to NAME.")] = None,
+    user: Annotated[str | None, Option("--user", metavar="USER", help="Show only changes by this user.")] = None,
     since: Annotated[
         int | None,
-        typer.Option("--since", metavar="TIME", parser=time_of("--since"), help="Show only changes since then."),
+        Option("--since", metavar="TIME", parser=time_of("--since"), help="Show only changes since then."),
     ] = None,
 ) -> None:
     """Show each change with its time, user, command and reason, newest last.
@@ -198,7 +196,7 @@ def history(
 def cycles(
     invocation: Invocation,
     output: Output,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Number of cycles [0: all].")] = 20,
+    limit: Annotated[int, Option("--limit", metavar="N", min=0, help="Number of cycles [0: all].")] = 20,
 ) -> None:
     """List the negotiation cycles with their time and number of matches, newest last.
 
@@ -243,7 +241,7 @@ def cycle(
     invocation: Invocation,
     output: Output,
     number: Annotated[
-        int | None, typer.Argument(metavar="[CYCLE]", min=1, help="Number of the cycle [default: the last].")
+        int | None, Argument(metavar="[CYCLE]", min=1, help="Number of the cycle [default: the last].")
     ] = None,
 ) -> None:
     """Show a past negotiation cycle: requests, shares, matches and rejections.

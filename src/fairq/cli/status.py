@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.figures import counted, moment, percent, two_places
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now
+from fairq.cli.options import Now, Option
 from fairq.cli.output import Column, Report, Table, View, emit
 from fairq.quantities import shown_duration
 
@@ -37,7 +35,7 @@ def status(
     invocation: Invocation,
     output: Report,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=1, help="Show at most N submitters in the table.")
+        int, Option("--limit", metavar="N", min=1, help="Show at most N submitters in the table.")
     ] = _LINES,
     now: Now = None,
 ) -> None:

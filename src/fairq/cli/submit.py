@@ -7,13 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation, operating_system_user
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import Argument, DryRun, Now, Option
 from fairq.cli.output import Column, Output, Report, Table, View, emit
-from fairq.cli.parser import Command
 from fairq.errors.base import UsageError
 from fairq.errors.pool import InvalidSubmitValueError, UnreadableDescriptionError
 from fairq.inputs import STANDARD_INPUT, read_bytes
@@ -25,30 +22,27 @@ _LARGEST_COUNT = 2**31 - 1
 _SEPARATOR = "\0"
 
 
-class SubmitCommand(Command):
-    """A command whose words after ``--`` are a program and its arguments, in any form."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Pass the words after ``--`` through the parser as one word."""
-        if "--" in args:
-            at = args.index("--")
-            # No word of a command line can contain the separator.
-            args = [*args[:at], "--program=" + _SEPARATOR.join(args[at + 1 :])]
-        return super().parse_args(ctx, args)
+def _program_as_option(words: list[str]) -> list[str]:
+    """Return *words* with those after ``--``, a program and its arguments in any form, as one word."""
+    if "--" not in words:
+        return words
+    at = words.index("--")
+    # No word of a command line can contain the separator.
+    return [*words[:at], "--program=" + _SEPARATOR.join(words[at + 1 :])]
 
 
 app = App()
 
 
 def _option(name: str, meaning: str, metavar: str = "VALUE") -> Any:
-    return typer.Option(name, metavar=metavar, help=meaning)
+    return Option(name, metavar=metavar, help=meaning)
 
 
 Text = str | None
 
 
 @app.command(
-    cls=SubmitCommand,
+    rewrite=_program_as_option,
     examples="""
         fairq submit analysis.sub                             # an HTCondor submit description
         sed s/2024/2025/ analysis.sub | fairq submit -        # a description from standard input
@@ -61,10 +55,10 @@ def submit(
     invocation: Invocation,
     output: Report,
     file: Annotated[
-        Text, typer.Argument(metavar="[FILE | -- PROGRAM ARGS...]", help="Submit description; - is stdin.")
+        Text, Argument(metavar="[FILE | -- PROGRAM ARGS...]", help="Submit description; - is stdin.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Number of identical jobs.")
+        int | None, Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Number of identical jobs.")
     ] = None,
     request_cpus: Annotated[Text, _option("--request-cpus", "Cores to request.")] = None,
     request_memory: Annotated[Text, _option("--request-memory", "Memory to request [MB, or with unit: 2GB].")] = None,
@@ -77,13 +71,13 @@ def submit(
     accounting_group_user: Annotated[
         Text, _option("--accounting-group-user", "User to charge within the group.", "USER")
     ] = None,
-    nice_user: Annotated[bool, typer.Option("--nice-user", help="Use only otherwise idle slots.")] = False,
+    nice_user: Annotated[bool, Option("--nice-user", help="Use only otherwise idle slots.")] = False,
     concurrency_limits: Annotated[
         Text, _option("--concurrency-limits", "Concurrency limits to use, such as LICENSE:2,DISK.", "NAMES")
     ] = None,
     attribute: Annotated[
         list[str] | None,
-        typer.Option("--attribute", metavar="NAME=EXPR", help="Additional job attribute; repeatable."),
+        Option("--attribute", metavar="NAME=EXPR", help="Additional job attribute; repeatable."),
     ] = None,
     input_file: Annotated[Text, _option("--input", "File for standard input.", "FILE")] = None,
     output_file: Annotated[Text, _option("--output", "File for standard output.", "FILE")] = None,
@@ -91,7 +85,7 @@ def submit(
     log: Annotated[Text, _option("--log", "File for the job event log.", "FILE")] = None,
     initialdir: Annotated[Text, _option("--initialdir", "Working directory of the job.", "DIR")] = None,
     environment: Annotated[Text, _option("--environment", 'Environment of the job, such as "A=1;B=2".', "VARS")] = None,
-    program: Annotated[Text, typer.Option("--program", hidden=True)] = None,
+    program: Annotated[Text, Option("--program", hidden=True)] = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:

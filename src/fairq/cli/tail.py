@@ -7,10 +7,9 @@ import sys
 import time
 from typing import Annotated
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
+from fairq.cli.options import Argument, Option
 from fairq.errors.pool import InvalidJobIdError
 
 app = App()
@@ -29,10 +28,10 @@ _MOST = 1 << 20
 )
 def tail(
     invocation: Invocation,
-    job: Annotated[str, typer.Argument(metavar="JOB", help="Job (7.0); a cluster (7) means job 7.0.")],
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Continue to print until the job ends.")] = False,
-    error: Annotated[bool, typer.Option("--err", help="Print standard error, not standard output.")] = False,
-    lines: Annotated[int, typer.Option("--lines", metavar="N", min=0, help="Number of lines.")] = 10,
+    job: Annotated[str, Argument(metavar="JOB", help="Job (7.0); a cluster (7) means job 7.0.")],
+    follow: Annotated[bool, Option("-f", "--follow", help="Continue to print until the job ends.")] = False,
+    error: Annotated[bool, Option("--err", help="Print standard error, not standard output.")] = False,
+    lines: Annotated[int, Option("--lines", metavar="N", min=0, help="Number of lines.")] = 10,
 ) -> None:
     """Print the end of the output of a job's last run.
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.comparison import Compare
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import Argument, DryRun, Now, Option
 from fairq.cli.output import Output, Report, emit
 from fairq.cli.taskqueues_demo import EXAMPLES, demo
 from fairq.cli.taskqueues_notes import in_words
@@ -103,14 +101,14 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
 def shares(
     invocation: Invocation,
     output: Output,
-    group: Annotated[str | None, typer.Option("--group", metavar="GROUP", help="Show only this group.")] = None,
+    group: Annotated[str | None, Option("--group", metavar="GROUP", help="Show only this group.")] = None,
     rules: Annotated[
         str | None,
-        typer.Option("--rules", metavar="RULES", help="Preview with these rules: documented or dirac."),
+        Option("--rules", metavar="RULES", help="Preview with these rules: documented or dirac."),
     ] = None,
     dump: Annotated[
         str | None,
-        typer.Option("--check", metavar="DUMP", help="Verify the priorities stored in a dump."),
+        Option("--check", metavar="DUMP", help="Verify the priorities stored in a dump."),
     ] = None,
     now: Now = None,
     dry_run: DryRun = False,
@@ -182,7 +180,7 @@ def match(
     pilot: Reference = None,
     count: Annotated[
         float,
-        typer.Option(
+        Option(
             "--count",
             metavar="N",
             parser=number("--count", 1, _LARGEST_COUNT, whole=True),
@@ -191,11 +189,11 @@ def match(
     ] = 1,
     selection: Annotated[
         str | None,
-        typer.Option("--selection", metavar="WAY", help="dirac, proportional or strict [default: shares.selection]."),
+        Option("--selection", metavar="WAY", help="dirac, proportional or strict [default: shares.selection]."),
     ] = None,
     seed: Annotated[
         float | None,
-        typer.Option("--seed", metavar="N", parser=number("--seed", 0, whole=True), help="Random seed."),
+        Option("--seed", metavar="N", parser=number("--seed", 0, whole=True), help="Random seed."),
     ] = None,
     now: Now = None,
     dry_run: DryRun = False,
@@ -255,7 +253,7 @@ def match(
 def why(
     invocation: Invocation,
     output: Report,
-    what: Annotated[str, typer.Argument(metavar="QUEUE|JOB", help="A task queue (17) or a job (7.0).")],
+    what: Annotated[str, Argument(metavar="QUEUE|JOB", help="A task queue (17) or a job (7.0).")],
     site: Site,
     cputime: CpuTime,
     grid_ce: GridCE = None,
@@ -307,7 +305,7 @@ def why(
 def import_(
     invocation: Invocation,
     output: Report,
-    dump: Annotated[str, typer.Argument(metavar="DUMP", help="JSON, CSV, directory or archive; - is stdin.")],
+    dump: Annotated[str, Argument(metavar="DUMP", help="JSON, CSV, directory or archive; - is stdin.")],
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -387,7 +385,7 @@ def _check(invocation: Invocation, output: Output, dump: str, rules: str, time: 
     invocation.note(views.verdict(report))
     emit(views.check_view(report, every=output.format != "table"), output)
     if report.differences:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _tell(invocation: Invocation, told: Told) -> None:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from fairq.cli.options import Option
 from fairq.errors.base import InvalidNumberError
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def number(what: str, least: float, most: float = math.inf, *, whole: bool) -> Callable[[str | float], float]:
-    """Return a parser of numbers from *least* to *most* for the option *what*, for ``typer.Option(parser=...)``."""
+    """Return a parser of numbers from *least* to *most* for the option *what*, for ``Option(parser=...)``."""
 
     def parse(text: str | float) -> float:
         if not isinstance(text, str):  # a default
@@ -35,64 +34,60 @@ def number(what: str, least: float, most: float = math.inf, *, whole: bool) -> C
     return parse
 
 
-Site = Annotated[str, typer.Option("--site", metavar="SITE", help="Site that the pilot runs at.")]
+Site = Annotated[str, Option("--site", metavar="SITE", help="Site that the pilot runs at.")]
 CpuTime = Annotated[
     float,
-    typer.Option(
+    Option(
         "--cputime",
         metavar="N",
         parser=number("--cputime", 0, whole=False),
         help="Remaining CPU time of the pilot, in HS06 seconds.",
     ),
 ]
-GridCE = Annotated[str | None, typer.Option("--grid-ce", metavar="CE", help="Computing element of the pilot.")]
-Platform = Annotated[str | None, typer.Option("--platform", metavar="NAME", help="Platform of the pilot.")]
-JobType = Annotated[str | None, typer.Option("--job-type", metavar="TYPE", help="Only jobs of this type or of none.")]
+GridCE = Annotated[str | None, Option("--grid-ce", metavar="CE", help="Computing element of the pilot.")]
+Platform = Annotated[str | None, Option("--platform", metavar="NAME", help="Platform of the pilot.")]
+JobType = Annotated[str | None, Option("--job-type", metavar="TYPE", help="Only jobs of this type or of none.")]
 Tag = Annotated[
     list[str] | None,
-    typer.Option("--tag", metavar="TAG", help="Tag that the pilot offers; repeatable."),
+    Option("--tag", metavar="TAG", help="Tag that the pilot offers; repeatable."),
 ]
 RequiredTag = Annotated[
     list[str] | None,
-    typer.Option("--required-tag", metavar="TAG", help="Offer this tag and take only jobs with it; repeatable."),
+    Option("--required-tag", metavar="TAG", help="Offer this tag and take only jobs with it; repeatable."),
 ]
-Group = Annotated[
-    list[str] | None, typer.Option("--group", metavar="GROUP", help="Only jobs of this group; repeatable.")
-]
+Group = Annotated[list[str] | None, Option("--group", metavar="GROUP", help="Only jobs of this group; repeatable.")]
 Owner = Annotated[
     str | None,
-    typer.Option("--owner", metavar="USER", help="Only jobs of this user; ignored with job sharing."),
+    Option("--owner", metavar="USER", help="Only jobs of this user; ignored with job sharing."),
 ]
 VO = Annotated[
     str | None,
-    typer.Option("--vo", metavar="VO", help="Only jobs of this VO's groups, unless --group is given."),
+    Option("--vo", metavar="VO", help="Only jobs of this VO's groups, unless --group is given."),
 ]
 Proxy = Annotated[
     str | None,
-    typer.Option("--proxy", metavar="USER@GROUP", help="Owner of a pilot that is not generic."),
+    Option("--proxy", metavar="USER@GROUP", help="Owner of a pilot that is not generic."),
 ]
 Processors = Annotated[
     float | None,
-    typer.Option(
+    Option(
         "--processors",
         metavar="N",
         parser=number("--processors", 1, whole=True),
         help="Processors; offers tags 1Processors to NProcessors, MultiProcessor.",
     ),
 ]
-WholeNode = Annotated[bool, typer.Option("--whole-node", help="Offer a whole machine.")]
+WholeNode = Annotated[bool, Option("--whole-node", help="Offer a whole machine.")]
 MaxRAM = Annotated[
     float | None,
-    typer.Option(
+    Option(
         "--max-ram",
         metavar="MB",
         parser=number("--max-ram", 0, whole=False),
         help="Memory of the pilot [default: not checked].",
     ),
 ]
-Reference = Annotated[
-    str | None, typer.Option("--pilot", metavar="NAME", help="Name of the pilot, stored with its slot.")
-]
+Reference = Annotated[str | None, Option("--pilot", metavar="NAME", help="Name of the pilot, stored with its slot.")]
 
 
 PILOT = (

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, Reason
+from fairq.cli.options import Argument, DryRun, Now, Reason
 from fairq.cli.output import Report, View, emit
 
 app = App()
@@ -25,7 +23,7 @@ def undo(
     invocation: Invocation,
     output: Report,
     number: Annotated[
-        int | None, typer.Argument(metavar="[N]", min=1, help="Number of the change [default: your last one].")
+        int | None, Argument(metavar="[N]", min=1, help="Number of the change [default: your last one].")
     ] = None,
     reason: Reason = None,
     now: Now = None,

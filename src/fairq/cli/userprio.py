@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
 from msgspec.structs import replace
 
 from fairq.cli.command import App
 from fairq.cli.confirm import Yes
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, Reason, duration_of
+from fairq.cli.options import Argument, DryRun, Now, Option, Reason, duration_of
 from fairq.cli.output import Output, emit
-from fairq.cli.userprio_arguments import UserprioCommand
+from fairq.cli.userprio_arguments import USERPRIO, rewritten
 from fairq.errors.base import UsageError
 
 _DAY = 86400
@@ -24,15 +23,16 @@ app = App()
 
 
 def _view(name: str, text: str, *short: str) -> object:
-    return typer.Option(f"--{name}", *short, help=text)
+    return Option(f"--{name}", *short, help=text)
 
 
 def _edit(name: str, metavar: str, text: str) -> object:
-    return typer.Option(f"--{name}", metavar=metavar, help=text)
+    return Option(f"--{name}", metavar=metavar, help=text)
 
 
 @app.command(
-    cls=UserprioCommand,
+    dialect=USERPRIO,
+    rewrite=rewritten,
     watch=True,
     context_settings={"help_option_names": ["--help"]},
     examples="""
@@ -52,7 +52,7 @@ def userprio(
     output: Output,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Submitters (user@domain or user) or groups."),
+        Argument(metavar="NAME...", help="Submitters (user@domain or user) or groups."),
     ] = None,
     all_: Annotated[bool, _view("all", "Show all columns.")] = False,
     most: Annotated[bool, _view("most", "Show the most useful columns [default].")] = False,
@@ -92,7 +92,7 @@ def userprio(
     force: Annotated[bool, _view("force", "Delete even while its jobs hold slots.")] = False,
     prune: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--prune",
             metavar="AGE",
             parser=duration_of("--prune"),
@@ -103,10 +103,10 @@ def userprio(
     yes: Yes = False,
     target: Annotated[
         list[str] | None,
-        typer.Option("--target", metavar="NAME=SHARE", help="Find factors for long-run shares; repeatable."),
+        Option("--target", metavar="NAME=SHARE", help="Find factors for long-run shares; repeatable."),
     ] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Set the factors that --target finds.")] = False,
-    scale_all: Annotated[bool, typer.Option("--scale-all", help="Let --target raise all factors of the pie.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Set the factors that --target finds.")] = False,
+    scale_all: Annotated[bool, Option("--scale-all", help="Let --target raise all factors of the pie.")] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fairq.cli.dialect_command import DialectCommand
 from fairq.cli.single_dash import Dialect, Spelling
 
 _SPELLINGS = (
@@ -81,14 +80,9 @@ records; fairq has only one of each.
 """
 
 
-class UserprioCommand(DialectCommand):
-    """A command that also accepts condor_userprio's option style."""
-
-    dialect = USERPRIO
-
-    def rewritten(self, args: list[str]) -> list[str]:
-        """Return *args* with fairq's own options, and with the two values of each edit joined."""
-        return _joined(super().rewritten(args))
+def rewritten(arguments: list[str]) -> list[str]:
+    """Return *arguments* with fairq's own options, and with the two values of each edit joined."""
+    return _joined(USERPRIO.rewrite(arguments))
 
 
 def _joined(arguments: list[str]) -> list[str]:

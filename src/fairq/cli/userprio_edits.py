@@ -134,7 +134,7 @@ def run_edits(
 
 
 def _ask(invocation: Invocation, edits: Edits, actor: Actor) -> None:
-    """Ask the required questions about *edits*, after a dry run; raises typer.Abort."""
+    """Ask the required questions about *edits*, after a dry run; without a yes, the command ends."""
     tried = _made(invocation, edits, actor, dry_run=True)
     questions = edits.questions()
     if edits.prune is not None and tried.changes:

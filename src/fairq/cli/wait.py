@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import duration_of
+from fairq.cli.options import Argument, Option, duration_of
 from fairq.errors.launch import JobHeldError, JobRemovedError, WaitTimeoutError
 
 app = App()
@@ -23,16 +21,14 @@ app = App()
 )
 def wait(
     invocation: Invocation,
-    jobs: Annotated[
-        list[str], typer.Argument(metavar="JOB...", help="Job (7.0), jobs (7.0-99), cluster (7) or owner.")
-    ],
+    jobs: Annotated[list[str], Argument(metavar="JOB...", help="Job (7.0), jobs (7.0-99), cluster (7) or owner.")],
     timeout: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--timeout", metavar="TIME", parser=duration_of("--timeout"), help="Wait at most this long [seconds or 2h]."
         ),
     ] = None,
-    any_: Annotated[bool, typer.Option("--any", help="Wait only until the first job ends.")] = False,
+    any_: Annotated[bool, Option("--any", help="Wait only until the first job ends.")] = False,
 ) -> None:
     """Wait until jobs have ended.
 
@@ -64,4 +60,4 @@ def wait(
             raise JobRemovedError(job=one.job)
     code = next((one.code for one in ended if one.code), 0)
     if code:
-        raise typer.Exit(code)
+        raise SystemExit(code)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from fairq.cli.command import App
 from fairq.cli.comparison import Compare, comparison_sentence, comparison_table
 from fairq.cli.figures import counted, percent, two_places
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now
+from fairq.cli.options import Argument, Now, Option
 from fairq.cli.output import Column, Report, Table, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.errors.base import UsageError
@@ -36,11 +34,11 @@ def why(
     output: Report,
     subject: Annotated[
         str | None,
-        typer.Argument(metavar="[SUBJECT]", help="Job (7.0, 7.0@SCHEDD), cluster (7), submitter, or group."),
+        Argument(metavar="[SUBJECT]", help="Job (7.0, 7.0@SCHEDD), cluster (7), submitter, or group."),
     ] = None,
     slot: Annotated[
         str | None,
-        typer.Option("--slot", metavar="NAME", help="Compare the job with this slot [NAME or 'NAME<ADDRESS>']."),
+        Option("--slot", metavar="NAME", help="Compare the job with this slot [NAME or 'NAME<ADDRESS>']."),
     ] = None,
     compare: Compare = False,
     now: Now = None,

@@ -7,11 +7,14 @@ and ``list``, generated from their description.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairq.brokerdata.kinds import KINDS
+from fairq.cli.command import App
 from fairq.cli.registry import Entry
-from fairq.cli.tree import Branch
+
+if TYPE_CHECKING:
+    from fairq.cli.tree import Branch
 
 _DATA = "fairq.cli.broker.data"
 
@@ -32,10 +35,10 @@ COMMANDS: dict[str, Entry] = {
 """Every command, in the order of the help."""
 
 
-def _load(name: str) -> Any:
-    module = importlib.import_module(COMMANDS[name].module)
-    app = module.app_of(KINDS[name]) if COMMANDS[name].module == _DATA else module.app
-    return app.build(name)
+def _app(name: str) -> App:
+    module: Any = importlib.import_module(COMMANDS[name].module)
+    app: App = module.app_of(KINDS[name]) if COMMANDS[name].module == _DATA else module.app
+    return app
 
 
 _HELP = (
@@ -52,13 +55,21 @@ _HELP = (
 
 
 class _Broker:
-    """Builds the commands."""
+    """Finds and builds the commands."""
+
+    default = None
+
+    def find(self, name: str) -> App | None:
+        """Return the inner command, or commands, with *name*; None: there is none."""
+        return _app(name) if name in COMMANDS else None
 
     def build(self, name: str) -> Branch:
-        """Return the command under *name*."""
+        """Return the command under *name*, as Typer's."""
+        from fairq.cli.tree import Branch
+
         return Branch(
             COMMANDS,
-            _load,
+            lambda inner: _app(inner).build(inner),
             name=name,
             help="\n\n".join(_HELP),
             epilog="Run 'fairq broker COMMAND --help' for more.",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.broker.importing import Lenient, tell
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now
+from fairq.cli.options import Argument, Now, Option
 from fairq.cli.output import Column, Output, Table, View, emit
 
 if TYPE_CHECKING:
@@ -29,15 +27,11 @@ app = App()
 def import_(
     invocation: Invocation,
     output: Output,
-    source: Annotated[
-        str, typer.Argument(metavar="DIRECTORY|ARCHIVE", help="Directory, tar or zip archive; - is stdin.")
-    ],
-    replace: Annotated[bool, typer.Option("--replace", help="Remove records that are not in the files.")] = False,
+    source: Annotated[str, Argument(metavar="DIRECTORY|ARCHIVE", help="Directory, tar or zip archive; - is stdin.")],
+    replace: Annotated[bool, Option("--replace", help="Remove records that are not in the files.")] = False,
     lenient: Lenient = False,
     now: Now = None,
-    check: Annotated[
-        bool, typer.Option("--check", "--dry-run", help="Show what each file would do; store nothing.")
-    ] = False,
+    check: Annotated[bool, Option("--check", "--dry-run", help="Show what each file would do; store nothing.")] = False,
 ) -> None:
     """Import all kinds of data from the files of a directory or archive, in one transaction.
 

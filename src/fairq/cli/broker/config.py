@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from fairq.brokerdata.work import CONFIG
 from fairq.cli.broker.importing import Lenient, run_import
 from fairq.cli.broker.sentences.settings import meaning_of
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import Argument, DryRun, Now, Option
 from fairq.cli.output import Column, Output, Table, View, emit, write_text
-from fairq.cli.parser import SetCommand
 
 app = App(
     help="Manage PanDA's own settings (gdpconfig).\n\nTheir defaults are PanDA's. They are stored in the state file. "
@@ -21,7 +18,7 @@ app = App(
     default="list",
 )
 
-Setting = Annotated[str, typer.Argument(metavar="SETTING", help="Setting, such as jobbroker.NQUEUED_SAT_CAP.")]
+Setting = Annotated[str, Argument(metavar="SETTING", help="Setting, such as jobbroker.NQUEUED_SAT_CAP.")]
 
 
 @app.command(
@@ -34,7 +31,7 @@ Setting = Annotated[str, typer.Argument(metavar="SETTING", help="Setting, such a
 def list_(
     invocation: Invocation,
     output: Output,
-    settings: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Only these settings.")] = None,
+    settings: Annotated[list[str] | None, Argument(metavar="SETTING...", help="Only these settings.")] = None,
 ) -> None:
     """Show the settings: value in use, set value and default."""
     from fairq.steps.broker.config import look
@@ -52,11 +49,11 @@ def list_(
     emit(View(tables=[Table(columns=columns, records=records)]), output)
 
 
-@app.command("set", cls=SetCommand, examples="fairq broker config set NW_ACTIVE true")
+@app.command("set", value_last=True, examples="fairq broker config set NW_ACTIVE true")
 def set_(
     invocation: Invocation,
     setting: Setting,
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="Number, true or false.")],
+    value: Annotated[str, Argument(metavar="VALUE", help="Number, true or false.")],
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -72,7 +69,7 @@ def set_(
 @app.command("unset", examples="fairq broker config unset jobbroker.NW_ACTIVE")
 def unset(
     invocation: Invocation,
-    settings: Annotated[list[str], typer.Argument(metavar="SETTING...", help="Settings to unset.")],
+    settings: Annotated[list[str], Argument(metavar="SETTING...", help="Settings to unset.")],
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -88,8 +85,8 @@ def unset(
 @app.command("import", examples="fairq broker config import gdpconfig.json --replace")
 def import_(
     invocation: Invocation,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Unset settings that are not in the file.")] = False,
+    file: Annotated[str, Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
+    replace: Annotated[bool, Option("--replace", help="Unset settings that are not in the file.")] = False,
     lenient: Lenient = False,
     now: Now = None,
     dry_run: DryRun = False,

@@ -6,14 +6,12 @@ import textwrap
 from collections.abc import Callable
 from typing import Annotated, Any
 
-import typer
-
 from fairq.brokerdata.column import NESTED, WORDS, Column, Kind
 from fairq.cli.broker.importing import Lenient, run_import
 from fairq.cli.command import App
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import Argument, DryRun, Now, Option
 from fairq.cli.output import Column as Shown
 from fairq.cli.output import Output, Table, View, emit
 
@@ -26,8 +24,8 @@ def app_of(kind: Kind) -> App:
 
     def import_(
         invocation: Invocation,
-        file: Annotated[str, typer.Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
-        replace: Annotated[bool, typer.Option("--replace", help="Remove records that are not in the file.")] = False,
+        file: Annotated[str, Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
+        replace: Annotated[bool, Option("--replace", help="Remove records that are not in the file.")] = False,
         lenient: Lenient = False,
         now: Now = None,
         dry_run: DryRun = False,
@@ -42,7 +40,7 @@ def app_of(kind: Kind) -> App:
         output: Output,
         keys: Annotated[
             list[str] | None,
-            typer.Argument(metavar="FIRST...", help="Show only records with this value in the first column."),
+            Argument(metavar="FIRST...", help="Show only records with this value in the first column."),
         ] = None,
     ) -> None:
         from fairq.steps.broker.listing import look

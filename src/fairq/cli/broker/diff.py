@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.broker.run import few
 from fairq.cli.command import App
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
+from fairq.cli.options import Argument
 from fairq.cli.output import Column, Output, Table, View, emit
 
 if TYPE_CHECKING:
@@ -31,8 +30,8 @@ _SHOWN = 3
 def diff(
     invocation: Invocation,
     output: Output,
-    before: Annotated[int, typer.Argument(metavar="RUN", min=1, help="Number of the earlier run.")],
-    after: Annotated[int, typer.Argument(metavar="RUN", min=1, help="Number of the later run.")],
+    before: Annotated[int, Argument(metavar="RUN", min=1, help="Number of the earlier run.")],
+    after: Annotated[int, Argument(metavar="RUN", min=1, help="Number of the later run.")],
 ) -> None:
     """Show what changed between two brokerage runs, and why.
 

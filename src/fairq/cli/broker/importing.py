@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from fairq.cli.options import Option
 
 if TYPE_CHECKING:
     from fairq.brokerdata.column import Kind
     from fairq.cli.invocation import Invocation
 
-Lenient = Annotated[bool, typer.Option("--lenient", help="Accept values that are read as something else.")]
+Lenient = Annotated[bool, Option("--lenient", help="Accept values that are read as something else.")]
 """``lenient: Lenient = False``"""
 
 _TOLD = 20

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-import typer
-
 from fairq.cli.broker.sentences.findings import told
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now
+from fairq.cli.options import Argument, Now
 from fairq.cli.output import Output, Table, View, emit
 
 app = App()
@@ -28,7 +26,7 @@ _FIELDS = ("queue", "field", "kind", "value", "meaning", "cure")
 def lint(
     invocation: Invocation,
     output: Output,
-    queues: Annotated[list[str] | None, typer.Argument(metavar="QUEUE...", help="Check only these queues.")] = None,
+    queues: Annotated[list[str] | None, Argument(metavar="QUEUE...", help="Check only these queues.")] = None,
     now: Now = None,
 ) -> None:
     """List likely queue misconfigurations and how to fix them.
@@ -53,7 +51,7 @@ def lint(
     records = [dict(zip(_FIELDS, (*one[:4], *told(one.problem, one.facts)), strict=True)) for one in found]
     emit(View(tables=[Table(columns=(), records=records, plain=_sentences)], fields=_FIELDS), output)
     if found:
-        raise typer.Exit(1)
+        raise SystemExit(1)
     there = f"{number} queue{'' if number == 1 else 's'}"
     empty = "there are no queues; import them with fairq broker queues import"
     invocation.note(f"no findings in {there}" if number else empty)

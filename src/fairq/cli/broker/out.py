@@ -6,14 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from fairq.cli.options import Option
 from fairq.errors.base import UsageError
 from fairq.errors.pool import UnwritableExportError
 
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Write the calls and updates for PanDA to FILE (.json or .csv)."),
+    Option("--out", metavar="FILE", help="Write the calls and updates for PanDA to FILE (.json or .csv)."),
 ]
 """``out: Out = None``; pass it to `writer_of`."""
 

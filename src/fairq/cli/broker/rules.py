@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from fairq.cli.options import Option
 from fairq.errors.base import UsageError
 from fairq.settings.key import PANDA
 
@@ -18,7 +17,7 @@ def _rules(text: str) -> str:
 
 RulesOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--rules",
         metavar="RULES",
         parser=_rules,

@@ -5,14 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.command import App
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import Argument, DryRun, Now, Option
 from fairq.cli.output import Column, Output, Table, View, emit, progress
 from fairq.errors.base import UsageError
 
@@ -48,15 +46,15 @@ def run(
     invocation: Invocation,
     output: Output,
     tasks: Annotated[
-        list[int] | None, typer.Argument(metavar="TASK...", min=0, help="Broker only these tasks, in any state.")
+        list[int] | None, Argument(metavar="TASK...", min=0, help="Broker only these tasks, in any state.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Broker all tasks, in any state.")] = False,
+    every: Annotated[bool, Option("--all", help="Broker all tasks, in any state.")] = False,
     rules: RulesOption = None,
-    summary: Annotated[bool, typer.Option("--summary", help="Show the number of queues per stage.")] = False,
+    summary: Annotated[bool, Option("--summary", help="Show the number of queues per stage.")] = False,
     out: Out = None,
     again: Annotated[
         int | None,
-        typer.Option("--again", metavar="RUN", min=1, help="Write the actions of a stored run; broker nothing."),
+        Option("--again", metavar="RUN", min=1, help="Write the actions of a stored run; broker nothing."),
     ] = None,
     now: Now = None,
     dry_run: DryRun = False,

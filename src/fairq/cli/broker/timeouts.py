@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.timeouts import WORDS
 from fairq.cli.command import App
 from fairq.cli.figures import duration
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import DryRun, Now, Option
 from fairq.cli.output import Column, Output, Table, View, emit
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ _FIELDS = (
 def timeouts(
     invocation: Invocation,
     output: Output,
-    apply: Annotated[bool, typer.Option("--apply", help="Close, fail or rebroker the listed jobs.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Close, fail or rebroker the listed jobs.")] = False,
     out: Out = None,
     rules: RulesOption = None,
     now: Now = None,

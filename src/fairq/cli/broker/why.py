@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from msgspec.structs import asdict
 
 from fairq.cli.broker.rules import RulesOption
@@ -15,7 +14,7 @@ from fairq.cli.command import App
 from fairq.cli.comparison import Compare, comparison_columns, comparison_sentence, comparison_table
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now
+from fairq.cli.options import Argument, Now, Option
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.errors.base import UsageError
 from fairq.settings.key import PANDA
@@ -42,14 +41,14 @@ _FIELDS = ("queue", "unit", "verdict", "stage", "reason", "meaning", "temporary"
 def why(
     invocation: Invocation,
     output: Output,
-    task: Annotated[int, typer.Argument(metavar="TASK", min=0, help="Number of the task.")],
+    task: Annotated[int, Argument(metavar="TASK", min=0, help="Number of the task.")],
     queue: Annotated[
-        str | None, typer.Option("--queue", metavar="QUEUE", help="Explain this queue, with all obstacles.")
+        str | None, Option("--queue", metavar="QUEUE", help="Explain this queue, with all obstacles.")
     ] = None,
     cycle: Annotated[
-        int | None, typer.Option("--cycle", metavar="N", min=1, help="Show the stored decision of run N.")
+        int | None, Option("--cycle", metavar="N", min=1, help="Show the stored decision of run N.")
     ] = None,
-    last: Annotated[bool, typer.Option("--last", help="Show the stored decision of the last run.")] = False,
+    last: Annotated[bool, Option("--last", help="Show the stored decision of the last run.")] = False,
     compare: Compare = False,
     rules: RulesOption = None,
     now: Now = None,
