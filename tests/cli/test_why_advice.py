@@ -127,3 +127,15 @@ def test_limits_are_raised_for_all_jobs_that_wait_for_them(run, state: Path, set
     assert run("--state", state, "negotiate", "--now", NOW).code == 0
     best = json.loads(why(run, state, "--json"))["help"][0]
     assert (best["starts"], best["change"]) == (4, change)
+
+
+@pytest.mark.parametrize("value", [["b", 1], {"a": 1}])
+def test_an_imported_request_that_is_a_list_or_an_ad_is_explained(run, state: Path, tmp_path: Path, value: object):
+    slot = {"Name": "slot1@a", "Cpus": 1, "Memory": 2048, "Requirements": "/Expr(TARGET.RequestMemory <= Memory)/"}
+    job = {"ClusterId": 1, "ProcId": 0, "JobStatus": 1, "User": "u@x", "RequestMemory": value}
+    for name, ad in (("slots", slot), ("jobs", job | {"Requirements": "/Expr(true)/"})):
+        (tmp_path / name).write_text(json.dumps([ad]))
+    ended = run("--state", state, "import", "--slots", tmp_path / "slots", "--jobs", tmp_path / "jobs", "--now", NOW)
+    assert ended.code == 0, ended.err
+    assert "request_memory = 2048" in why(run, state, "1.0")
+    assert "request_memory = 2048" in why(run, state)

@@ -29,7 +29,7 @@ _WHOSE_TURN = frozenset(
 
 def wider(of: Diagnosis, jobs: int) -> Iterator[Remedy]:
     """Yield changes that may start *jobs* jobs like the one of the diagnosis, the smallest first."""
-    seen = set()
+    seen: list[Remedy] = []
     smaller = tuple(_smaller(of))
     # What is left of a machine is no advice to a job that not even a whole machine can run.
     for remedy in (smaller,) if smaller else (*remedies(of), *more(of)):
@@ -37,7 +37,7 @@ def wider(of: Diagnosis, jobs: int) -> Iterator[Remedy]:
             continue
         widened = tuple(one for change in remedy for one in _widened(change, of, jobs))
         if widened and widened not in seen:
-            seen.add(widened)
+            seen.append(widened)
             yield widened
 
 

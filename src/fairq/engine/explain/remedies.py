@@ -37,10 +37,10 @@ Remedy = tuple[Change, ...]
 
 def remedies(of: Diagnosis) -> Iterator[Remedy]:
     """Yield changes that may let the job run, the smallest first; none of them is verified."""
-    seen: set[Remedy] = set()
+    seen: list[Remedy] = []  # the value of an attribute may be a list or an ad, which have no hash
     for remedy in _candidates(of):
         if remedy and remedy not in seen:
-            seen.add(remedy)
+            seen.append(remedy)
             yield remedy
 
 
