@@ -50,7 +50,10 @@ PASSES = Assumed(0.02), Assumed(0.5), Assumed(0.98, again=True)
 _WORK = 600_000
 """Maximum number of slots and job ranges examined by all cycles of a pass; a few cycles run in any pool."""
 
-_FEWEST_CYCLES, _MOST_CYCLES = 3, 4000
+_FEWEST_CYCLES, _MOST_CYCLES, _MOST_FOR_SOME = 3, 4000, 1000
+"""Numbers of cycles of a pass; the last one is for some jobs alone: a cycle in which jobs preempt each other takes 5 ms
+in the smallest pool."""
+
 _CYCLES_LOOKED_AT = 20
 _RUNS_LOOKED_AT = 20_000
 _ADS_LOOKED_AT = 2_000
@@ -214,7 +217,8 @@ class Forecaster:
         arrivals = self._submitted_again() if assumed.again else ()
         simulation = world.simulation(self._run_time(assumed.quantile), seen, self._every, arrivals)
         size = len(world.names) + len(world.idle)
-        most = max(_FEWEST_CYCLES, min(_MOST_CYCLES, _WORK // (size + 1)))
+        most = _MOST_CYCLES if wanted is None else _MOST_FOR_SOME
+        most = max(_FEWEST_CYCLES, min(most, _WORK // (size + 1)))
         seen.is_over = lambda: simulation.cycles >= most
         simulation.advance(self._now + HORIZON, seen.stop)
         seen.until = self._now + HORIZON if simulation.cycles < most else simulation.now
