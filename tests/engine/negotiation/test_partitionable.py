@@ -153,6 +153,13 @@ def test_whole_slots_depth_first_stand_for_the_jobs_that_fit() -> None:
     assert [(match.slot, match.proc) for match in decision.matches] == [(0, 0), (1, 8)]
 
 
+def test_depth_first_expects_two_jobs_on_a_static_slot_of_two_cores_too() -> None:
+    """Today's negotiator does not ask whether a slot is partitionable: every other job is left to the schedd."""
+    pool = slots(4, Cpus=2, Memory=4096)
+    decision = cycle(pool, {"a@x": [jobs(5)]}, partitionable_slots="whole", depth_first=True)
+    assert [match.proc for match in decision.matches] == [0, 2, 4]
+
+
 def test_what_the_schedd_packs_is_offered_again_in_the_next_spin() -> None:
     """Nobody tells the negotiator that a packed job started: after its first turn a@x offers its second job again."""
     wants = {"a@x": [jobs(100)], "b@x": [jobs(100)], "c@x": [jobs(1)]}
