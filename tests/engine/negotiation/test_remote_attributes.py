@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.engine.negotiation.pools import claimed, cycle, jobs, matched, slots
+from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, matched, slots
 from tests.engine.quotas.groups import rules_of
 
 from fairq.records import AccountingRecord
@@ -44,6 +44,15 @@ def test_a_preemption_policy_may_ask_about_the_holder(gate: str, got: int) -> No
     decision = cycle(held(4), {"a@x": differing(4)}, WORSE, records, preemption_requirements=gate)
 
     assert matched(decision) == {"a@x": got}
+
+
+def test_today_s_negotiator_rounds_the_priority_of_the_holder() -> None:
+    """770.44 as a 32-bit float is more than 770.44: of two users of equal priority, either may preempt the other."""
+    equal = {"a@x": 770.44, "v@x": 770.44}
+    gate = {"preemption_requirements": "RemoteUserPrio > SubmitterUserPrio", "preempt_prio_delta": None}
+
+    assert matched(cycle(held(4), {"a@x": [jobs(4)]}, equal, **gate)) == {"a@x": 0}
+    assert matched(cycle(held(4), {"a@x": [jobs(4)]}, equal, **{**HTCONDOR, **gate})) == {"a@x": 4}
 
 
 @pytest.mark.parametrize(

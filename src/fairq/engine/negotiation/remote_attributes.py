@@ -3,6 +3,7 @@
 RemoteUserPrio, RemoteUserFloor, RemoteGroup and RemoteGroupQuota are as at the cycle's start; RemoteUserResourcesInUse
 and RemoteGroupResourcesInUse follow the matches made. CurrentRank is that of a claim that waits to preempt, if there is
 one. Attributes of the group are undefined without accounting groups, and all are undefined for a slot without a holder.
+Today's negotiator rounds RemoteUserPrio to a 32-bit float, but not SubmitterUserPrio.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
@@ -57,6 +60,7 @@ class RemoteAttributes:
         self._groups = groups
         self._told = InUse(accountant, policy.resources_in_use)
         self._known_groups = policy.known_groups
+        self._rounds = policy.rules == "htcondor"
         self._families = {"": names}
         if siblings:
             of_number = holders_by_number(slots, names)
@@ -90,7 +94,11 @@ class RemoteAttributes:
 
     def _state_holders(self) -> None:
         accountant = self._accountant
-        self._give("RemoteUserPrio", {name: accountant.effective_priority(name) for name in self.known})
+        priorities = {name: accountant.effective_priority(name) for name in self.known}
+        if self._rounds:
+            with np.errstate(over="ignore"):
+                priorities = {name: float(np.float32(priority)) for name, priority in priorities.items()}
+        self._give("RemoteUserPrio", priorities)
         self._give("RemoteUserFloor", {name: accountant.record(name).floor for name in self.known})
         if self._groups is not None:
             groups = self._groups_of_holders()
