@@ -177,6 +177,14 @@ def test_consumption_policies_go_round_as_today() -> None:
     assert picks(decision)[:3] == [0, 1, 2]
 
 
+def test_today_a_consumption_policy_is_charged_by_weight_without_slot_weights_too() -> None:
+    """NEGOTIATOR_USE_SLOT_WEIGHTS = False does not bind what the slot's ad says a part is worth."""
+    pool = machines(1, **POLICY)
+    rules = {"partitionable_slots": "whole", "use_slot_weights": False}
+    decision = cycle(pool, {"a@x": [jobs(2, RequestCpus=3)]}, **rules)
+    assert {match.cost for match in decision.matches} == {3.0}
+
+
 def test_a_consumption_policy_overrides_the_request() -> None:
     """Memory in steps of 1000 MB, whatever the job asks for."""
     pool = machines(1, memory=2500, **POLICY | {"ConsumptionMemory": "/Expr(quantize(TARGET.RequestMemory, {1000}))/"})
