@@ -96,6 +96,22 @@ def test_of_groups_that_are_not_known_yet_nothing_is_told(known: list[str], gate
     assert matched(decision).get("a@x", 0) == got
 
 
+@pytest.mark.parametrize(("rules", "got"), [({}, 0), (HTCONDOR, 2)])
+def test_today_a_slot_tells_the_group_of_its_claim_until_the_group_is_known(rules: dict[str, Any], got: int) -> None:
+    """The startd publishes RemoteGroup as it was at the match; of the other slot nobody knows it."""
+    pool = [{**slot, "RemoteGroup": "g.sub"} for slot in held(2, "g.sub.v@x")]
+    decision = cycle(
+        [*pool, *held(3, "g.sub.v@x")[2:]],
+        {"a@x": differing(4)},
+        {"a@x": 10.0, "g.sub.v@x": 1000.0},
+        quotas=rules_of({"g": 6, "g.sub": 1}),
+        known_groups=frozenset(),
+        **{**rules, "preemption_requirements": 'RemoteGroup == "g.sub"'},
+    )
+
+    assert matched(decision).get("a@x", 0) == got
+
+
 @pytest.mark.parametrize(("stable", "got"), [(True, 4), (False, 2)])
 def test_an_unstable_policy_is_asked_for_every_job(stable: bool, got: int) -> None:
     """Jobs alike share one list, made when the first is matched, unless the policy is said not to be stable."""
