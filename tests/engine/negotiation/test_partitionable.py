@@ -177,6 +177,16 @@ def test_consumption_policies_go_round_as_today() -> None:
     assert picks(decision)[:3] == [0, 1, 2]
 
 
+@pytest.mark.parametrize(("rule", "first"), [("carve", 0), ("whole", 1)])
+def test_today_a_consumption_policy_does_not_override_what_ranks_read(rule: str, first: int) -> None:
+    """The first machine counts 500 MB as 2000 and ranks by what is asked for; the second ranks all jobs at 1000."""
+    policy = POLICY | {"ConsumptionMemory": "/Expr(quantize(TARGET.RequestMemory, {2000}))/"}
+    pool = machines(2, **policy, Rank="/Expr(TARGET.RequestMemory)/")
+    pool[1]["Rank"] = 1000
+    decision = cycle(pool, {"a@x": [jobs(1, RequestMemory=500)]}, partitionable_slots=rule)
+    assert [match.slot for match in decision.matches] == [first]
+
+
 def test_today_a_consumption_policy_is_charged_by_weight_without_slot_weights_too() -> None:
     """NEGOTIATOR_USE_SLOT_WEIGHTS = False does not bind what the slot's ad says a part is worth."""
     pool = machines(1, **POLICY)

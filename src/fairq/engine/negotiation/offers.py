@@ -144,7 +144,9 @@ class Offers:
             fitting = alike[self._agreed(job, partitions.ads, alike)]
             self.suitable[fitting] = True
             if len(fitting):
-                self.keys[:, fitting] = self._ranked(job, fitting)
+                # Today's negotiator takes the overridden requests back before it ranks (cp_restore_requested).
+                ranked = self._job if self._policy.partitionable_slots == "whole" else job
+                self.keys[:, fitting] = self._ranked(ranked, fitting)
         suiting = self.suitable[parts]
         if not suiting.any():
             return
