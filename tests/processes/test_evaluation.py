@@ -27,6 +27,8 @@ HOSTILE = {
     "pattern": ({"S": "a" * 40}, 'regexp("^(a+)+$", strcat(S, Name))', "budget of the job"),
     "doubling": (DOUBLED, "A60 > size(Name)", "budget of the job"),
     "memory": (SQUARED, "size(C7) > size(Name)", "memory"),
+    "crash": ({}, "countMatches(true, split(Name)) >= 0", "the ClassAd library ended"),
+    "selecting": ({}, "split(Name).x =?= 1", "the ClassAd library ended"),
 }
 """What a job has, its Requirements, and what these use up."""
 

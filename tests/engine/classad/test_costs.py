@@ -82,6 +82,31 @@ def test_what_has_no_bound_needs_a_guard(text):
 
 
 @pytest.mark.parametrize(
+    ("elements", "guarded"),
+    [
+        ("split(Name)", True),
+        ("Made", True),
+        ("Again", True),
+        ("ifThenElse(true, {1}, {2})", True),
+        ("Plain ?: argsToList(S)", True),
+        ("Holder.Elements", True),
+        ("Plain", False),
+        ("(Plain)", False),
+        ("{split(Name)}", False),
+        ("TARGET.Nowhere", False),
+    ],
+)
+def test_lists_that_a_function_made_need_a_guard_where_each_element_is_looked_at(elements, guarded):
+    """The library crashes on them: in evalInEachContext and countMatches, and where an attribute is selected."""
+    made = expressions(Made="split(S)", Again="MY.Made", Plain="{1, GPU0}", Holder="[Elements = split(S)]")
+    ad = {**NAME, "GPU0": GPU, **made}
+
+    for function in ("countMatches", "evalInEachContext"):
+        assert (nodes_of(parse(f"{function}(true, {elements})"), ad) == math.inf) == guarded
+    assert (nodes_of(parse(f"({elements}).Id"), ad) == math.inf) == guarded
+
+
+@pytest.mark.parametrize(
     ("pattern", "steps"),
     [
         ("^node[0-9]$", (1, 0)),

@@ -211,6 +211,12 @@ CASES: dict[str, list[tuple[str, Any]]] = {
         ('versionLT("8.9.12", "8.10")', True),
         ('isString(strcat(1, "a"))', True),
     ],
+    "the text of a list in braces is as written": [
+        ('string({1, "a"})', '{ 1,"a" }'),
+        ('strcat({"a"}, Owner)', '{ "a" }alice'),
+        ("toUpper({TARGET.cpus})", "{ TARGET.CPUS }"),
+        ('join(",", {Owner, 1})', "alice,1"),
+    ],
     "what does not exist is an error": [
         ("noSuchFunction(1)", ERROR),
         ("isNumber(1)", ERROR),

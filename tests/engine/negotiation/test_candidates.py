@@ -1,5 +1,7 @@
 """A job gets the best of the slots that suit it and it suits."""
 
+from typing import Any
+
 import pytest
 from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, slots
 
@@ -211,6 +213,12 @@ def test_a_slot_without_requirements_takes_no_job() -> None:
 
     assert names(decision, pool) == ["slot1@m2"]
     assert [m.machine_rank for m in decision.matches] == [0.0]
+
+
+@pytest.mark.parametrize("weight", ["heavy", "/Expr(error)/", "/Expr(Nowhere)/", [2]])
+def test_a_weight_that_is_no_number_is_that_of_the_pool(weight: Any) -> None:
+    """SLOT_WEIGHT stands for any SlotWeight that has no value as a number, as if the ad had none."""
+    assert cycle(slots(2, Cpus=3, SlotWeight=weight), {"a@x": [jobs(2)]}).pie == 6.0
 
 
 def test_an_absurd_weight_counts_as_one() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.negotiation.pools import claimed, cycle, jobs, matched, slots
+from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, matched, slots
 
 from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.negotiation.decision import CycleDecision
@@ -67,6 +67,14 @@ class TestMaxima:
     def test_no_more_jobs_than_the_limit(self, limits: dict[str, float], name: str, got: int) -> None:
         """The limit's own entry, else that of its prefix, else the general one decides."""
         decision = cycle(slots(12), {"a@x": [jobs(12, ConcurrencyLimits=name)]}, limits=limits)
+
+        assert matched(decision) == {"a@x": got}
+
+    @pytest.mark.parametrize(("rules", "got"), [({}, 2), (HTCONDOR, 3)])
+    def test_today_a_name_given_twice_is_tested_one_by_one(self, rules: dict[str, Any], got: int) -> None:
+        """Of 5, two jobs have 4: the documented rules refuse the third, today's negotiator counts it as 6."""
+        limits = {"a": 5.0, "default": 9.0}
+        decision = cycle(slots(12), {"a@x": [jobs(12, ConcurrencyLimits="a,a")]}, limits=limits, **rules)
 
         assert matched(decision) == {"a@x": got}
 

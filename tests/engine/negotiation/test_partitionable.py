@@ -153,6 +153,13 @@ def test_whole_slots_depth_first_stand_for_the_jobs_that_fit() -> None:
     assert [(match.slot, match.proc) for match in decision.matches] == [(0, 0), (1, 8)]
 
 
+def test_depth_first_expects_two_jobs_on_a_static_slot_of_two_cores_too() -> None:
+    """Today's negotiator does not ask whether a slot is partitionable: every other job is left to the schedd."""
+    pool = slots(4, Cpus=2, Memory=4096)
+    decision = cycle(pool, {"a@x": [jobs(5)]}, partitionable_slots="whole", depth_first=True)
+    assert [match.proc for match in decision.matches] == [0, 2, 4]
+
+
 def test_what_the_schedd_packs_is_offered_again_in_the_next_spin() -> None:
     """Nobody tells the negotiator that a packed job started: after its first turn a@x offers its second job again."""
     wants = {"a@x": [jobs(100)], "b@x": [jobs(100)], "c@x": [jobs(1)]}
@@ -168,6 +175,24 @@ def test_consumption_policies_go_round_as_today() -> None:
     )
     assert Counter(picks(decision)) == {0: 3, 1: 3, 2: 3}
     assert picks(decision)[:3] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("rule", "first"), [("carve", 0), ("whole", 1)])
+def test_today_a_consumption_policy_does_not_override_what_ranks_read(rule: str, first: int) -> None:
+    """The first machine counts 500 MB as 2000 and ranks by what is asked for; the second ranks all jobs at 1000."""
+    policy = POLICY | {"ConsumptionMemory": "/Expr(quantize(TARGET.RequestMemory, {2000}))/"}
+    pool = machines(2, **policy, Rank="/Expr(TARGET.RequestMemory)/")
+    pool[1]["Rank"] = 1000
+    decision = cycle(pool, {"a@x": [jobs(1, RequestMemory=500)]}, partitionable_slots=rule)
+    assert [match.slot for match in decision.matches] == [first]
+
+
+def test_today_a_consumption_policy_is_charged_by_weight_without_slot_weights_too() -> None:
+    """NEGOTIATOR_USE_SLOT_WEIGHTS = False does not bind what the slot's ad says a part is worth."""
+    pool = machines(1, **POLICY)
+    rules = {"partitionable_slots": "whole", "use_slot_weights": False}
+    decision = cycle(pool, {"a@x": [jobs(2, RequestCpus=3)]}, **rules)
+    assert {match.cost for match in decision.matches} == {3.0}
 
 
 def test_a_consumption_policy_overrides_the_request() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.engine.negotiation.pools import claimed, cycle, jobs, matched, slots
+from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, matched, slots
 from tests.engine.quotas.groups import rules_of
 
 from fairq.records import AccountingRecord
@@ -46,6 +46,15 @@ def test_a_preemption_policy_may_ask_about_the_holder(gate: str, got: int) -> No
     assert matched(decision) == {"a@x": got}
 
 
+def test_today_s_negotiator_rounds_the_priority_of_the_holder() -> None:
+    """770.44 as a 32-bit float is more than 770.44: of two users of equal priority, either may preempt the other."""
+    equal = {"a@x": 770.44, "v@x": 770.44}
+    gate = {"preemption_requirements": "RemoteUserPrio > SubmitterUserPrio", "preempt_prio_delta": None}
+
+    assert matched(cycle(held(4), {"a@x": [jobs(4)]}, equal, **gate)) == {"a@x": 0}
+    assert matched(cycle(held(4), {"a@x": [jobs(4)]}, equal, **{**HTCONDOR, **gate})) == {"a@x": 4}
+
+
 @pytest.mark.parametrize(
     ("gate", "got"),
     [
@@ -82,6 +91,22 @@ def test_of_groups_that_are_not_known_yet_nothing_is_told(known: list[str], gate
         quotas=rules_of({"g": 6, "g.sub": 1}),
         preemption_requirements=gate,
         known_groups=frozenset(known),
+    )
+
+    assert matched(decision).get("a@x", 0) == got
+
+
+@pytest.mark.parametrize(("rules", "got"), [({}, 0), (HTCONDOR, 2)])
+def test_today_a_slot_tells_the_group_of_its_claim_until_the_group_is_known(rules: dict[str, Any], got: int) -> None:
+    """The startd publishes RemoteGroup as it was at the match; of the other slot nobody knows it."""
+    pool = [{**slot, "RemoteGroup": "g.sub"} for slot in held(2, "g.sub.v@x")]
+    decision = cycle(
+        [*pool, *held(3, "g.sub.v@x")[2:]],
+        {"a@x": differing(4)},
+        {"a@x": 10.0, "g.sub.v@x": 1000.0},
+        quotas=rules_of({"g": 6, "g.sub": 1}),
+        known_groups=frozenset(),
+        **{**rules, "preemption_requirements": 'RemoteGroup == "g.sub"'},
     )
 
     assert matched(decision).get("a@x", 0) == got

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.engine.negotiation.pools import claimed, cycle, jobs, slots
+from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, slots
 from tests.engine.quotas.groups import both_rules, hold, rules_of, used
 
 from fairq.engine.classad import parse
@@ -145,6 +145,14 @@ class TestPies:
         decision = cycle(slots(10, Cpus=4), {"a.u@d": [jobs(9)]}, quotas=rules_of({"a": 12}))
 
         assert used(decision)["a"] == 12
+
+    def test_a_pie_without_priorities_spins_once_today(self) -> None:
+        """An infinite pie is never smaller after a match: what a quota of 6 leaves of a slot of 4 stays free."""
+        wants = {"a.u@d": [jobs(9)]}
+        changes = {"quotas": rules_of({"a": 6}, "htcondor", max_rounds=1), "ignore_user_priorities": True, **HTCONDOR}
+        decision = cycle(slots(10, Cpus=4), wants, **changes)
+
+        assert used(decision)["a"] == 4
 
     def test_without_slot_weights_a_quota_counts_slots(self) -> None:
         """NEGOTIATOR_USE_SLOT_WEIGHTS = False: a quota of 3 is three slots of whatever size."""

@@ -4,7 +4,7 @@ import pytest
 from tests.engine.quotas.groups import STARVATION, both_rules, groups, hold, order, rules_of, used
 
 from fairq.engine.classad import parse
-from fairq.engine.quotas.order import LAST, negotiation_order, sort_keys
+from fairq.engine.quotas.order import negotiation_order, sort_keys
 from fairq.engine.quotas.tree import Tree, build_tree
 
 
@@ -60,8 +60,25 @@ def test_what_is_no_number_sorts_last(expression: str) -> None:
     tree = tree_in_use(a=(10, 1), b=(10, 2))
     text = f'ifThenElse(AccountingGroup == "a", {expression}, 1)'
 
-    assert sort_keys(tree, parse(text), now=0)[1] == LAST
     assert ordered(tree, text)[-1] == "a"
+
+
+def test_no_key_passes_one_that_is_not_a_number_in_the_order_of_std_sort() -> None:
+    """0.0/0.0 is neither less nor more than a key: b and c, which use less, stay behind a; d is before all so far."""
+    tree = tree_in_use(a=(0, 0), b=(10, 2), c=(10, 1), d=(-10, 30))
+    text = 'ifThenElse(AccountingGroup == "<none>", -1, GroupResourcesInUse / GroupQuota)'
+
+    assert ordered(tree, text, std_sort=True) == ["d", "<none>", "a", "c", "b"]
+    assert ordered(tree, text) == ["d", "<none>", "c", "b", "a"]
+
+
+def test_with_autoregroup_none_is_last_whatever_is_not_a_number() -> None:
+    """Today's comparison looks at <none> first."""
+    tree = build_tree(groups({"a": 0, "b": 10, "c": 10}, regroup=True))
+    for group, quota, usage in zip(tree.groups[1:], (0, 10, 10), (0, 2, 1), strict=True):
+        group.quota, group.usage = quota, usage
+
+    assert ordered(tree, "GroupResourcesInUse / GroupQuota", std_sort=True) == ["a", "c", "b", "<none>"]
 
 
 @pytest.mark.parametrize("std_sort", [False, True])

@@ -1,7 +1,7 @@
 """Rounds of allocation and round-robin steps (reference 4.7)."""
 
 import pytest
-from tests.engine.negotiation.pools import cycle, jobs, slots
+from tests.engine.negotiation.pools import HTCONDOR, cycle, jobs, slots
 from tests.engine.quotas.groups import both_rules, hold, rules_of, used
 
 from fairq.engine.negotiation.decision import CycleDecision
@@ -157,3 +157,14 @@ def test_groups_at_their_quota_are_passed_over_without_preemption(rules: str) ->
 
     assert skip_words(decision.groups[1]) == "skipping, at or over quota (quota=10) (usage=10) (allocation=10)"
     assert used(decision) == {"<none>": 0, "a": 10, "b": 10}
+
+
+@pytest.mark.parametrize(("today", "expected"), [(False, 8), (True, 5)])
+def test_a_submitter_s_lower_job_priorities_are_offered_in_one_turn_alone_today(today: bool, expected: int) -> None:
+    """USE_GLOBAL_JOB_PRIOS: entries that the first pie made one are the first of them alone in the next one."""
+    policy = rules_of({"a": 8}, "htcondor" if today else "documented", round_robin_rate=4.0)
+    wants = {"a.u@d": [jobs(5, JobPrio=10), jobs(9)]}
+    rules = {**(HTCONDOR if today else {}), "global_job_prios": 500, "ads_per_job_priority": today}
+    decision = cycle(slots(8), wants, quotas=policy, **rules)
+
+    assert len(decision.matches) == expected

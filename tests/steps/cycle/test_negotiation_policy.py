@@ -35,6 +35,12 @@ def test_what_is_passed_over(variables: dict[str, str], skip_by: str) -> None:
     assert negotiation_policy(settings(**variables)).skip_by == skip_by
 
 
+def test_a_schedd_that_negotiates_for_all_jobs_asks_for_each() -> None:
+    """negotiate_all_jobs_in_cluster: a match names its own job, not the first of those alike."""
+    assert negotiation_policy(settings()).request_counts
+    assert not negotiation_policy(settings(FAIRQ_SCHEDD_NEGOTIATE_ALL_JOBS_IN_CLUSTER="true")).request_counts
+
+
 def test_global_job_priorities_are_counted_only_if_they_are_used() -> None:
     """max_global_job_prios alone does nothing."""
     assert negotiation_policy(settings(FAIRQ_SCHEDD_MAX_GLOBAL_JOB_PRIOS="7")).global_job_prios is None

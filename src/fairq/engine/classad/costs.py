@@ -130,6 +130,8 @@ class Costs:
         party = scope_side(node.scope, side, parties)
         if party is not None:
             return measure(party, name) if parties.owns(party, name) else 0.0
+        if self._may_be_made(node.scope, side, set()):
+            return math.inf
         # of a nested ad, or of the ads around it
         inner = self.nodes if measure == self._attribute_nodes else self.size
         return inner(node.scope, side) + sum(measure(of, name) for of in Side if parties.owns(of, name))
@@ -156,7 +158,7 @@ class Costs:
             self._path.pop()
         return known[key]
 
-    def _call_nodes(self, node: Node, side: Side) -> float:
+    def _call_nodes(self, node: Node, side: Side) -> float:  # noqa: PLR0911 - one per case
         if isinstance(node, Binary):
             return self._subscript(node, side, self.nodes, self._attribute_nodes)
         if not isinstance(node, Call):
@@ -166,10 +168,32 @@ class Costs:
         if name in PATTERNS and len(arguments) > 1:
             return total + self._pattern_steps(node, side)
         if name in PER_ELEMENT and len(arguments) == 2:
+            if self._may_be_made(arguments[1], side, set()):
+                return math.inf
             return total + self.nodes(arguments[0], side) * self.size(arguments[1], side)
         if name in PRODUCTS:
             return total + self._call_size(node, side)
         return math.inf
+
+    def _may_be_made(self, node: Node | None, side: Side, seen: set[tuple[Side, str]]) -> bool:
+        """Return whether the value of *node* may be a list that a function made.
+
+        The library crashes when it evaluates something, or selects an attribute, for each element of such a list.
+        """
+        if isinstance(node, Literal | ListOf | NestedAd):
+            return False
+        if not isinstance(node, Reference):
+            return (
+                node is None or isinstance(node, Call) or any(self._may_be_made(a, side, seen) for a in children(node))
+            )
+        party = None if node.scope is None else scope_side(node.scope, side, self._parties)
+        if node.absolute or (node.scope is not None and party is None):
+            return True
+        keys = {(of, node.name.lower()) for of in (Side if party is None else (party,))} - seen
+        seen |= keys
+        return any(
+            self._may_be_made(tree, of, seen) for of, name in keys for tree in self._parties.unevaluated(of, name)
+        )
 
     def _call_size(self, node: Node, side: Side) -> float:
         if isinstance(node, Binary):

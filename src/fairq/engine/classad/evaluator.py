@@ -14,7 +14,7 @@ from fairq.engine.classad.comparison import COMPARISON, IDENTITY, compare, ident
 from fairq.engine.classad.convert import constant
 from fairq.engine.classad.distinct import Arguments, by_arguments, by_elements
 from fairq.engine.classad.expression import Expression
-from fairq.engine.classad.function_names import RANDOM, TIMES, UNSCOPED
+from fairq.engine.classad.function_names import RANDOM, TAKE_LISTS, TIMES, UNSCOPED
 from fairq.engine.classad.functions import KERNELS, KIND_TESTS, drawn, kind_test
 from fairq.engine.classad.kinds import (
     ERROR_KIND,
@@ -201,6 +201,8 @@ class Evaluator:
             return self._drawn(node.arguments, side, rows, n)
         if name in TIMES or name in UNSCOPED:
             raise NotColumnar
+        if name not in TAKE_LISTS and any(isinstance(argument, ListOf) for argument in node.arguments):
+            raise NotColumnar(whole=True)
         arguments = self._arguments(node.arguments, side, rows, n)
         if len(arguments) == 1 and isinstance(only := arguments[0], Vector):
             if name in KIND_TESTS:

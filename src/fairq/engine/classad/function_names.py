@@ -40,5 +40,11 @@ PRODUCTS: Final = frozenset(
 PATTERNS: Final = frozenset(["regexp", "regexps", "regexpmember", "replace", "replaceall", "stringlist_regexpmember"])
 """Functions whose first argument is a regular expression."""
 
+TAKE_LISTS: Final = frozenset(
+    {"member", "identicalmember", "anycompare", "allcompare", "size", "sum", "avg", "min", "max", "quantize"}
+    | {"regexpmember", "islist"}
+)
+"""Functions for which a list is its elements; to all others, a list may be the text in which it is written."""
+
 PER_ELEMENT: Final = frozenset(["evalineachcontext", "countmatches"])
 """Functions that evaluate their first argument once for each element of the second."""

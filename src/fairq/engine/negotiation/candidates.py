@@ -201,7 +201,7 @@ class Candidates:
     def packed_jobs(self, slot: int, context: Callable[[], RequestContext]) -> int:
         """Number of jobs that a match represents (matchmaker.cpp, jobsInSlot).
 
-        With depth first, today's negotiator expects a schedd to pack a whole partitionable slot; *context* is called
+        With depth first, today's negotiator expects a schedd to pack every slot, even a static one; *context* is called
         only then.
         """
         if not self._policy.depth_first or self._policy.partitionable_slots != "whole" or slot in self._divided:

@@ -30,17 +30,26 @@ _NUMBER = r"(?a)\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 
 @lru_cache(maxsize=10_000)
 def parse_limits(text: str) -> tuple[tuple[str, float], ...]:
-    """Return the limits in *text*, as (lower-case name, amount).
+    """Return the limits in *text*, as (lower-case name, amount); the amounts of a repeated name add up."""
+    found: dict[str, float] = {}
+    for name, amount in parse_words(text):
+        found[name] = found.get(name, 0.0) + amount
+    return tuple(found.items())
+
+
+@lru_cache(maxsize=10_000)
+def parse_words(text: str) -> tuple[tuple[str, float], ...]:
+    """Return the limits in *text* as written, each as (lower-case name, amount).
 
     They are ``name`` or ``name:amount``, separated by commas or spaces. An amount that is not a number above 0 counts
-    as 1. Invalid names (a name may have one dot) are ignored. The amounts of a repeated name add up.
+    as 1. Invalid names (a name may have one dot) are ignored.
     """
-    found: dict[str, float] = {}
+    found: list[tuple[str, float]] = []
     for word in re.split(r"[,\s]+", text.lower()):
         name, _, amount = word.partition(":")
         if re.fullmatch(_NAME, name):
-            found[name] = found.get(name, 0.0) + _amount(amount)
-    return tuple(found.items())
+            found.append((name, _amount(amount)))
+    return tuple(found)
 
 
 def _amount(text: str) -> float:
@@ -57,10 +66,19 @@ class ConcurrencyLimits:
             limits called ``<prefix>.something`` without an entry, ``default`` for all others.
         slots: the slots' ads; the limits of the jobs on them are counted.
         seen: the slots to count; None: all.
+        by_word: test the amounts of a repeated name one by one, as today's negotiator does; they count together.
     """
 
-    def __init__(self, maxima: Mapping[str, float], slots: AdColumns, seen: NDArray[np.bool_] | None = None) -> None:
+    def __init__(
+        self,
+        maxima: Mapping[str, float],
+        slots: AdColumns,
+        seen: NDArray[np.bool_] | None = None,
+        *,
+        by_word: bool = False,
+    ) -> None:
         self._maxima = maxima
+        self._parsed = parse_words if by_word else parse_limits
         self._slots = slots
         self._in_use: dict[str, float] = {}
         self._of_slots: list[str | None] = []
@@ -90,7 +108,7 @@ class ConcurrencyLimits:
 
     def refusing(self, text: str) -> str | None:
         """The first limit in *text* that would be exceeded, None if none would be."""
-        for name, amount in parse_limits(text):
+        for name, amount in self._parsed(text):
             in_use = self._in_use.setdefault(name, 0.0)
             if in_use < 0 or in_use + amount > self.maximum(name):
                 return name

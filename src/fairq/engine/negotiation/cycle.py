@@ -158,7 +158,8 @@ class NegotiationCycle:
             tells_reasons=whole is None,
             scene=self._scene,
         )
-        self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, slots_seen(pool.ads, policy))
+        seen = slots_seen(pool.ads, policy)
+        self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, seen, by_word=policy.rules == "htcondor")
         if self.candidates.reach is not None and self.candidates.reach.tested is not None:
             self.candidates.reach.tested.kinds = self._autoclusters.kinds
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)

@@ -52,18 +52,23 @@ def merge_neighbours(submitters: Iterable[SubmitterTurn]) -> list[SubmitterTurn]
 
 
 class PriorityRange:
-    """The jobs of a queue with priorities from *high* down to *low*."""
+    """The jobs of a queue with priorities from *high* down to *low*; *own_low* is the lowest before it was merged."""
 
-    def __init__(self, queue: RequestQueue, high: int, low: int) -> None:
+    def __init__(self, queue: RequestQueue, high: int, low: int, own_low: int | None = None) -> None:
         self._queue = queue
         self._high = high
         self._low = low
+        self._own_low = low if own_low is None else own_low
         self.idle_jobs = queue.idle_jobs
         self.kept_out = queue.kept_out
 
     def down_to(self, other: PriorityRange) -> PriorityRange:
         """The range from this one down to *other*."""
-        return PriorityRange(self._queue, self._high, other._low)
+        return PriorityRange(self._queue, self._high, other._low, self._own_low)
+
+    def unmerged(self) -> PriorityRange:
+        """The range as it was before others were merged into it."""
+        return PriorityRange(self._queue, self._high, self._own_low)
 
     @property
     def autoclusters(self) -> set[int]:
@@ -129,6 +134,17 @@ class JoinedRequest:
 
 
 def in_order(submitters: Iterable[SubmitterTurn], policy: NegotiationPolicy) -> list[SubmitterTurn]:
-    """Put *submitters* into the order of their turns."""
+    """Put *submitters* into the order of their turns.
+
+    In today's negotiator, an entry that an earlier pie merged with others begins anew with its own priority, while the
+    others are gone: their jobs are not offered again in the cycle.
+    """
     ordered = sorted(submitters, key=lambda submitter: submitter.turn_order)
-    return ordered if policy.global_job_prios is None else merge_neighbours(ordered)
+    if policy.global_job_prios is None:
+        return ordered
+    return merge_neighbours(map(_unmerged, ordered) if policy.ads_per_job_priority else ordered)
+
+
+def _unmerged(submitter: SubmitterTurn) -> SubmitterTurn:
+    queue = submitter.queue
+    return replace(submitter, queue=queue.unmerged()) if isinstance(queue, PriorityRange) else submitter

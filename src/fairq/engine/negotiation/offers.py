@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.engine.classad import (
@@ -59,6 +60,8 @@ class Offers:
         self._job = context.ad()
         self._partitions = partitions
         self._policy = policy
+        # Today's negotiator takes the price from the slot's ad, even if slot weights are off (cp_deduct_assets).
+        self._weighing = replace(policy, use_slot_weights=True) if policy.partitionable_slots == "whole" else policy
         self._ranks_by_job = not policy.ignore_job_ranks and "rank" in self._job
         self._any_held = any_held
         self._tie_order = tie_order
@@ -111,7 +114,7 @@ class Offers:
         job = self._overridden(amounts) if self._partitions.has_policy[part] else self._job
         if not self._agreed(job, ads, np.arange(1))[0]:
             return None
-        weights = slot_weights(ads, self._policy)
+        weights = slot_weights(ads, self._weighing)
         return float(self._price(weights[:1], weights[1:])[0])
 
     def costs_in_a_row(self, part: int) -> list[float]:
@@ -124,7 +127,7 @@ class Offers:
         job = self._overridden(amounts) if self._partitions.has_policy[part] else self._job
         suits = self._agreed(job, ads, np.arange(count))
         in_a_row = count if suits.all() else int(np.argmin(suits))
-        weights = slot_weights(ads, self._policy)
+        weights = slot_weights(ads, self._weighing)
         return self._price(weights[:-1], weights[1:])[:in_a_row].tolist()  # type: ignore[no-any-return]
 
     def _work_out(self, parts: NDArray[np.intp]) -> None:
@@ -141,17 +144,19 @@ class Offers:
             fitting = alike[self._agreed(job, partitions.ads, alike)]
             self.suitable[fitting] = True
             if len(fitting):
-                self.keys[:, fitting] = self._ranked(job, fitting)
+                # Today's negotiator takes the overridden requests back before it ranks (cp_restore_requested).
+                ranked = self._job if self._policy.partitionable_slots == "whole" else job
+                self.keys[:, fitting] = self._ranked(ranked, fitting)
         suiting = self.suitable[parts]
         if not suiting.any():
             return
         parts, amounts = parts[suiting], amounts[:, suiting]
-        before = slot_weights(partitions.ads, self._policy, parts)
+        before = slot_weights(partitions.ads, self._weighing, parts)
         partitions.show(parts, amounts)
-        self.cost[parts] = self._price(before, slot_weights(partitions.ads, self._policy, parts))
+        self.cost[parts] = self._price(before, slot_weights(partitions.ads, self._weighing, parts))
 
     def _price(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not self._policy.use_slot_weights:
+        if not self._weighing.use_slot_weights:
             return before
         return np.maximum(before - after, 0.0)
 

@@ -159,10 +159,8 @@ def divided_slots(
 
 
 def jobs_in_slot(ads: AdColumns, slot: int, job: Ad) -> int:
-    """The number of identical jobs for which a whole slot has cores and memory; 1 if static."""
+    """The number of identical jobs for which a whole slot, partitionable or not, has cores and memory; at least 1."""
     rows = np.array([slot], np.intp)
-    if not evaluate_in_columns("PartitionableSlot", ads, {}, rows).is_true()[0]:
-        return 1
     fits = [np.inf]
     for name in ("Cpus", "Memory"):
         amount = _number(job, name)

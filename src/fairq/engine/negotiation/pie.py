@@ -100,7 +100,9 @@ class Pie:
                 if submitter.decision.stopped is StopReason.LIMIT:
                     self._kept_by_limit.add(id(submitter))
         self.submitters = [c for c in self.submitters if id(c) not in satisfied]
-        moved = self._left < left_before or self._moved or len(self.submitters) < count_before
+        # Today's negotiator asks the rest of the pie, which no match makes smaller where the limits are infinite.
+        matched = self._moved if rules.pie_slices == "max_min" else self._left < left_before
+        moved = matched or len(self.submitters) < count_before
         if self._max_min and self._ledger.free_weight.total <= 0 and not self._preempts_on:
             return False
         return moved and bool(self.submitters) and self._ledger.slots_left()

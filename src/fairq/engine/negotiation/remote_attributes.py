@@ -3,16 +3,21 @@
 RemoteUserPrio, RemoteUserFloor, RemoteGroup and RemoteGroupQuota are as at the cycle's start; RemoteUserResourcesInUse
 and RemoteGroupResourcesInUse follow the matches made. CurrentRank is that of a claim that waits to preempt, if there is
 one. Attributes of the group are undefined without accounting groups, and all are undefined for a slot without a holder.
+Today's negotiator rounds RemoteUserPrio to a 32-bit float, but not SubmitterUserPrio. What an ad has of an
+attribute stands where the negotiator has no value.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
+from fairq.engine.classad.column import ABSENT, Column
 from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -57,6 +62,9 @@ class RemoteAttributes:
         self._groups = groups
         self._told = InUse(accountant, policy.resources_in_use)
         self._known_groups = policy.known_groups
+        self._as_today = policy.rules == "htcondor"
+        self._own: dict[str, Column] = {}
+        """What the ads themselves say under the names of these attributes."""
         self._families = {"": names}
         if siblings:
             of_number = holders_by_number(slots, names)
@@ -90,7 +98,11 @@ class RemoteAttributes:
 
     def _state_holders(self) -> None:
         accountant = self._accountant
-        self._give("RemoteUserPrio", {name: accountant.effective_priority(name) for name in self.known})
+        priorities = {name: accountant.effective_priority(name) for name in self.known}
+        if self._as_today:
+            with np.errstate(over="ignore"):
+                priorities = {name: float(np.float32(priority)) for name, priority in priorities.items()}
+        self._give("RemoteUserPrio", priorities)
         self._give("RemoteUserFloor", {name: accountant.record(name).floor for name in self.known})
         if self._groups is not None:
             groups = self._groups_of_holders()
@@ -109,7 +121,20 @@ class RemoteAttributes:
     def _give(self, attribute: str, values: Mapping[str, float | str]) -> None:
         for prefix, names in self._families.items():
             # Nobody's value is the last one.
-            self._slots.with_shared(prefix + attribute, [*map(values.get, names.distinct), None], names.codes)
+            given = [*map(values.get, names.distinct), None]
+            own = self._own.setdefault(prefix + attribute, self._slots.column((prefix + attribute).lower()))
+            if self._as_today and not own.is_missing:
+                told = (given[code] for code in names.codes.tolist())
+                self._slots.with_column(prefix + attribute, [self._or_own(own, *one) for one in enumerate(told)])
+            else:
+                self._slots.with_shared(prefix + attribute, given, names.codes)
+
+    def _or_own(self, own: Column, row: int, value: float | str | None) -> Any:
+        """The value of a row, or else what its ad says: a startd publishes what it was told with the claim."""
+        if value is not None:
+            return value
+        found = own.json_value(row, self._slots.pool)
+        return None if found is ABSENT else found
 
 
 _OF_SIBLINGS = re.compile(r"slot\d+_remote", re.IGNORECASE)

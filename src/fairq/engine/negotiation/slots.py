@@ -37,8 +37,8 @@ def slot_weights(
 ) -> NDArray[np.float64]:
     """The weight of every slot, or of *rows* (Accountant.cpp, GetSlotWeight; matchmaker.cpp, obtainAdsFromCollector).
 
-    Its own SlotWeight, otherwise the pool's SLOT_WEIGHT; 1 if that is negative, not a number or too large, and always
-    if slot weights are off.
+    Its own SlotWeight, or if that is not a number the pool's SLOT_WEIGHT; 1 if that is negative, not a number or too
+    large, and always if slot weights are off.
     """
     ones = np.ones(len(slots) if rows is None else len(rows))
     if not policy.use_slot_weights:
@@ -47,8 +47,8 @@ def slot_weights(
     if policy.force_slot_weight:
         weights = pool
     else:
-        own = evaluate_in_columns("SlotWeight", slots, {}, rows)
-        weights = np.where(own.kind == UNDEFINED_KIND, pool, own.as_rank(np.nan))
+        own = evaluate_in_columns("SlotWeight", slots, {}, rows).as_rank(np.nan)
+        weights = np.where(np.isnan(own), pool, own)
     return np.where((weights >= 0) & (weights <= HEAVIEST), weights, ones)
 
 

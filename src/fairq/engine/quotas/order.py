@@ -16,6 +16,9 @@ from fairq.engine.std_sort import std_sorted
 LAST = float(np.finfo(np.float32).max)
 """The key of a group for which the expression gives no number: after all others."""
 
+_INSERTED = 16
+"""``std::sort`` inserts so many entries one after the other."""
+
 
 def percent_of_quota_used(usage: float, quota: float) -> float:
     """Return the percentage of its quota that a group uses, infinite without a quota; the lowest negotiates first."""
@@ -24,6 +27,8 @@ def percent_of_quota_used(usage: float, quota: float) -> float:
 
 def sort_keys(tree: Tree, expression: Expression, now: int, budget: EvaluationBudget | None = None) -> list[float]:
     """Evaluate GROUP_SORT_EXPR for every group of *tree*, in its order.
+
+    A key that is not a number (0.0/0.0) remains: it is `LAST`, unless the order is that of ``std::sort``.
 
     The expression reads AccountingGroup, GroupQuota, GroupResourcesAllocated and GroupResourcesInUse; the
     manual of HTCondor 8 calls the last two GroupQuotaAllocated and GroupQuotaInUse.
@@ -39,8 +44,9 @@ def sort_keys(tree: Tree, expression: Expression, now: int, budget: EvaluationBu
         }
         for group in tree.groups
     ]
-    keys = evaluate_in_columns(expression, AdColumns(ads, now, budget), {}).as_rank(LAST)
-    return [LAST if math.isnan(key) else key for key in keys.tolist()]
+    found = evaluate_in_columns(expression, AdColumns(ads, now, budget), {})
+    keys: list[float] = found.as_rank(LAST).tolist()
+    return [math.nan if found.python(at) != found.python(at) else key for at, key in enumerate(keys)]
 
 
 def negotiation_order(tree: Tree, keys: list[float], std_sort: bool, pool: float | None = None) -> list[QuotaGroup]:
@@ -55,11 +61,36 @@ def negotiation_order(tree: Tree, keys: list[float], std_sort: bool, pool: float
         first_after = next((at for at, group in enumerate(order) if placed[id(group)] > placed[id(tree.root)]), None)
         at = len(order) if tree.regroups or first_after is None else first_after
         return [*order[:at], tree.root, *order[at:]]
+    if std_sort and len(keys) <= _INSERTED and any(map(math.isnan, keys)):
+        return [tree.groups[at] for at in _inserted(keys, last=0 if tree.regroups else None)]
+    keys = [LAST if math.isnan(key) else key for key in keys]
     ranks = np.unique(np.array(keys), return_inverse=True)[1].astype(np.int64)
     if tree.regroups:
         ranks[0] = ranks.max() + 1
     order_of_keys = list(std_sorted(ranks)) if std_sort else np.argsort(ranks, kind="stable").tolist()
     return [tree.groups[at] for at in order_of_keys]
+
+
+def _inserted(keys: list[float], last: int | None) -> list[int]:
+    """Return the places of a few *keys* as ``std::sort`` leaves them; *last* is after all others, whatever its key.
+
+    What is not a number is neither before nor after anything: no key sinks past it, unless it is the least so far.
+    """
+
+    def is_before(one: int, other: int) -> bool:
+        if last in (one, other):
+            return other == last != one
+        return keys[one] < keys[other]
+
+    order: list[int] = []
+    for at in range(len(keys)):
+        place = len(order)
+        if order and is_before(at, order[0]):
+            place = 0
+        while place and is_before(at, order[place - 1]):
+            place -= 1
+        order.insert(place, at)
+    return order
 
 
 def strict_place(group: QuotaGroup, pool: float) -> tuple[int, float]:

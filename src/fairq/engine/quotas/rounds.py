@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fairq.engine.classad import EvaluationBudget
 from fairq.engine.quotas.enforcement import enforce_caps
-from fairq.engine.quotas.order import negotiation_order, sort_keys
+from fairq.engine.quotas.order import LAST, negotiation_order, sort_keys
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import GroupTurn, SkipReason
 from fairq.engine.quotas.remainders import deal_remainders
@@ -146,7 +146,8 @@ class AllocationRounds:
             target = group.allocated if self._any_surplus else group.quota
             largest = max(largest, target - group.usage)
         keys = sort_keys(tree, self._policy.sort_expression, self._terms.now, self._terms.budget)
-        self.keys = {group.name: key for group, key in zip(tree.groups, keys, strict=True)}
+        shown = (LAST if math.isnan(key) else key for key in keys)
+        self.keys = {group.name: key for group, key in zip(tree.groups, shown, strict=True)}
         pool = self._terms.total if self._policy.strict_priority else None
         order = negotiation_order(tree, keys, self._terms.std_sort, pool)
         step, reach = 0, 0.0

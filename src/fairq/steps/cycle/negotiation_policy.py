@@ -67,7 +67,7 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
             spin=settings["negotiator.negotiator_max_time_per_piespin"],
         ),
         skip_by=_skip_by(settings),
-        request_counts=settings["negotiator.use_resource_request_counts"],
+        request_counts=_request_counts(settings),
         significant=_significant(settings),
         global_job_prios=_global_job_prios(settings),
         requirements_stable=settings["negotiator.preemption_requirements_stable"],
@@ -98,6 +98,12 @@ def _tie_break(settings: Settings) -> TieBreak:
 
 def _skip_by(settings: Settings) -> SkipBy:
     return "nothing" if settings["schedd.negotiate_all_jobs_in_cluster"] else settings["negotiator.skip_by"]
+
+
+def _request_counts(settings: Settings) -> bool:
+    """A schedd that negotiates for all jobs of a cluster makes each of them a request of its own."""
+    counts: bool = settings["negotiator.use_resource_request_counts"]
+    return counts and not settings["schedd.negotiate_all_jobs_in_cluster"]
 
 
 def _global_job_prios(settings: Settings) -> int | None:
