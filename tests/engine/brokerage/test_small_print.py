@@ -14,7 +14,7 @@ from fairq.engine.brokerage.jobs.scratch_needed import ScratchRules, analysis_sc
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
 from fairq.engine.brokerage.pool.catchall import read_flags
 from fairq.engine.brokerage.pool.cric import read_queue
-from fairq.engine.brokerage.pool.model import Relation, Storage
+from fairq.engine.brokerage.pool.model import LinkMetric, Relation, Storage
 from fairq.engine.brokerage.software.platforms import resolve_platform
 from fairq.engine.brokerage.storage.availability import Replica
 
@@ -170,3 +170,22 @@ def test_the_first_queue_of_a_nucleus_says_whether_it_is_bare() -> None:
 
 def test_the_first_of_rules_that_are_set_twice_counts() -> None:
     assert parse_rules("NF=1,TW=5,NF=2") == {"NF": "1", "TW": "5"}
+
+
+def test_a_job_of_unknown_length_is_not_too_long_for_a_queue() -> None:
+    """Not even where the base walltime alone is longer than the queue's maxtime; only the day that is asked for fails."""
+    world = pool(queue("Q", maxtime=345600), replicas=at(NUC=1))
+    for time in (None, 0):
+        asked = task(cpu_time=time, cpu_time_unit="HS06sPerEvent", base_walltime=1_000_000)
+        assert reason(ask(world, asked, rules=PANDA), "Q") == "min_walltime"
+    long = task(cpu_time=1, cpu_time_unit="HS06sPerEvent", base_walltime=1_000_000)
+    assert reason(ask(world, long, chunk(1), rules=PANDA), "Q") == "shortwalltime"
+
+
+def test_the_satellite_of_a_queue_is_where_its_default_output_is() -> None:
+    """Also where the queue itself cannot write there over LAN."""
+    blocked = LinkMetric("B", "NUC", "AGIS_closeness", -1)
+    world = pool(queue("Q"), links=(blocked,), storages={"B": Storage("B", "B", space_free=100000)})
+    places = Relation("Q", default_write=False), Relation("B", frozenset({"read_lan"}))
+    outcome = ask(replace(world, relations={**world.relations, "Q": places}), rules=PANDA)
+    assert reason(outcome, "Q") == "link_unusable"
