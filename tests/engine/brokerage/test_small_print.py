@@ -173,7 +173,7 @@ def test_the_first_of_rules_that_are_set_twice_counts() -> None:
 
 
 def test_a_job_of_unknown_length_is_not_too_long_for_a_queue() -> None:
-    """Not even where the base walltime alone is longer than the queue's maxtime; only the day that is asked for fails."""
+    """Not even where the base walltime alone exceeds the queue's maxtime; what fails is the day that is asked for."""
     world = pool(queue("Q", maxtime=345600), replicas=at(NUC=1))
     for time in (None, 0):
         asked = task(cpu_time=time, cpu_time_unit="HS06sPerEvent", base_walltime=1_000_000)
