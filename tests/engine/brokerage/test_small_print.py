@@ -221,3 +221,14 @@ def test_users_jobs_read_from_tape_what_is_on_no_disk() -> None:
 def told_for(world: World) -> Outcome:
     """Return what becomes of a user's task of three files that looks nowhere but at A."""
     return ask_analysis(world, PANDA, chunk(3), site="A")
+
+
+def test_a_unified_queue_that_is_not_for_production_gives_a_production_task_nothing() -> None:
+    """Though it is named: its pseudo queues are looked for among those for production. A plain queue is taken."""
+    types = (ResourceType("SCORE", 1, 1),)
+    unified = queue("U", type="analysis", capability="ucore", corecount=8)
+    world = pool(unified, queue("P", type="analysis"), queue("Q"), resource_types=types)
+    told = ask(world, task(site="U,P,Q"), rules=PANDA)
+    assert sorted(one.queue for one in told.candidates) == ["P", "Q"]
+    # One queue that is left of two names is a single one, which need not have the cores.
+    assert [one.queue for one in ask(world, task(site="U,P", core_count=8), rules=PANDA).candidates] == ["P"]
