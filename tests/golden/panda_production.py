@@ -6,7 +6,6 @@ import math
 from collections.abc import Collection, Container, Mapping
 from typing import Any
 
-import numpy as np
 from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
@@ -14,6 +13,7 @@ from tests.golden.panda_scenario import chunk_of, task_of, world_of
 from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.flow.weighing import FINAL_STAGE as FINAL
+from fairq.engine.brokerage.pool.bits import rows_in
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
 from fairq.engine.brokerage.production.nucleus import satellite_of
@@ -48,7 +48,7 @@ def run_production(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any
     found += _candidates(outcome, wanted["candidates"], tied)
     found += _verdicts(outcome, wanted["verdicts"], tied)
     found += _network(outcome, wanted.get("network", {}))
-    found += differences(_stages(outcome), [list(stage) for stage in wanted["stages"]], "stages")
+    found += differences(stages_of(outcome), [list(stage) for stage in wanted["stages"]], "stages")
     return found
 
 
@@ -100,12 +100,12 @@ def _instead(given: Mapping[str, Any], wanted: Mapping[str, Any], outcome: Outco
     if error not in INSTEAD:
         return [f"nothing is known of what fairq does instead of {wanted['exception']}"]
     stages = [list(stage) for stage in wanted["stages"]]
-    found = differences(_stages(outcome)[: len(stages)], stages, "stages before the error")
+    found = differences(stages_of(outcome)[: len(stages)], stages, "stages before the error")
     other = outcome_of(INSTEAD[error](given))
     answers = [
         {
             "status": each.status,
-            "stages": _stages(each),
+            "stages": stages_of(each),
             "verdicts": [[one.queue, one.reason, one.weight, one.numbers] for one in each.verdicts()],
             "candidates": [one.queue for one in each.candidates],
         }
@@ -206,7 +206,7 @@ def _network(outcome: Outcome, wanted: Mapping[str, Mapping[str, Any]]) -> list[
     return lines
 
 
-def _stages(outcome: Outcome) -> list[list[Any]]:
+def stages_of(outcome: Outcome) -> list[list[Any]]:
     lines: list[list[Any]] = []
     for stage in outcome.stages:
         if stage.stage == CANDIDATES_STAGE:
@@ -222,7 +222,7 @@ def _stages(outcome: Outcome) -> list[list[Any]]:
 
 def _given_unified(outcome: Outcome) -> int:
     columns, given = outcome.request.columns, outcome.request.given
-    whole = {columns.queues[row].unified for row in np.flatnonzero(given)} if given is not None else set()
+    whole = {columns.queues[row].unified for row in rows_in(given, len(columns))} if given is not None else set()
     named = set(outcome.request.task.sites)
     return len(whole & named if not outcome.request.chunk.preassigned_site else whole - {""})
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.golden.cases import PANDA, Case, cases_in
 from tests.golden.panda import DATA, FAMILIES, family_of, run_panda
+from tests.golden.panda_production import outcome_of, stages_of
 
 CASES = [case for case in cases_in(DATA) if family_of(case.name) in FAMILIES]
 
@@ -35,3 +36,15 @@ def test_at_a_tie_only_the_tied_queues_may_differ() -> None:
     heaviest = output["candidates"][0]["queue"]
     output["verdicts"][heaviest][-1]["criteria"] = "-cap"
     assert run_panda(replace(case, record={**case.record, "output": output}))
+
+
+def test_a_unified_queue_that_a_task_is_given_counts_beside_its_pseudo_queues() -> None:
+    """PanDA's list then has U4 itself and its four pseudo queues, wherever among the queues it stands."""
+    case = next(case for case in CASES if case.name == "prod/P12_unified_score_1500")
+    given = {**case.record["input"], "task": {**case.record["input"]["task"], "site": "U4"}}
+    assert stages_of(outcome_of(given))[:4] == [
+        ["link check", 1],
+        ["zero share check", 1],
+        ["jumbo job check", 5],
+        ["jumbo job check", 1],
+    ]

@@ -94,3 +94,46 @@ def test_time_is_compared_as_work() -> None:
     assert job_work(task).of(Atom(events=1000)) == 100_000
     assert work_within(1600, task, 8, 10) == 72_000
     assert minimum_work(8) == 8 * 10 * 86400
+
+
+def test_a_maximum_of_no_files_is_one_file() -> None:
+    """MF=0 with events, and in splitting: PanDA takes a file before it looks at the maximum."""
+    assert smallest_job(Task(rules={"NE": "100", "MF": "0"}), chunk(300, 200, 400)) == Atom(400 * MIB, 400, 10)
+    assert split_job_count(Task(rules={"MF": "0"}), chunk(300, 200, 400), 300) == 3
+
+
+@pytest.mark.parametrize("rules", [{"NF": "0"}, {"NE": "0"}, {"NF": "0", "NE": "10"}])
+def test_a_rule_at_0_is_set_and_leaves_the_files_of_a_job_to_their_size(rules: dict[str, str]) -> None:
+    """20 GiB less 1,500 MiB for output, and at most MF files or 200."""
+    room = 20 * 1024 - 1500
+    assert smallest_job(Task(rules=rules), chunk(10_000, room - 10_000, 300)) == Atom(room * MIB, room, 20)
+    assert smallest_job(Task(rules=rules), chunk(10_000, room - 9_999, 300)) == Atom(10_000 * MIB, 10_000, 20)
+    assert smallest_job(Task(rules=rules | {"MF": "2"}), chunk(1, 2, 4, 3)).input_bytes == 7 * MIB
+    assert smallest_job(Task(rules=rules), chunk(15_000, 1, secondary=(3_000, 2_000))).input_bytes == 18_000 * MIB
+
+
+def test_a_merge_takes_50_files_by_default() -> None:
+    """A job takes 200."""
+    data = chunk(*[1] * 201)
+    assert smallest_job(Task(rules={"NE": "1"}), data).events == 2000
+    merge = Chunk(data.datasets, is_merging=True)
+    assert smallest_job(Task(rules={"ZE": "1"}), merge).events == 500
+
+
+def test_of_a_name_that_a_job_reads_twice_the_first_size_counts() -> None:
+    twice = (File("f", 300 * MIB), File("f", 200 * MIB), File("g", 100 * MIB))
+    assert smallest_job(Task(rules={"NF": "3"}), Chunk((Dataset("in", twice),))).input_bytes == 400 * MIB
+
+
+def test_without_ranges_the_events_of_the_first_secondary_dataset_are_counted() -> None:
+    """Ten events a file, beside master files that are read as a whole: two of them make 20 events."""
+    master, first, second = (
+        Dataset(name, tuple(File(f"{name}{n}", size * MIB, events) for n in range(4)))
+        for name, size, events in (("in", 100, 1000), ("mc", 10, 10), ("hits", 1, 1000))
+    )
+    asked = Task(rules={"NE": "20"})
+    assert smallest_job(asked, Chunk((master, first, second))).input_bytes == 222 * MIB
+    assert split_job_count(asked, Chunk((master, first, second)), 300) == 2
+    assert smallest_job(asked, Chunk((master,))).input_bytes == 400 * MIB
+    ranges = Dataset("in", tuple(File(f"in{n}", 100 * MIB, 5, 0, 4) for n in range(4)))
+    assert smallest_job(asked, Chunk((ranges, first))).input_bytes == 440 * MIB

@@ -9,12 +9,14 @@ from tests.engine.brokerage.pools import QUEUE, ask, at, chunk, pool, queue, rea
 from tests.engine.brokerage.test_analysis import ask as ask_analysis
 from tests.engine.brokerage.test_analysis import names, reasons, users_pool
 
+from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.jobs.atom import effective_events, smallest_job
 from fairq.engine.brokerage.jobs.scratch_needed import ScratchRules, analysis_scratch, reads_directly
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
 from fairq.engine.brokerage.pool.catchall import read_flags
 from fairq.engine.brokerage.pool.cric import read_queue
-from fairq.engine.brokerage.pool.model import Relation, Storage
+from fairq.engine.brokerage.pool.model import LinkMetric, Relation, ResourceType, Storage
+from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.software.platforms import resolve_platform
 from fairq.engine.brokerage.storage.availability import Replica
 
@@ -170,3 +172,63 @@ def test_the_first_queue_of_a_nucleus_says_whether_it_is_bare() -> None:
 
 def test_the_first_of_rules_that_are_set_twice_counts() -> None:
     assert parse_rules("NF=1,TW=5,NF=2") == {"NF": "1", "TW": "5"}
+
+
+def test_a_job_of_unknown_length_is_not_too_long_for_a_queue() -> None:
+    """Not even where the base walltime alone exceeds the queue's maxtime; what fails is the day that is asked for."""
+    world = pool(queue("Q", maxtime=345600), replicas=at(NUC=1))
+    for time in (None, 0):
+        asked = task(cpu_time=time, cpu_time_unit="HS06sPerEvent", base_walltime=1_000_000)
+        assert reason(ask(world, asked, rules=PANDA), "Q") == "min_walltime"
+    long = task(cpu_time=1, cpu_time_unit="HS06sPerEvent", base_walltime=1_000_000)
+    assert reason(ask(world, long, chunk(1), rules=PANDA), "Q") == "shortwalltime"
+
+
+def test_the_satellite_of_a_queue_is_where_its_default_output_is() -> None:
+    """Also where the queue itself cannot write there over LAN."""
+    blocked = LinkMetric("B", "NUC", "AGIS_closeness", -1)
+    world = pool(queue("Q"), links=(blocked,), storages={"B": Storage("B", "B", space_free=100000)})
+    places = Relation("Q", default_write=False), Relation("B", frozenset({"read_lan"}))
+    outcome = ask(replace(world, relations={**world.relations, "Q": places}), rules=PANDA)
+    assert reason(outcome, "Q") == "link_unusable"
+
+
+def test_a_unified_queue_for_production_alone_takes_no_analysis_though_the_task_names_it() -> None:
+    """PanDA adds the queue itself to its list and not its pseudo queues; a plain queue is added."""
+    types = (ResourceType("SCORE", 1, 1),)
+    unified = queue("U", type="production", capability="ucore", corecount=8)
+    world = users_pool(queue("A"), unified, queue("P", type="production"), resource_types=types, replicas={})
+    assert ask_analysis(world, PANDA, chunk(), site="U").status == "fatal"
+    assert names(ask_analysis(world, PANDA, chunk(), site="P")) == ["P"]
+
+
+def test_the_weight_of_a_task_without_input_is_told_as_1() -> None:
+    outcome = ask_analysis(users_pool(queue("A")), PANDA, chunk())
+    assert outcome.verdict(outcome.request.columns.rows["A"]).numbers["dataW"] == 1
+
+
+def test_users_jobs_read_from_tape_what_is_on_no_disk() -> None:
+    """All of a dataset that a tape has as a whole; otherwise only the files that no disk has."""
+    tape = Storage("TAPE", "A", "DATATAPE", is_tape=True)
+    places = Relation("A"), Relation("TAPE", default_read=False, default_write=False)
+    for disk, on_tape, counted in ((3, 2, 0), (3, 3, 3), (1, 2, 1)):
+        world = users_pool(queue("A"), storages={"TAPE": tape}, replicas=at(A=disk, TAPE=on_tape, NUC=disk))
+        world = replace(world, relations={**world.relations, "A": places})
+        found = {one.queue: (one.local_files, one.tape_files) for one in told_for(world).candidates}
+        assert found["A"] == (disk, counted)
+
+
+def told_for(world: World) -> Outcome:
+    """Return what becomes of a user's task of three files that looks nowhere but at A."""
+    return ask_analysis(world, PANDA, chunk(3), site="A")
+
+
+def test_a_unified_queue_that_is_not_for_production_gives_a_production_task_nothing() -> None:
+    """Though it is named: its pseudo queues are looked for among those for production. A plain queue is taken."""
+    types = (ResourceType("SCORE", 1, 1),)
+    unified = queue("U", type="analysis", capability="ucore", corecount=8)
+    world = pool(unified, queue("P", type="analysis"), queue("Q"), resource_types=types)
+    told = ask(world, task(site="U,P,Q"), rules=PANDA)
+    assert sorted(one.queue for one in told.candidates) == ["P", "Q"]
+    # One queue that is left of two names is a single one, which need not have the cores.
+    assert [one.queue for one in ask(world, task(site="U,P", core_count=8), rules=PANDA).candidates] == ["P"]

@@ -106,6 +106,16 @@ def test_what_is_not_a_number_is_refused(given):
         whole_number("CPUTime", given, 1)
 
 
+@pytest.mark.parametrize(("text", "number"), [("2.5", 2.5), ("1e1", 10), (" 3.0 ", 3)])
+def test_dirac_refuses_a_text_that_is_no_whole_number(text, number):
+    """It cuts off the decimals of a number, but its jobs' descriptions have texts."""
+    assert read_priority(text, 1, DOCUMENTED) == number
+    assert read_priority(number, 1, DIRAC) == int(number)
+    with pytest.raises(JobRequirementError, match=r"UserPriority .* not a whole number"):
+        read_priority(text, 1, DIRAC)
+    assert read_priority(" 3 ", 1, DIRAC) == 3
+
+
 def test_a_new_job_must_have_a_priority_above_0():
     check_submitted(0.01, DOCUMENTED)
     check_submitted(None, DOCUMENTED)

@@ -165,3 +165,23 @@ def test_a_site_out_of_use_gets_test_jobs_and_one_without_name_nothing():
     assert "JobType" not in apply_site({"Site": "A"}, None)
     with pytest.raises(PilotDescriptionError, match="Site"):
         apply_site({}, None)
+
+
+def test_a_queue_that_asks_for_no_ram_goes_anywhere():
+    """Also to a pilot whose MaxRAM is below 0; one with a MaxRAM of its own asks for 0 MB at least."""
+    nothing, most = Requirements("ann", "u", 360), Requirements("ann", "u", 360, max_ram=4000)
+    for rules in (DIRAC, DOCUMENTED):
+        assert offered(nothing, {"MaxRAM": -1}, rules) == "offered"
+        assert offered(most, {"MaxRAM": -1}, rules) == ["MaxRAM"]
+        assert offered(most, {"MaxRAM": 0}, rules) == "offered"
+
+
+def test_a_blank_required_tag_is_a_tag_for_dirac():
+    """It must be offered as well, and then no queue has it; otherwise it requires nothing."""
+    queue = Requirements("ann", "u", 360)
+    assert offered(queue, {"Tag": ["GPU"], "RequiredTag": ""}) == "offered"
+    for required in ("", [""]):
+        with pytest.raises(PilotDescriptionError, match="required, but not offered"):
+            offered(queue, {"Tag": ["GPU"], "RequiredTag": required}, DIRAC)
+        assert offered(queue, {"Tag": [""], "RequiredTag": required}, DIRAC) == ["RequiredTag"]
+    assert offered(queue, {"Tag": ["GPU"], "RequiredTag": []}, DIRAC) == "offered"

@@ -145,5 +145,9 @@ def max_ram(given: Any) -> Condition:
     """The pilot has at least the RAM (MB) that the queue requires."""
     has = max(float(value) for value in values(given))
     return Condition(
-        "MaxRAM", terms([f"{has:g}"]), lambda queue: terms([queue.min_ram]), lambda table: at_most(table.min_ram, has)
+        "MaxRAM",
+        terms([f"{has:g}"]),
+        lambda queue: terms([queue.min_ram]),
+        # A queue without RAM asks for nothing, not for 0 MB.
+        lambda table: at_most(table.min_ram, has) | (at_most(table.min_ram, 0) & at_most(table.max_ram, 0)),
     )

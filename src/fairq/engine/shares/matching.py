@@ -61,7 +61,7 @@ class Matcher:
         """
         _check_types(conditions, rules)
         self._escapes: list[Condition] = []
-        self._conditions = [*self._owners(conditions, groups, rules), *_resources(conditions)]
+        self._conditions = [*self._owners(conditions, groups, rules), *_resources(conditions, rules)]
         self._negative = negative or {}
         self._excluded = excluded(self._negative, rules)
 
@@ -122,7 +122,7 @@ class Matcher:
         return found
 
 
-def _resources(conditions: Mapping[str, Any]) -> list[Condition]:
+def _resources(conditions: Mapping[str, Any], rules: Rules) -> list[Condition]:
     found = [cpu_time(conditions["CPUTime"])]
     for key in SETS:
         offered = values(conditions[key]) if conditions.get(key) else []
@@ -130,7 +130,7 @@ def _resources(conditions: Mapping[str, Any]) -> list[Condition]:
             found.append(listed(key, offered))
             if key == "Site":
                 found.append(not_banned_by_queue(offered))
-    found += _tags(conditions)
+    found += _tags(conditions, rules)
     for key in SETS:
         banned = values(conditions[f"Banned{key}"]) if conditions.get(f"Banned{key}") else []
         if banned and not is_any(banned):
@@ -171,9 +171,11 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _tags(conditions: Mapping[str, Any]) -> list[Condition]:
+def _tags(conditions: Mapping[str, Any], rules: Rules) -> list[Condition]:
     offered = values(conditions["Tag"]) if "Tag" in conditions else []
-    required = [tag for tag in values(conditions.get("RequiredTag") or []) if tag]
+    # DIRAC takes a blank for a tag, which no queue has.
+    blank_counts = rules.blank_lists == "error"
+    required = [tag for tag in values(conditions.get("RequiredTag", [])) if tag or blank_counts]
     found = []
     # A pilot that says neither takes queues without tags alone.
     if ("Tag" in conditions or "RequiredTag" not in conditions) and not is_any(offered):

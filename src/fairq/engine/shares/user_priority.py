@@ -19,7 +19,8 @@ LEAST, MOST = 1e-30, 1e30
 def read_priority(given: Any, default: float, rules: Rules) -> float:
     """Return the UserPriority of a job, *default* if it has none (None).
 
-    Under the rules dirac, decimals are truncated. Raises JobRequirementError if it is not a number.
+    Under the rules dirac, decimals are truncated. Raises JobRequirementError if it is not a number, and under the rules
+    dirac for a text that is not a whole one.
     """
     if given is None:
         return default
@@ -30,7 +31,11 @@ def read_priority(given: Any, default: float, rules: Rules) -> float:
         whole = int(number)
     except (TypeError, ValueError, OverflowError):
         raise JobRequirementError(JobRequirement.PRIORITY_NO_NUMBER, what="UserPriority", value=given) from None
-    return whole if rules.user_priority_weight == "mapped" or whole == number else number
+    if rules.user_priority_weight != "mapped":
+        return whole if whole == number else number
+    if isinstance(given, str) and not given.strip().lstrip("+-").isdecimal():
+        raise JobRequirementError(JobRequirement.NOT_WHOLE, what="UserPriority", value=given)
+    return whole
 
 
 def inserted_priority(user_priority: float, rules: Rules) -> float:

@@ -21,7 +21,8 @@ class LocalData(NamedTuple):
         size: bytes of all input.
         disk_size: bytes on the disks of a queue.
         disk_files, tape_files: files on its disks, and on its tapes, that jobs there will use. If no input is moved,
-            only datasets of which the queue has all existing files count.
+            only datasets of which the queue has all existing files count. Files on disk do not count as on tape, unless
+            a tape has the whole dataset.
         whole: the queue has all existing files of every dataset.
     """
 
@@ -46,12 +47,15 @@ def local_data(request: BrokerageRequest) -> LocalData:
     for number, dataset in enumerate(chunk.datasets):
         disk: dict[int, set[str]] = {}
         tape: dict[int, set[str]] = {}
+        all_on_tape: set[int] = set()
         for rse, held in request.world.replicas.get(dataset.name, {}).items():
             files = available_files(dataset, rse, held, merging=chunk.is_merging)
             if (number and len(files) < len(dataset.lfns)) or (rse.endswith(VP_SUFFIX) and not with_vp):
                 continue
             for unit in readers.get(rse, ()):
                 (tape if storages[rse].is_tape else disk).setdefault(int(unit), set()).update(files)
+                if storages[rse].is_tape and len(files) == len(dataset.lfns):
+                    all_on_tape.add(int(unit))
         sources = sources_of(request)
         apart = request.local and dataset.name in sources.distributed
         if not apart and sources.available[dataset.name].complete_disk:
@@ -63,7 +67,8 @@ def local_data(request: BrokerageRequest) -> LocalData:
             disk_size[unit] += sum(sizes[name] for name in names)
             disk_files[unit] += len(names) if whole[unit] or moves else 0
         for unit, names in tape.items():
-            tape_files[unit] += len(names) if whole[unit] or moves else 0
+            used = names if unit in all_on_tape else names - disk.get(unit, set())
+            tape_files[unit] += len(used) if whole[unit] or moves else 0
     size = float(sum(size or 0 for dataset in chunk.datasets for size in dataset.columns.sizes))
     of = columns.unit_of
     return LocalData(size, disk_size[of], disk_files[of], tape_files[of], whole[of])

@@ -88,7 +88,11 @@ def _select(request: BrokerageRequest) -> Selection:
     words = task.sites if rules.site_lists else (task.site,)
     names = tuple(name for name in words if (rows_called(columns, (name,)) & known).any())
     if names:
-        candidates = candidates | (rows_called(columns, names) & known)
+        called = rows_called(columns, names) & known
+        if not rules.site_lists:
+            # PanDA adds a unified queue itself, which never gets jobs, and not its pseudo queues.
+            called &= np.array([queue.name in names for queue in columns.queues], dtype=np.bool_)
+        candidates = candidates | called
         return Selection(candidates, _units(columns, candidates), names, included, excluded, opens)
     # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, the list with it.
     readers = units_reading(columns, USER).get(task.site, ())

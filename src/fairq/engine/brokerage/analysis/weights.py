@@ -177,8 +177,10 @@ class Data(PlainWeight):
         return data_factor(request)[rows]
 
     def details(self, request: BrokerageRequest, row: int) -> Details:
-        """Return the factor by PanDA's name."""
-        return {"dataW": float(data_factor(request)[row])} if self.applies(request) else {}
+        """Return the factor by PanDA's name; it is 1 without input."""
+        if request.rules.analysis_weight != "classes":
+            return {}
+        return {"dataW": float(data_factor(request)[row]) if request.chunk.datasets else 1.0}
 
 
 def data_factor(request: BrokerageRequest) -> Floats:

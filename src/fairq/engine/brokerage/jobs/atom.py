@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from fairq.engine.brokerage.jobs.tasks import Chunk, File, Files, Task, rule_number
-from fairq.engine.brokerage.jobs.units import MIB
+from fairq.engine.brokerage.jobs.units import GIB, MIB
 
 DEFAULT_MAX_FILES = 200
-"""Files of a job if the task states no limit."""
+MERGE_MAX_FILES = 50
+"""Files of a job, and of a merge, if the task states no limit."""
 
+EXPECTED_OUTPUT = 1500 * MIB
+"""Bytes of output reserved for a job."""
+
+_LARGEST_INPUT = 20 * GIB - EXPECTED_OUTPUT
+"""Bytes of a job's input if a rule at 0 leaves its files to their size."""
 
 _EXACT = 2**53
 """Below this, whole numbers are the same as reals."""
@@ -58,10 +65,10 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     if not chunk.datasets:
         return Atom()
     master, *secondaries = chunk.datasets
-    limits = _limits(*map(task.rules.get, _MERGE_RULES if chunk.is_merging else _JOB_RULES))
-    files_per_job, events_per_job, most_files = limits
+    limits = _limits(*map(task.rules.get, _MERGE_RULES if chunk.is_merging else _JOB_RULES), chunk.is_merging)
+    files_per_job, events_per_job, most_files, by_size = limits
     columns = master.columns
-    if columns.lfn and not secondaries and columns.are_whole:
+    if columns.lfn and not secondaries and columns.are_whole and not by_size:
         # Events are counted where files are given as ranges only.
         per_job = files_per_job or 1
         if events_per_job is not None:
@@ -70,13 +77,22 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
             return _largest_run(columns, max(1, per_job))
     whole, others = tuple(master.files), [tuple(secondary.files) for secondary in secondaries]
     total = len(whole)
+    if by_size:
+        jobs = _jobs_by_size(whole, others, most_files)
+    elif events_per_job is not None:
+        jobs = _jobs_by_events(whole, others, events_per_job, most_files)
+    else:
+        count = max(1, files_per_job or 1)
+        jobs = (whole[start : start + count] for start in range(0, total, count))
     done = 0
     largest = Atom()
-    for files in _jobs(whole, files_per_job, events_per_job, most_files):
-        sizes = {file.lfn: file.fsize or 0 for file in files}
+    for files in jobs:
+        sizes: dict[str, float] = {}
+        for file in files:
+            sizes.setdefault(file.lfn, file.fsize or 0)
         for secondary in others:
             for file in secondary[share_of(len(secondary), done, done + len(files), total)]:
-                sizes[file.lfn] = file.fsize or 0
+                sizes.setdefault(file.lfn, file.fsize or 0)
         done += len(files)
         largest = Atom(
             max(largest.input_bytes, sum(sizes.values())),
@@ -86,13 +102,25 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     return largest
 
 
+class _JobLimits(NamedTuple):
+    """The files of a job, or else its events, and its maximum of files. *by_size*: its files are left to their size."""
+
+    files: int | None
+    events: int | None
+    most: int
+    by_size: bool
+
+
 @lru_cache(1000)
-def _limits(files: str | None, events: str | None, most: str | None) -> tuple[int | None, int | None, int]:
-    """Return the files of a job, or else its events, and its maximum of files, by the texts of the rules."""
-    files_per_job = rule_number(files) or None
-    events_per_job = None if files_per_job else rule_number(events) or None
-    most_files = DEFAULT_MAX_FILES if events_per_job is None else rule_number(most) or DEFAULT_MAX_FILES
-    return files_per_job, events_per_job, most_files
+def _limits(files: str | None, events: str | None, most: str | None, is_merging: bool) -> _JobLimits:
+    """Return the limits by the texts of the rules."""
+    files_per_job, events_per_job = rule_number(files), rule_number(events)
+    if files_per_job is not None:
+        events_per_job = None
+    default = MERGE_MAX_FILES if is_merging else DEFAULT_MAX_FILES
+    by_size = 0 in (files_per_job, events_per_job)
+    # A job takes a file before it looks at its maximum.
+    return _JobLimits(files_per_job, events_per_job, max(1, rule_number(most, default) or 0), by_size)
 
 
 def _largest_run(files: Files, count: int) -> Atom:
@@ -132,27 +160,61 @@ def share_of(secondary: int, first: int, end: int, total: int) -> slice:
     return slice(begin, max(begin + 1, -(-secondary * end // total)))
 
 
-def _jobs(
-    files: Sequence[File], per_job: int | None, events_per_job: int | None, most_files: int
-) -> Iterator[Sequence[File]]:
-    if events_per_job is None:
-        count = max(1, per_job or 1)
-        yield from (files[start : start + count] for start in range(0, len(files), count))
-        return
-    start = 0
-    while start < len(files):
-        end, events = start + 1, _range_events(files[start])
-        while end < len(files) and end - start < most_files and follows(files[end - 1], files[end]):
-            events += _range_events(files[end])
-            if events > events_per_job:
+def _jobs_by_size(files: Sequence[File], others: Sequence[Sequence[File]], most_files: int) -> Iterator[Sequence[File]]:
+    """Yield the files of each job, as many as fit with what they need of the other datasets."""
+    start, total = 0, len(files)
+    while start < total:
+        end, size = start + 1, files[start].fsize or 0
+        while end < total and end - start < most_files:
+            size += files[end].fsize or 0
+            beside = sum(
+                file.fsize or 0 for other in others for file in other[share_of(len(other), start, end + 1, total)]
+            )
+            if size + beside > _LARGEST_INPUT:
                 break
             end += 1
         yield files[start:end]
         start = end
 
 
+def _jobs_by_events(
+    files: Sequence[File], others: Sequence[Sequence[File]], events_per_job: int, most_files: int
+) -> Iterator[Sequence[File]]:
+    """Yield the files of each job up to *events_per_job*, which are consecutive."""
+    count = event_counter(files, others)
+    start = 0
+    while start < len(files):
+        end = start + 1
+        while end < len(files) and end - start < most_files and follows(files[end - 1], files[end]):
+            if count(start, end + 1) > events_per_job:
+                break
+            end += 1
+        yield files[start:end]
+        start = end
+
+
+def event_counter(files: Sequence[File], others: Sequence[Sequence[File]]) -> Callable[[int, int], int]:
+    """Return a function that counts the events of a job with the master's *files* from one to before another.
+
+    Events are counted where files are given as ranges. If none of the master's is, those of the first other dataset
+    are counted, whole files as well.
+    """
+    first = others[0] if others else ()
+    if not first or any(_range_events(file) for file in files):
+        sums: list[int] = list(accumulate(map(_range_events, files), initial=0))
+        return lambda start, end: sums[end] - sums[start]
+    beside: list[int] = list(accumulate((_range_events(file) or file.events or 0 for file in first), initial=0))
+
+    def count(start: int, end: int) -> int:
+        share = share_of(len(first), start, end, len(files))
+        until: int = min(share.stop, len(first))
+        since: int = share.start
+        return beside[until] - beside[since]
+
+    return count
+
+
 def _range_events(file: File) -> int:
-    # Events are counted where files are given as ranges only.
     return 0 if file.start_event is None or file.end_event is None else file.end_event - file.start_event + 1
 
 

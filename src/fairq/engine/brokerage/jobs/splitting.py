@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from fairq.engine.brokerage.jobs.atom import DEFAULT_MAX_FILES, effective_events, effective_mib, follows, share_of
+from fairq.engine.brokerage.jobs.atom import (
+    DEFAULT_MAX_FILES,
+    EXPECTED_OUTPUT,
+    effective_events,
+    effective_mib,
+    event_counter,
+    follows,
+    share_of,
+)
 from fairq.engine.brokerage.jobs.tasks import Chunk, File, Task
 from fairq.engine.brokerage.jobs.units import (
+    GIB,
     MIB,
     cpu_time_per_event,
     is_hs06,
@@ -17,26 +26,21 @@ from fairq.engine.brokerage.jobs.units import (
     work_bytes,
 )
 
-EXPECTED_OUTPUT = 1500 * MIB
-"""Bytes of output reserved for a job."""
-
 SCOUT_SIZE = 50_000 * MIB
 DEFAULT_SIZE = 500_000 * MIB
 """Maximum bytes of a job if the task states none: for a task with scouts, and for others."""
 
 DEFAULT_SECONDS = 345_600
 HS06_OF_CORE = 10
-GIB = 2**30
 
 
 class _Load(NamedTuple):
-    """The load of files in a job: their number, bytes of input and output, seconds, events of ranges."""
+    """The load of files in a job: their number, bytes of input and output, seconds."""
 
     files: int = 0
     size: float = 0
     output: float = 0
     seconds: float = 0
-    events: int = 0
 
     def plus(self, other: _Load) -> _Load:
         return _Load(
@@ -44,7 +48,6 @@ class _Load(NamedTuple):
             self.size + other.size,
             self.output + other.output,
             self.seconds + other.seconds,
-            self.events + other.events,
         )
 
 
@@ -61,13 +64,15 @@ def split_job_count(task: Task, chunk: Chunk, margin: float) -> int:
     others = _Secondaries(chunk)
     work = work_bytes(task.work_disk_count, task.work_disk_unit, margin)
     base = _Load(size=work, seconds=_base_seconds(task))
-    holds, counts_events = _Limits(task, work).holds, bool(task.rule("NE"))
+    holds, most_events = _Limits(task, work).holds, task.rule("NE")
+    events = event_counter(files, [tuple(dataset.files) for dataset in chunk.datasets[1:]])
     jobs, first, job = 1, 0, base.plus(_load(task, files[:group]))
     for start in range(group, len(files), group):
         load = _load(task, files[start : start + group])
-        more = job.plus(load)
-        beside = others.size(first, min(start + group, len(files)))
-        if holds(more, beside) and (not counts_events or follows(files[start - 1], files[start])):
+        more, end = job.plus(load), min(start + group, len(files))
+        if holds(more, others.size(first, end)) and (
+            not most_events or (events(first, end) <= most_events and follows(files[start - 1], files[start]))
+        ):
             job = more
         else:
             jobs, first, job = jobs + 1, start, base.plus(load)
@@ -99,9 +104,8 @@ class _Limits:
         gib, hours = task.rule("NG"), task.rule("MW")
         default = SCOUT_SIZE if task.rule("US") == 2 else DEFAULT_SIZE
         self._size = gib * GIB + EXPECTED_OUTPUT + work if gib else default
-        self._files = task.rule("NF") or task.rule("MF") or DEFAULT_MAX_FILES
+        self._files = task.rule("NF") or task.rule("MF", DEFAULT_MAX_FILES) or 0
         self._seconds = hours * 3600 if hours else DEFAULT_SECONDS
-        self._events = task.rule("NE")
 
     def holds(self, job: _Load, beside: float) -> bool:
         read = job.size + beside
@@ -111,7 +115,6 @@ class _Limits:
             and size <= self._size
             and (job.output >= EXPECTED_OUTPUT or read <= self._size - EXPECTED_OUTPUT)
             and job.seconds <= self._seconds
-            and (not self._events or job.events <= self._events)
         )
 
 
@@ -119,13 +122,11 @@ def _load(task: Task, files: Sequence[File]) -> _Load:
     per_event = is_per_event(task.out_disk_unit)
     rate = output_bytes(task.out_disk_count, task.out_disk_unit)
     amounts = [effective_events(file) if per_event else effective_mib(file) for file in files]
-    ranges = [f.end_event - f.start_event + 1 for f in files if f.start_event is not None and f.end_event is not None]
     return _Load(
         len(files),
         sum(int(file.fsize or 0) for file in files),
         sum(int(rate * amount) for amount in amounts),
         sum(_seconds(task, file) for file in files),
-        sum(ranges),
     )
 
 

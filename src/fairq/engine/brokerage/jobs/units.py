@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 MIB = 2**20
-_BYTES = {"kB": 2**10, "MB": MIB, "GB": 2**30}
+GIB = 2**30
+_BYTES = {"kB": 2**10, "MB": MIB, "GB": GIB}
 
 _HS06 = "HS06sPerEvent"
 _HS06_UNITS = {_HS06, f"{_HS06}Fixed", f"m{_HS06}", f"m{_HS06}Fixed"}

@@ -40,6 +40,10 @@ def assign_given_queues(request: BrokerageRequest) -> None:
     else:
         if task.site and task.sites:
             given = set().union(*(_rows_of(columns, name) for name in task.sites))
+            if not request.rules.every_queue:
+                # Pseudo queues are looked for among those for production; a plain queue is taken as it is.
+                usable = runs(columns, PRODUCTION, every=False)
+                given = {row for row in given if usable[row] or columns.queues[row].name in task.sites}
         if included is not None:
             listed = {row for row, queue in enumerate(columns.queues) if is_named(queue, included)}
             given = listed if given is None else given & listed

@@ -15,7 +15,7 @@ from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
 from fairq.engine.brokerage.pool.model import Storage
 from fairq.engine.brokerage.pool.queue_kinds import flags_of, runs, runs_all_of
 from fairq.engine.brokerage.pool.world import World
-from fairq.engine.brokerage.storage.endpoints import Endpoints, endpoints_of
+from fairq.engine.brokerage.storage.endpoints import DEFAULT, Endpoints, endpoints_of
 
 METRICS_VALID = 3600.0
 """Seconds after which a link metric is ignored."""
@@ -88,12 +88,20 @@ def satellites(columns: Columns) -> Satellites:
     """Return the site of each row's default output endpoint."""
 
     def make() -> Satellites:
-        of_units = [e.default_write.site if e.default_write else "" for e in endpoints_of(columns)]
+        of_units = [_output_site(columns.world, name) for name in columns.unit_names]
         sites = tuple(sorted(set(of_units)))
         numbers = {site: number for number, site in enumerate(sites)}
         return Satellites(sites, np.array([numbers[site] for site in of_units], dtype=np.intp)[columns.unit_of])
 
     return columns.kept("satellites", make)
+
+
+def _output_site(world: World, name: str) -> str:
+    # What the queue may do with its default output endpoint over LAN is not asked (PanDA's map of output storage).
+    writers = sorted(world.relations.get(name, ()), key=lambda relation: relation.order_write)
+    used = (r.rse for r in writers if r.default_write and r.scope == DEFAULT and r.rse in world.storages)
+    rse = next(used, None)
+    return "" if rse is None else world.storages[rse].site
 
 
 def satellite_of(columns: Columns, row: int) -> str:

@@ -136,7 +136,8 @@ class Walltime(InputFilter[WalltimeView]):
                 less = (fits != 0) & (fits < minimum_work(cores))
             codes[less] = 2 if request.chunk.is_scout else 3
         longest = np.where(dynamic, work.least or 0.0, work.job or 0.0)
-        too_long = (longest > 0) & (longest >= limit) if rules.walltime_below_maxtime else (longest > limit)
+        beyond = longest >= limit if rules.walltime_below_maxtime else longest > limit
+        too_long = (longest > 0) & beyond
         codes[(most != 0) & too_long] = 1
         return codes
 
