@@ -1,7 +1,7 @@
 """What a command's module declares: its functions, and their options.
 
-Typer, which parses command lines, takes as long to load as a third of what a command needs. So no command's module loads
-it, and a plain line needs none (`fairq.cli.plain`).
+Typer, which parses command lines, takes as long to load as a third of what a command needs. So no command's module
+loads it, and a plain line needs none (`fairq.cli.plain`).
 """
 
 from __future__ import annotations
