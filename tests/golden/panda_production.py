@@ -221,10 +221,17 @@ def stages_of(outcome: Outcome) -> list[list[Any]]:
 
 
 def _given_unified(outcome: Outcome) -> int:
+    """Return how many unified queues that the task is given are left after the jumbo job check."""
     columns, given = outcome.request.columns, outcome.request.given
-    whole = {columns.queues[row].unified for row in rows_in(given, len(columns))} if given is not None else set()
-    named = set(outcome.request.task.sites)
-    return len(whole & named if not outcome.request.chunk.preassigned_site else whole - {""})
+    if given is None:
+        return 0
+    stages = [stage.stage for stage in outcome.stages]
+    gone = {CANDIDATES_STAGE, *stages[: stages.index("jumbo job check") + 1]}
+    verdicts = [(columns.queues[row].unified, outcome.verdict(int(row))) for row in rows_in(given, len(columns))]
+    left = {
+        unified for unified, one in verdicts if unified and not (one.permanent and one.reason and one.stage in gone)
+    }
+    return len(left if outcome.request.chunk.preassigned_site else left & set(outcome.request.task.sites))
 
 
 def run_weight_formula(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:

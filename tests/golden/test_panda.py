@@ -48,3 +48,6 @@ def test_a_unified_queue_that_a_task_is_given_counts_beside_its_pseudo_queues() 
         ["jumbo job check", 5],
         ["jumbo job check", 1],
     ]
+    queues = {**given["queues"], "U8": {**given["queues"]["U8"], "cric": {"fairsharepolicy": "type=any:0%"}}}
+    both = {**given, "queues": queues, "task": {**given["task"], "site": "U8,U4"}}
+    assert stages_of(outcome_of(both))[:3] == [["link check", 2], ["zero share check", 1], ["jumbo job check", 5]]
