@@ -78,6 +78,17 @@ class TestMaxima:
 
         assert matched(decision) == {"a@x": got}
 
+    @pytest.mark.parametrize(("rules", "words"), [({}, "concurrency limit a reached"), (HTCONDOR, "no match found")])
+    def test_today_a_limit_is_not_told_that_was_free_when_the_list_was_made(
+        self, rules: dict[str, Any], words: str
+    ) -> None:
+        """The first of two jobs alike takes the one licence; the list was made for both."""
+        pool = slots(4, License="a")
+        wants = {"a@x": [jobs(2, ConcurrencyLimits="/Expr(TARGET.License)/")]}
+        decision = cycle(pool, wants, limits={"a": 1.0}, **rules)
+
+        assert refusals(decision) == [("a@x", words)]
+
 
 class TestInUse:
     """What runs already counts."""

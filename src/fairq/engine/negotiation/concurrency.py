@@ -66,7 +66,8 @@ class ConcurrencyLimits:
             limits called ``<prefix>.something`` without an entry, ``default`` for all others.
         slots: the slots' ads; the limits of the jobs on them are counted.
         seen: the slots to count; None: all.
-        by_word: test the amounts of a repeated name one by one, as today's negotiator does; they count together.
+        as_today: test the amounts of a repeated name one by one; they count together. Tell of no limit that kept a job
+            from slots which it permitted when the list of candidates was made.
     """
 
     def __init__(
@@ -75,10 +76,11 @@ class ConcurrencyLimits:
         slots: AdColumns,
         seen: NDArray[np.bool_] | None = None,
         *,
-        by_word: bool = False,
+        as_today: bool = False,
     ) -> None:
         self._maxima = maxima
-        self._parsed = parse_words if by_word else parse_limits
+        self.as_today = as_today
+        self._parsed = parse_words if as_today else parse_limits
         self._slots = slots
         self._in_use: dict[str, float] = {}
         self._of_slots: list[str | None] = []
@@ -109,10 +111,16 @@ class ConcurrencyLimits:
     def refusing(self, text: str) -> str | None:
         """The first limit in *text* that would be exceeded, None if none would be."""
         for name, amount in self._parsed(text):
-            in_use = self._in_use.setdefault(name, 0.0)
-            if in_use < 0 or in_use + amount > self.maximum(name):
+            if self._exceeds(name, amount, self._in_use.setdefault(name, 0.0)):
                 return name
         return None
+
+    def refuses(self, text: str) -> bool:
+        """Whether any limit in *text* would be exceeded; nobody requests them."""
+        return any(self._exceeds(name, amount, self._in_use.get(name, 0.0)) for name, amount in self._parsed(text))
+
+    def _exceeds(self, name: str, amount: float, in_use: float) -> bool:
+        return in_use < 0 or in_use + amount > self.maximum(name)
 
     def use(self, text: str) -> None:
         """Count a job with the limits *text* as running."""
@@ -171,7 +179,8 @@ class JobLimits:
 class LimitedList:
     """A list of candidates without slots on which a job would exceed a limit.
 
-    *used_up* are the limits that have excluded a slot.
+    *used_up* are the limits that have excluded a slot, and are told. Today's negotiator has the counts of the search
+    that made the list: what is refused only as slots are taken off the list is not among them.
     """
 
     def __init__(self, matches: MatchList, limits: ConcurrencyLimits, by_slot: Sequence[str | None]) -> None:
@@ -179,6 +188,7 @@ class LimitedList:
         self._limits = limits
         self._by_slot = by_slot
         self.used_up: set[str] = set()
+        self._told = {text for text in set(by_slot) if text and limits.refuses(text)} if limits.as_today else None
 
     @property
     def refused_by_limit(self) -> bool:
@@ -197,7 +207,8 @@ class LimitedList:
             name = self._limits.refusing(text) if text else None
             if name is None:
                 return found
-            self.used_up.add(name)
+            if self._told is None or text in self._told:
+                self.used_up.add(name)
             self._matches.pass_over(found[0])
         return None
 
