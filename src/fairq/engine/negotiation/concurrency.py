@@ -106,6 +106,8 @@ class ConcurrencyLimits:
             value = evaluate_scalar(expression_of(value), ad, now=self._slots.now, budget=self._slots.budget)
             if not isinstance(value, str):
                 return JobLimits(self, by_slot=self._by_slot.get(context))
+            if self.as_today:
+                return JobLimits(self, text=value, counted=self._by_slot.get(context))
         return JobLimits(self, text=value) if isinstance(value, str) else None
 
     def refusing(self, text: str) -> str | None:
@@ -153,12 +155,23 @@ class ConcurrencyLimits:
 
 
 class JobLimits:
-    """The limits of one autocluster: *text* for all slots, or one text *by_slot*."""
+    """The limits of one autocluster: *text* for all slots, or one text *by_slot*.
 
-    def __init__(self, limits: ConcurrencyLimits, text: str = "", by_slot: Sequence[str | None] | None = None) -> None:
+    With *text*, what is *counted* may be another text for each slot: today's negotiator tests what an expression gives
+    without a slot, if that is a text, and counts what it gives with the slot.
+    """
+
+    def __init__(
+        self,
+        limits: ConcurrencyLimits,
+        text: str = "",
+        by_slot: Sequence[str | None] | None = None,
+        counted: Sequence[str | None] | None = None,
+    ) -> None:
         self._limits = limits
         self._text = text
         self._by_slot = by_slot
+        self._counted = by_slot if counted is None else counted
 
     def refusing(self) -> str | None:
         """The limit that excludes every slot for the job, None if there is none."""
@@ -170,7 +183,7 @@ class JobLimits:
 
     def take(self, slot: int) -> str | None:
         """Count the job as running on *slot*; return its limits there."""
-        text = self._text if self._by_slot is None else self._by_slot[slot]
+        text = self._text if self._counted is None else self._counted[slot]
         if text:
             self._limits.use(text)
         return text or None
