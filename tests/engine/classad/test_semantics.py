@@ -211,10 +211,11 @@ CASES: dict[str, list[tuple[str, Any]]] = {
         ('versionLT("8.9.12", "8.10")', True),
         ('isString(strcat(1, "a"))', True),
     ],
-    "the text of a list in braces is as written": [
+    "the text of a list or an ad is as written": [
         ('string({1, "a"})', '{ 1,"a" }'),
         ('strcat({"a"}, Owner)', '{ "a" }alice'),
         ("toUpper({TARGET.cpus})", "{ TARGET.CPUS }"),
+        ("strcat([a = TARGET.cpus], 1)", "[ a = TARGET.cpus ]1"),
         ('join(",", {Owner, 1})', "alice,1"),
     ],
     "what does not exist is an error": [

@@ -78,6 +78,28 @@ class TestMaxima:
 
         assert matched(decision) == {"a@x": got}
 
+    @pytest.mark.parametrize(("rules", "words"), [({}, "concurrency limit a reached"), (HTCONDOR, "no match found")])
+    def test_today_a_limit_is_not_told_that_was_free_when_the_list_was_made(
+        self, rules: dict[str, Any], words: str
+    ) -> None:
+        """The first of two jobs alike takes the one licence; the list was made for both."""
+        pool = slots(4, License="a")
+        wants = {"a@x": [jobs(2, ConcurrencyLimits="/Expr(TARGET.License)/")]}
+        decision = cycle(pool, wants, limits={"a": 1.0}, **rules)
+
+        assert refusals(decision) == [("a@x", words)]
+
+    @pytest.mark.parametrize(("rules", "got"), [({}, 0), (HTCONDOR, 1)])
+    def test_today_an_expression_is_tested_without_a_slot_and_counted_with_it(
+        self, rules: dict[str, Any], got: int
+    ) -> None:
+        """Without a slot the jobs of a@x ask for b; on these slots they count for a, so that b is left for b@x."""
+        wanted = '/Expr(ifThenElse(TARGET.Arch =?= "X86_64", "a", "b"))/'
+        wants = {"a@x": [jobs(2, ConcurrencyLimits=wanted)], "b@x": [jobs(1, ConcurrencyLimits="b")]}
+        decision = cycle(slots(4), wants, {"a@x": 1, "b@x": 9}, limits={"a": 2.0, "b": 2.0}, **rules)
+
+        assert matched(decision) == {"a@x": 2, "b@x": got}
+
 
 class TestInUse:
     """What runs already counts."""

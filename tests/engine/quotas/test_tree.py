@@ -94,3 +94,11 @@ def test_who_keeps_a_group_from_more_is_the_nearest_that_takes_no_surplus() -> N
     limiting_group = {group.name: group.limiting_group().name for group in tree.groups}
 
     assert limiting_group == {"<none>": "<none>", "p": "p", "p.hep": "p", "c": "c"}
+
+
+def test_today_a_default_that_every_group_overrides_still_regroups() -> None:
+    """<none> has the whole pool and is last, although no group has a second chance in it."""
+    tree = build_tree(groups({"a": 4}), regroups=True)
+
+    assert tree.regroups
+    assert not tree.groups[1].autoregroup

@@ -64,6 +64,16 @@ def test_groups_say_what_differs_from_all_groups(given: Given) -> None:
     }
 
 
+@pytest.mark.parametrize(("rules", "regroups"), [("documented", False), ("htcondor", True)])
+def test_today_the_default_of_autoregroup_counts_even_where_every_group_overrides_it(
+    given: Given, rules: str, regroups: bool
+) -> None:
+    """GROUP_AUTOREGROUP = True gives <none> the whole pool in the real negotiator."""
+    found = policy(given(f'rules = "{rules}"\ngroup_autoregroup = true'))
+
+    assert found.autoregroup is regroups
+
+
 def test_the_rules_decide_the_points(given: Given) -> None:
     """What the manuals promise, or what today's negotiator does."""
     documented, htcondor = policy(given()), policy(given('rules = "htcondor"'))

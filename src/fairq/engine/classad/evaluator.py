@@ -26,7 +26,7 @@ from fairq.engine.classad.kinds import (
     UNDEFINED,
     UNDEFINED_KIND,
 )
-from fairq.engine.classad.nodes import Binary, Call, Conditional, ListOf, Literal, Node, Reference, Unary
+from fairq.engine.classad.nodes import Binary, Call, Conditional, ListOf, Literal, NestedAd, Node, Reference, Unary
 from fairq.engine.classad.parties import Parties
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Side, scope_side
 from fairq.engine.classad.vectors import (
@@ -201,7 +201,7 @@ class Evaluator:
             return self._drawn(node.arguments, side, rows, n)
         if name in TIMES or name in UNSCOPED:
             raise NotColumnar
-        if name not in TAKE_LISTS and any(isinstance(argument, ListOf) for argument in node.arguments):
+        if name not in TAKE_LISTS and any(isinstance(argument, ListOf | NestedAd) for argument in node.arguments):
             raise NotColumnar(whole=True)
         arguments = self._arguments(node.arguments, side, rows, n)
         if len(arguments) == 1 and isinstance(only := arguments[0], Vector):

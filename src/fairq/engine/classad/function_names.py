@@ -44,7 +44,7 @@ TAKE_LISTS: Final = frozenset(
     {"member", "identicalmember", "anycompare", "allcompare", "size", "sum", "avg", "min", "max", "quantize"}
     | {"regexpmember", "islist"}
 )
-"""Functions for which a list is its elements; to all others, a list may be the text in which it is written."""
+"""Functions for which a list is its elements; to all others, it may be the text in which it is written."""
 
 PER_ELEMENT: Final = frozenset(["evalineachcontext", "countmatches"])
 """Functions that evaluate their first argument once for each element of the second."""

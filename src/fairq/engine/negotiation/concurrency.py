@@ -66,7 +66,8 @@ class ConcurrencyLimits:
             limits called ``<prefix>.something`` without an entry, ``default`` for all others.
         slots: the slots' ads; the limits of the jobs on them are counted.
         seen: the slots to count; None: all.
-        by_word: test the amounts of a repeated name one by one, as today's negotiator does; they count together.
+        as_today: test the amounts of a repeated name one by one; they count together. Tell of no limit that kept a job
+            from slots which it permitted when the list of candidates was made.
     """
 
     def __init__(
@@ -75,10 +76,11 @@ class ConcurrencyLimits:
         slots: AdColumns,
         seen: NDArray[np.bool_] | None = None,
         *,
-        by_word: bool = False,
+        as_today: bool = False,
     ) -> None:
         self._maxima = maxima
-        self._parsed = parse_words if by_word else parse_limits
+        self.as_today = as_today
+        self._parsed = parse_words if as_today else parse_limits
         self._slots = slots
         self._in_use: dict[str, float] = {}
         self._of_slots: list[str | None] = []
@@ -104,15 +106,23 @@ class ConcurrencyLimits:
             value = evaluate_scalar(expression_of(value), ad, now=self._slots.now, budget=self._slots.budget)
             if not isinstance(value, str):
                 return JobLimits(self, by_slot=self._by_slot.get(context))
+            if self.as_today:
+                return JobLimits(self, text=value, counted=self._by_slot.get(context))
         return JobLimits(self, text=value) if isinstance(value, str) else None
 
     def refusing(self, text: str) -> str | None:
         """The first limit in *text* that would be exceeded, None if none would be."""
         for name, amount in self._parsed(text):
-            in_use = self._in_use.setdefault(name, 0.0)
-            if in_use < 0 or in_use + amount > self.maximum(name):
+            if self._exceeds(name, amount, self._in_use.setdefault(name, 0.0)):
                 return name
         return None
+
+    def refuses(self, text: str) -> bool:
+        """Whether any limit in *text* would be exceeded; nobody requests them."""
+        return any(self._exceeds(name, amount, self._in_use.get(name, 0.0)) for name, amount in self._parsed(text))
+
+    def _exceeds(self, name: str, amount: float, in_use: float) -> bool:
+        return in_use < 0 or in_use + amount > self.maximum(name)
 
     def use(self, text: str) -> None:
         """Count a job with the limits *text* as running."""
@@ -145,12 +155,23 @@ class ConcurrencyLimits:
 
 
 class JobLimits:
-    """The limits of one autocluster: *text* for all slots, or one text *by_slot*."""
+    """The limits of one autocluster: *text* for all slots, or one text *by_slot*.
 
-    def __init__(self, limits: ConcurrencyLimits, text: str = "", by_slot: Sequence[str | None] | None = None) -> None:
+    With *text*, what is *counted* may be another text for each slot: today's negotiator tests what an expression gives
+    without a slot, if that is a text, and counts what it gives with the slot.
+    """
+
+    def __init__(
+        self,
+        limits: ConcurrencyLimits,
+        text: str = "",
+        by_slot: Sequence[str | None] | None = None,
+        counted: Sequence[str | None] | None = None,
+    ) -> None:
         self._limits = limits
         self._text = text
         self._by_slot = by_slot
+        self._counted = by_slot if counted is None else counted
 
     def refusing(self) -> str | None:
         """The limit that excludes every slot for the job, None if there is none."""
@@ -162,7 +183,7 @@ class JobLimits:
 
     def take(self, slot: int) -> str | None:
         """Count the job as running on *slot*; return its limits there."""
-        text = self._text if self._by_slot is None else self._by_slot[slot]
+        text = self._text if self._counted is None else self._counted[slot]
         if text:
             self._limits.use(text)
         return text or None
@@ -171,7 +192,8 @@ class JobLimits:
 class LimitedList:
     """A list of candidates without slots on which a job would exceed a limit.
 
-    *used_up* are the limits that have excluded a slot.
+    *used_up* are the limits that have excluded a slot, and are told. Today's negotiator has the counts of the search
+    that made the list: what is refused only as slots are taken off the list is not among them.
     """
 
     def __init__(self, matches: MatchList, limits: ConcurrencyLimits, by_slot: Sequence[str | None]) -> None:
@@ -179,6 +201,7 @@ class LimitedList:
         self._limits = limits
         self._by_slot = by_slot
         self.used_up: set[str] = set()
+        self._told = {text for text in set(by_slot) if text and limits.refuses(text)} if limits.as_today else None
 
     @property
     def refused_by_limit(self) -> bool:
@@ -197,7 +220,8 @@ class LimitedList:
             name = self._limits.refusing(text) if text else None
             if name is None:
                 return found
-            self.used_up.add(name)
+            if self._told is None or text in self._told:
+                self.used_up.add(name)
             self._matches.pass_over(found[0])
         return None
 

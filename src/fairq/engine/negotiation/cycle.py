@@ -159,7 +159,7 @@ class NegotiationCycle:
             scene=self._scene,
         )
         seen = slots_seen(pool.ads, policy)
-        self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, seen, by_word=policy.rules == "htcondor")
+        self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, seen, as_today=policy.rules == "htcondor")
         if self.candidates.reach is not None and self.candidates.reach.tested is not None:
             self.candidates.reach.tested.kinds = self._autoclusters.kinds
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)

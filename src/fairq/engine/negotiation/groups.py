@@ -38,7 +38,7 @@ def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
         tree = build_flat(policy.groups)
         assign_flat(tree, total)
     else:
-        tree = build_tree(policy.groups)
+        tree = build_tree(policy.groups, regroups=policy.autoregroup)
         assign_quotas(tree, total, policy.oversubscription)
     return tree
 

@@ -59,6 +59,8 @@ class QuotaPolicy(Struct, frozen=True, kw_only=True):
         model: the tree of groups, or the old flat scheme.
         oversubscription: static quotas may exceed the pool; otherwise they are scaled down.
         accept_surplus: the default for all groups; a group may override it.
+        autoregroup: ``<none>`` has the whole pool, last of all, even if no group has autoregroup, as in today's
+            negotiator where it is the default for all groups, whatever the groups override.
         max_rounds: `GROUP_QUOTA_MAX_ALLOCATION_ROUNDS`, at least 1.
         round_robin_rate: `GROUP_QUOTA_ROUND_ROBIN_RATE`, in slot weight.
         strict: a group that accepts no surplus caps its whole subtree.
@@ -76,6 +78,7 @@ class QuotaPolicy(Struct, frozen=True, kw_only=True):
     model: QuotaModel
     oversubscription: bool
     accept_surplus: bool
+    autoregroup: bool = False
     max_rounds: int
     round_robin_rate: float
     strict: bool

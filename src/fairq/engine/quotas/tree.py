@@ -130,8 +130,8 @@ class Tree:
         return self.root.autoregroup
 
 
-def build_tree(configured: Iterable[GroupQuota]) -> Tree:
-    """Build the tree of the *configured* groups, given in any order.
+def build_tree(configured: Iterable[GroupQuota], *, regroups: bool = False) -> Tree:
+    """Build the tree of the *configured* groups, given in any order; *regroups*: as if any of them had autoregroup.
 
     Siblings are in alphabetical order, ignoring case. A group whose parent is missing, that is
     configured twice or is called ``<none>`` is left out; one without a quota has a quota of 0.
@@ -150,6 +150,7 @@ def build_tree(configured: Iterable[GroupQuota]) -> Tree:
         if group.quota is None and group.quota_dynamic is None:
             problems.append(Problem(group.name, ProblemKind.NO_QUOTA, ignored=False))
         known[name] = _entry(group, parent)
+    root.autoregroup |= regroups
     return Tree(root, problems)
 
 

@@ -33,6 +33,7 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
         model=settings["negotiator.quota_model"],
         oversubscription=settings["negotiator.negotiator_allow_quota_oversubscription"],
         accept_surplus=surplus,
+        autoregroup=regroups_anyway(settings),
         max_rounds=settings["negotiator.group_quota_max_allocation_rounds"],
         round_robin_rate=settings["negotiator.group_quota_round_robin_rate"],
         strict=settings["negotiator.negotiator_strict_enforce_quota"],
@@ -41,6 +42,12 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
         regroup_keeps_quota=settings["negotiator.regroup_keeps_quota"],
         strict_priority=settings["negotiator.strict_priority_quotas"] and not settings.is_set(SORT_EXPRESSION),
     )
+
+
+def regroups_anyway(settings: Settings) -> bool:
+    """Return whether ``<none>`` counts as regrouping because the default says so, whatever the groups override."""
+    default: bool = settings["negotiator.group_autoregroup"]
+    return default and not settings["negotiator.regroup_keeps_quota"]
 
 
 def group_quotas(groups: Iterable[GroupSettings], *, accept_surplus: bool, autoregroup: bool) -> tuple[GroupQuota, ...]:

@@ -16,7 +16,7 @@ from fairq.records import Ad
 from fairq.state import meta, submitters
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.quota_policy import group_quotas
+from fairq.steps.cycle.quota_policy import group_quotas, regroups_anyway
 from fairq.steps.quotas.last_cycle import LastFigures, last_figures
 from fairq.steps.userprio.ads import accounting_ads, quota_attributes
 
@@ -153,7 +153,7 @@ def configured_tree(settings: Settings, total: float) -> Tree:
         tree = build_flat(groups)
         assign_flat(tree, total)
         return tree
-    tree = build_tree(groups)
+    tree = build_tree(groups, regroups=regroups_anyway(settings))
     assign_quotas(tree, total, settings["negotiator.negotiator_allow_quota_oversubscription"])
     return tree
 
