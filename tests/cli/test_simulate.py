@@ -115,6 +115,16 @@ def test_csv_with_names_cores_and_memory(run, tmp_path: Path):
         ("submit,run\n0,1e14\n", [], 47, "between 0 and 1000000000"),
         ("submit,run\n0,-5\n", [], 47, "run is '-5'"),
         ("submit,run\ninf,5\n", [], 47, "ISO 8601"),
+        ("", [], 47, "line 1: it is empty"),
+        ("submit,run,Run\n0,1,2\n", [], 47, "line 1: the column 'run' occurs twice; remove one"),
+        ("submit,run\n0,1\n5,1,ann\n", [], 47, "line 3: 3 values under 2 headings; put values that hold a comma"),
+        ('submit,run,user\n0,1,b\n5,1,"ann\n9,1,b\n', [], 47, "line 3: the quoted value does not end on its line"),
+        ('submit,run,user\n0,1,"ann', [], 47, "line 2: the quoted value does not end on its line; close the quotes"),
+        ('submit,run,user\n0,1,"a"b\n', [], 47, "line 2: not CSV"),
+        ("submit,run,user\n0,1,b\n0,1," + "x" * 200_000, [], 47, "line 3: a value has more than 131072 characters"),
+        ("submit;run\n0;1\n", [], 47, "line 1: the values are separated by semicolons; separate them by commas"),
+        ("submit,run\n0,10\n1700000000,10\n", [], 47, "line 3: submit is '1700000000', a date, but line 2 counts from"),
+        ("submit,run\n2026-01-01T00:00,10\n9,10\n", [], 47, "line 3: submit is '9', from the start of the trace, but"),
         ("; x\n1 0 -1 inf 1" + " -1" * 13, [], 47, "'inf' is out of range"),
         ("; x\n1 0 -1 1e10 1" + " -1" * 13, [], 47, "at most 1000000000 s"),
         ("; x\n", [], 108, "no jobs that ran"),
@@ -133,6 +143,32 @@ def test_what_cannot_be_simulated_is_refused(run, tmp_path: Path, text: str, wor
     ended = run("simulate", file, *words)
     assert said in ended.err
     assert ended.code == code
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\r\nsubmit,run,user\n0,600,ann\n\n60,60,\n",
+        "submit\trun\tuser\n0\t600\tann\n60\t60\tNULL\n",
+        "submit,run,user\r\n0,600,ann\r\n60,60\r\n",
+        "submit,run,user\r0,600,ann\r60,60\r",
+        "submit,run,user\n0,600,ann,\n60,60,,,\n",
+        "Submit,\trun, user\n0,600,ann\n60,60,\n",
+    ],
+    ids=["blank lines", "tabs", "CRLF", "CR", "empty values at the end", "tabs after commas"],
+)
+def test_csv_of_other_programs_is_read(run, tmp_path: Path, text: str):
+    file = tmp_path / "jobs.csv"
+    file.write_text(text, newline="")
+    found = simulated(run, file, "--slots", "1")
+    assert [(one["user"], one["jobs"]) for one in found["users_by_policy"]] == [("ann", 1), ("unknown", 1)]
+
+
+def test_a_long_trace_may_count_seconds_beyond_what_was_a_date_in_1973(run, tmp_path: Path):
+    file = tmp_path / "jobs.csv"
+    file.write_text("submit,run\n0,10\n110000000,10\n")
+    found = simulated(run, file, "--slots", "1", "--window", "365d")
+    assert found["last_submit_time"] - found["start_time"] == 110_000_000
 
 
 def test_the_pools_own_past_is_a_trace(run, state: Path):
