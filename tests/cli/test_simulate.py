@@ -95,6 +95,63 @@ def test_limits_are_not_enforced_and_preceding_jobs_not_awaited_which_is_said(ru
     assert "2 of the jobs name a preceding job; all arrive at their recorded times" in ended.err
 
 
+PARALLEL = """\
+; MaxProcs: {}
+1 0 5 100 2 -1 -1 2 -1 -1 1 1 1 -1 -1 -1 -1 -1
+2 10 5 100 -1 -1 -1 4 200 -1 1 2 1 -1 -1 -1 -1 -1
+3 20 -1 50 16 -1 -1 16 -1 -1 1 3 1 -1 -1 -1 -1 -1
+"""
+
+
+@pytest.mark.parametrize(
+    ("processors", "words", "ended", "cure"),
+    [
+        ("16", [], 3, None),
+        ("200000", [], 3, None),
+        ("8", [], 2, "1 job asks for more cores or memory than any machine has, and never starts; "
+                     "give --slots 1x16c\n"),
+        ("8", ["--slots", "1x16c"], 3, None),
+        ("8", ["--slots", "100"], 0, "3 jobs ask for more cores or memory than any machine has, and never start; "
+                                     "give --slots 1x100c"),
+        ("8", ["--slots", "5x8c,9x4c64g"], 2, "never starts; give --slots 5x16c\n"),
+    ],
+)  # fmt: skip
+def test_jobs_of_several_cores_run_on_the_machine_of_the_log_or_a_note_has_the_cure(
+    run, tmp_path: Path, processors: str, words: list[str], ended: int, cure: str | None
+):
+    file = tmp_path / "log.swf"
+    file.write_text(PARALLEL.format(processors))
+    found = run("simulate", file, *words, "--json")
+    policy = json.loads(found.out)["policies"][0]
+    assert (policy["ended"], policy["never_started"]) == (ended, 3 - ended)
+    assert (cure or "") in found.err
+    assert ("never start" in found.err) is (cure is not None)
+
+
+def test_the_title_says_how_many_cores_the_machines_have(run, tmp_path: Path):
+    file = tmp_path / "log.swf"
+    file.write_text(PARALLEL.format(16))
+    assert "3 jobs of 3 users in 20s on 1 slot with 16 cores, load" in run("simulate", file).out
+    assert "on 16 slots, load" in run("simulate", file, "--slots", "16").out
+
+
+def test_a_job_that_asks_for_more_memory_than_any_machine_has_is_counted_with_the_cure(run, tmp_path: Path):
+    file = tmp_path / "jobs.csv"
+    file.write_text("submit,run,cpus,memory\n0,600,1,2G\n0,600,1,17G\n")
+    ended = run("simulate", file, "--slots", "3x8c16g")
+    assert (
+        "1 job asks for more cores or memory than any machine has, and never starts; give --slots 3x8c17g" in ended.err
+    )
+
+
+def test_a_machine_of_a_log_that_no_pool_has_is_refused(run, tmp_path: Path):
+    file = tmp_path / "log.swf"
+    file.write_text(PARALLEL.format(99_999_999_999))
+    ended = run("simulate", file)
+    assert "MaxProcs '99999999999': the size is out of range; give --slots of 1 to 10000000 cores" in ended.err
+    assert ended.code == 110
+
+
 def test_csv_with_names_cores_and_memory(run, tmp_path: Path):
     file = tmp_path / "jobs.csv"
     file.write_text("submit,run,user,cpus,memory\n0,600,ann,4,2G\n0,600,bob,9,1G\n5,60,ann,,\n")
