@@ -1358,7 +1358,7 @@ complete -c fairq -n '__fairq_at pool remove' -l af -x -d 'Print only these attr
 complete -c fairq -n '__fairq_at pool remove' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at simulate' -l history -d 'Use the jobs of this state that have ended.'
 complete -c fairq -n '__fairq_at simulate' -l policy -x -d 'Settings to simulate; fifo and current need no FILE.'
-complete -c fairq -n '__fairq_at simulate' -l slots -x -d 'Pool: 1000 cores, or machines such as 10x64c256g [MaxProcs].'
+complete -c fairq -n '__fairq_at simulate' -l slots -x -d 'Pool: 1000 slots of one core, or machines such as 10x64c256g [MaxProcs].'
 complete -c fairq -n '__fairq_at simulate' -l every -x -d 'Time between cycles; 0 is a cycle per event. [default: 300]'
 complete -c fairq -n '__fairq_at simulate' -l factor -x -d 'Priority factor of a user; repeatable.'
 complete -c fairq -n '__fairq_at simulate' -l from -x -d 'First submission used [such as 1d].'

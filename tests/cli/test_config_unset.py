@@ -135,3 +135,21 @@ def test_an_empty_expression_is_no_preference(run: Run, state: Path, name: str) 
 def test_a_slot_weight_is_never_empty(run: Run, state: Path) -> None:
     """Without a weight there would be no pie."""
     assert run("--state", state, "config", "set", "negotiator.slot_weight", "").code == 16
+
+
+@pytest.mark.parametrize("group", ['"physics.hep"', "'physics.hep'", 'physics."hep"', "physics.hep"])
+def test_a_group_may_be_named_as_its_table_in_the_file(config: Run, file: Path, group: str) -> None:
+    """The quotes of TOML are no part of the name."""
+    assert (config("set", f"groups.{group}.quota", "7").code, "quota = 7" in file.read_text()) == (0, True)
+    assert config("get", f"groups.{group}.quota").out == "7.0\n"
+    assert "7" in config("show", f"groups.{group}").out
+    assert config("unset", f"groups.{group}.quota").code == 0
+    assert config("unset", f"groups.{group}").code == 0
+    assert "hep" not in file.read_text()
+
+
+@pytest.mark.parametrize("name", ['#"', 'groups."physics.quota', 'groups."a"b.quota', 'groups."a.quota\\"'])
+def test_a_quote_that_is_not_closed_is_no_name(config: Run, file: Path, name: str) -> None:
+    ended = config("set", name, "7")
+    assert "its quotes are not closed as in TOML" in ended.err
+    assert (ended.code, file.read_text()) == (config("set", "no.such", "7").code, TEXT)

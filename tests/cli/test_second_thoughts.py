@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,18 @@ def test_only_a_sound_copy_is_restored(run, pool: Path, tmp_path: Path):
     for name in ("none.db", "other.db", pool.name):
         assert run("--state", pool, "state", "restore", tmp_path / name).code in (3, 5)
     assert pool.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"", None], ids=["a file of no bytes", "an SQLite file of no tables"])
+def test_an_empty_file_is_no_copy(run, pool: Path, tmp_path: Path, content: bytes | None):
+    """Such a file is what a backup to a full disk leaves; as a state it would read as an empty pool."""
+    copy = tmp_path / "copy.db"
+    if content is None:
+        with closing(sqlite3.connect(copy)) as connection:
+            connection.execute("VACUUM")
+    else:
+        copy.write_bytes(content)
+    before = pool.read_bytes()
+    ended = run("--state", pool, "state", "restore", copy)
+    assert "it is empty; name a copy that 'fairq state backup' made" in ended.err
+    assert (ended.code, pool.read_bytes()) == (3, before)

@@ -95,6 +95,63 @@ def test_limits_are_not_enforced_and_preceding_jobs_not_awaited_which_is_said(ru
     assert "2 of the jobs name a preceding job; all arrive at their recorded times" in ended.err
 
 
+PARALLEL = """\
+; MaxProcs: {}
+1 0 5 100 2 -1 -1 2 -1 -1 1 1 1 -1 -1 -1 -1 -1
+2 10 5 100 -1 -1 -1 4 200 -1 1 2 1 -1 -1 -1 -1 -1
+3 20 -1 50 16 -1 -1 16 -1 -1 1 3 1 -1 -1 -1 -1 -1
+"""
+
+
+@pytest.mark.parametrize(
+    ("processors", "words", "ended", "cure"),
+    [
+        ("16", [], 3, None),
+        ("200000", [], 3, None),
+        ("8", [], 2, "1 job asks for more cores or memory than any machine has, and never starts; "
+                     "give --slots 1x16c\n"),
+        ("8", ["--slots", "1x16c"], 3, None),
+        ("8", ["--slots", "100"], 0, "3 jobs ask for more cores or memory than any machine has, and never start; "
+                                     "give --slots 1x100c"),
+        ("8", ["--slots", "5x8c,9x4c64g"], 2, "never starts; give --slots 5x16c\n"),
+    ],
+)  # fmt: skip
+def test_jobs_of_several_cores_run_on_the_machine_of_the_log_or_a_note_has_the_cure(
+    run, tmp_path: Path, processors: str, words: list[str], ended: int, cure: str | None
+):
+    file = tmp_path / "log.swf"
+    file.write_text(PARALLEL.format(processors))
+    found = run("simulate", file, *words, "--json")
+    policy = json.loads(found.out)["policies"][0]
+    assert (policy["ended"], policy["never_started"]) == (ended, 3 - ended)
+    assert (cure or "") in found.err
+    assert ("never start" in found.err) is (cure is not None)
+
+
+def test_the_title_says_how_many_cores_the_machines_have(run, tmp_path: Path):
+    file = tmp_path / "log.swf"
+    file.write_text(PARALLEL.format(16))
+    assert "3 jobs of 3 users in 20s on 1 slot with 16 cores, load" in run("simulate", file).out
+    assert "on 16 slots, load" in run("simulate", file, "--slots", "16").out
+
+
+def test_a_job_that_asks_for_more_memory_than_any_machine_has_is_counted_with_the_cure(run, tmp_path: Path):
+    file = tmp_path / "jobs.csv"
+    file.write_text("submit,run,cpus,memory\n0,600,1,2G\n0,600,1,17G\n")
+    ended = run("simulate", file, "--slots", "3x8c16g")
+    assert (
+        "1 job asks for more cores or memory than any machine has, and never starts; give --slots 3x8c17g" in ended.err
+    )
+
+
+def test_a_machine_of_a_log_that_no_pool_has_is_refused(run, tmp_path: Path):
+    file = tmp_path / "log.swf"
+    file.write_text(PARALLEL.format(99_999_999_999))
+    ended = run("simulate", file)
+    assert "MaxProcs '99999999999': the size is out of range; give --slots of 1 to 10000000 cores" in ended.err
+    assert ended.code == 110
+
+
 def test_csv_with_names_cores_and_memory(run, tmp_path: Path):
     file = tmp_path / "jobs.csv"
     file.write_text("submit,run,user,cpus,memory\n0,600,ann,4,2G\n0,600,bob,9,1G\n5,60,ann,,\n")
@@ -115,6 +172,16 @@ def test_csv_with_names_cores_and_memory(run, tmp_path: Path):
         ("submit,run\n0,1e14\n", [], 47, "between 0 and 1000000000"),
         ("submit,run\n0,-5\n", [], 47, "run is '-5'"),
         ("submit,run\ninf,5\n", [], 47, "ISO 8601"),
+        ("", [], 47, "line 1: it is empty"),
+        ("submit,run,Run\n0,1,2\n", [], 47, "line 1: the column 'run' occurs twice; remove one"),
+        ("submit,run\n0,1\n5,1,ann\n", [], 47, "line 3: 3 values under 2 headings; put values that hold a comma"),
+        ('submit,run,user\n0,1,b\n5,1,"ann\n9,1,b\n', [], 47, "line 3: the quoted value does not end on its line"),
+        ('submit,run,user\n0,1,"ann', [], 47, "line 2: the quoted value does not end on its line; close the quotes"),
+        ('submit,run,user\n0,1,"a"b\n', [], 47, "line 2: not CSV"),
+        ("submit,run,user\n0,1,b\n0,1," + "x" * 200_000, [], 47, "line 3: a value has more than 131072 characters"),
+        ("submit;run\n0;1\n", [], 47, "line 1: the values are separated by semicolons; separate them by commas"),
+        ("submit,run\n0,10\n1700000000,10\n", [], 47, "line 3: submit is '1700000000', a date, but line 2 counts from"),
+        ("submit,run\n2026-01-01T00:00,10\n9,10\n", [], 47, "line 3: submit is '9', from the start of the trace, but"),
         ("; x\n1 0 -1 inf 1" + " -1" * 13, [], 47, "'inf' is out of range"),
         ("; x\n1 0 -1 1e10 1" + " -1" * 13, [], 47, "at most 1000000000 s"),
         ("; x\n", [], 108, "no jobs that ran"),
@@ -133,6 +200,32 @@ def test_what_cannot_be_simulated_is_refused(run, tmp_path: Path, text: str, wor
     ended = run("simulate", file, *words)
     assert said in ended.err
     assert ended.code == code
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\r\nsubmit,run,user\n0,600,ann\n\n60,60,\n",
+        "submit\trun\tuser\n0\t600\tann\n60\t60\tNULL\n",
+        "submit,run,user\r\n0,600,ann\r\n60,60\r\n",
+        "submit,run,user\r0,600,ann\r60,60\r",
+        "submit,run,user\n0,600,ann,\n60,60,,,\n",
+        "Submit,\trun, user\n0,600,ann\n60,60,\n",
+    ],
+    ids=["blank lines", "tabs", "CRLF", "CR", "empty values at the end", "tabs after commas"],
+)
+def test_csv_of_other_programs_is_read(run, tmp_path: Path, text: str):
+    file = tmp_path / "jobs.csv"
+    file.write_text(text, newline="")
+    found = simulated(run, file, "--slots", "1")
+    assert [(one["user"], one["jobs"]) for one in found["users_by_policy"]] == [("ann", 1), ("unknown", 1)]
+
+
+def test_a_long_trace_may_count_seconds_beyond_what_was_a_date_in_1973(run, tmp_path: Path):
+    file = tmp_path / "jobs.csv"
+    file.write_text("submit,run\n0,10\n110000000,10\n")
+    found = simulated(run, file, "--slots", "1", "--window", "365d")
+    assert found["last_submit_time"] - found["start_time"] == 110_000_000
 
 
 def test_the_pools_own_past_is_a_trace(run, state: Path):

@@ -15,8 +15,8 @@ from pathlib import Path
 OTHER_SCREEN, BACK = "\x1b[?1049h", "\x1b[?1049l"
 
 
-def on_terminal(words: list[str], keys: bytes) -> tuple[int, str, bool]:
-    """Run fairq on a terminal, press *keys* once it waits; return exit code, output, and whether there is echo."""
+def on_terminal(words: list[str], keys: bytes | signal.Signals) -> tuple[int, str, bool]:
+    """Run fairq on a terminal, press or send *keys* once it waits; return exit code, output, whether there is echo."""
     command, terminal = pty.openpty()
     process = os.fork()
     if not process:
@@ -29,7 +29,7 @@ def on_terminal(words: list[str], keys: bytes) -> tuple[int, str, bool]:
         if select.select([command], [], [], 0.2)[0]:
             output += os.read(command, 65536)
         elif b"q ends" in output and not pressed:
-            os.write(command, keys)
+            os.kill(process, keys) if isinstance(keys, signal.Signals) else os.write(command, keys)
             pressed = True
     while select.select([command], [], [], 0)[0]:
         output += os.read(command, 65536)
@@ -49,3 +49,10 @@ def test_a_watched_command_draws_in_place_until_q(state: Path) -> None:
     assert output.endswith(BACK)
     assert "fairq status, every 1m; q ends" in output
     assert "none; 'fairq negotiate' holds one" in output
+
+
+def test_a_watched_command_that_is_ended_by_a_signal_gives_the_terminal_back(state: Path) -> None:
+    code, output, echo = on_terminal(["--state", str(state), "status", "--watch", "60"], signal.SIGTERM)
+    assert (code, echo) == (-signal.SIGTERM, True)
+    assert output.startswith(OTHER_SCREEN)
+    assert output.endswith(BACK)

@@ -231,8 +231,10 @@ def _tell_change(invocation: Invocation, file: Path, kept: bool, dry_run: bool) 
 def _named(invocation: Invocation, text: str, single: bool = False) -> list[Entry]:
     """Return the settings named by *text*: one setting, or (unless *single*) all of a table."""
     from fairq.settings.collect import Entry
-    from fairq.settings.names import resolve, unknown
+    from fairq.settings.names import resolve, unknown, without_quotes
     from fairq.settings.origin import DEFAULT
+
+    text = without_quotes(text, "config")
 
     settings = invocation.settings
     if not single:

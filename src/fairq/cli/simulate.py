@@ -26,7 +26,7 @@ def simulate(
     invocation: Invocation,
     output: Output,
     trace: Annotated[
-        str | None, Argument(metavar="[TRACE]", help="Log of jobs: SWF, plain or gzip, or CSV; - is stdin.")
+        str | None, Argument(metavar="[TRACE]", help="Log of jobs: SWF, CSV or TSV, plain or gzip; - is stdin.")
     ] = None,
     history: Annotated[bool, Option("--history", help="Use the jobs of this state that have ended.")] = False,
     policy: Annotated[
@@ -35,7 +35,9 @@ def simulate(
     ] = None,
     slots: Annotated[
         str | None,
-        Option("--slots", metavar="SIZE", help="Pool: 1000 cores, or machines such as 10x64c256g [MaxProcs]."),
+        Option(
+            "--slots", metavar="SIZE", help="Pool: 1000 slots of one core, or machines such as 10x64c256g [MaxProcs]."
+        ),
     ] = None,
     every: Annotated[
         int,
@@ -71,8 +73,9 @@ def simulate(
 ) -> None:
     """Simulate a trace of jobs under one or more policies, and compare them.
 
-    TRACE is a log in the Standard Workload Format, or CSV with the columns submit and run (seconds, or ISO times for
-    submit) and optionally user, group, cpus, memory, limit, priority and status. The jobs arrive as in the trace. Each
+    TRACE is a log in the Standard Workload Format, or CSV or TSV with the columns submit and run (seconds, or ISO times
+    for submit) and optionally user, group, cpus, memory, limit, priority and status. The times of submission are all
+    dates (ISO or seconds since 1970), or all seconds from the start of the trace. The jobs arrive as in the trace. Each
     --every seconds, the simulation runs the cycle of fairq negotiate. Jobs run as long as in the trace: declared limits
     are not enforced, and preceding jobs are not waited for. Nothing is stored.
 
@@ -84,17 +87,21 @@ def simulate(
     the settings have accounting groups, a job counts for the group that the trace names, such as g4 for group 4 of an
     SWF log; otherwise its user alone counts. Without --policy, current is simulated.
 
-    The first table has a column for each policy, and its difference to the first one. A waiting time is from submission
-    to start. The table has the mean, the median and the 95 % quantile over all jobs, and over the mean waits of users
-    and groups: the mean over jobs alone hides who waits. The bounded slowdown counts runs below 10 seconds as 10
-    seconds. Utilisation is up to the last submission. Entitled is the long-run part that factors and quotas give each
-    user with waiting jobs, at most the part that the user asks for. Jain's index is over delivered by entitled: 1 means
-    that all users got the same part. The deficit is the part to which users were entitled and that they did not get.
-    Lost work is the work of preempted runs, which start again.
+    The first table has a column for each policy, and its difference to the first one. A wait is from submission to
+    the start of the run that completes, of the jobs that ended. The table has the mean, the median and the 95 %
+    quantile over all jobs, and over the mean waits of users and groups: the mean over jobs alone hides who waits.
+    The bounded slowdown counts runs below 10 seconds as 10 seconds. Utilisation is up to the last submission.
+    Entitled is the long-run part that factors and quotas give each user with waiting jobs, at most the part that
+    the user asks for. Jain's index is over delivered by entitled: 1 means that all users got the same part. The
+    deficit is the part to which users were entitled and that they did not get. Lost work is the work of preempted
+    runs, which start again.
 
     More tables show the users and groups with most work, and the windows of --window. --json has all figures, of each
     user in each window as well. The same trace and options always give the same figures; --shake moves the
     jobs of each user together, at random from --seed, to see how much depends on chance.
+
+    Without --slots, an SWF log names the size of the pool (MaxProcs): slots of one core, or one machine with all cores
+    if a job asks for several. Such a log does not say how many cores a machine has.
 
     A cycle in which nothing can change is not held: no job waits, or no slot is free and no job may be preempted.
     """

@@ -123,7 +123,8 @@ def _title(document: Mapping[str, Any]) -> str:
     seconds = document["last_submit_time"] - document["start_time"]
     span = f"{seconds / _DAY:.1f} days" if seconds >= _DAY else shown_duration(seconds)
     load = document["offered_load"]
-    words = f"{jobs} of {counted(document['users'], 'user')} in {span} on {counted(document['slots'], 'slot')}"
+    cores = f" with {document['weight']:.0f} cores" if document["weight"] != document["slots"] else ""
+    words = f"{jobs} of {counted(document['users'], 'user')} in {span} on {counted(document['slots'], 'slot')}{cores}"
     if load is None:
         return words
     overloaded = ", overloaded: waits grow with the length of the trace" if load > 1 else ""

@@ -6,6 +6,7 @@ import io
 import os
 import select
 import shutil
+import signal
 import sys
 import termios
 import time
@@ -82,9 +83,18 @@ def _drawn(lines: list[str], head: str) -> str:
 
 @contextmanager
 def _screen(stream: TextIO) -> Iterator[None]:
-    """Draw on the terminal's alternate screen, without echo; the previous content is restored."""
+    """Draw on the terminal's alternate screen, without echo; the previous content is restored, also by SIGTERM."""
     keyboard = sys.stdin.fileno()
     former = termios.tcgetattr(keyboard)
+
+    def end(number: int, _: object) -> None:
+        # Not by the stream: the signal may have come while it is written to.
+        os.write(stream.fileno(), _BACK.encode())
+        termios.tcsetattr(keyboard, termios.TCSANOW, former)
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    ended_by = signal.signal(signal.SIGTERM, end)
     try:
         tty.setcbreak(keyboard)
         stream.write(_OTHER_SCREEN)
@@ -93,6 +103,7 @@ def _screen(stream: TextIO) -> Iterator[None]:
         stream.write(_BACK)
         stream.flush()
         termios.tcsetattr(keyboard, termios.TCSADRAIN, former)
+        signal.signal(signal.SIGTERM, ended_by)
 
 
 def _is_ended(seconds: float) -> bool:

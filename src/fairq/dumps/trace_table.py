@@ -1,9 +1,11 @@
-"""Traces as CSV: a line of names, then one job per line."""
+"""Traces as CSV: a line of headings, then one job per line."""
 
 from __future__ import annotations
 
 import csv
 import difflib
+import io
+from collections.abc import Iterator
 from datetime import datetime
 
 from fairq.dumps.source import opened
@@ -23,8 +25,8 @@ _HIGHEST = (1 << 31) - 1
 _LATEST = 1 << 33
 """The latest time of submission, in seconds since 1970."""
 
-_ABSOLUTE = 100_000_000
-"""A submit time from this number up is in seconds since 1970; a smaller one, since the beginning of the trace."""
+_DATE = 500_000_000
+"""A number from here up is a date, in seconds since 1970: no log is of before 1985, and none lasts sixteen years."""
 
 
 def read_trace(name: str) -> Trace:
@@ -34,45 +36,124 @@ def read_trace(name: str) -> Trace:
     """
     with opened(name, lenient=True) as source:
         text = source.whole(_LARGEST)
-    first = text.lstrip("\r\n").partition("\n")[0]
+    first = text.lstrip().partition("\n")[0]
     return read_swf(name, text) if looks_like_swf(first) else read_csv(name, text)
 
 
 def read_csv(name: str, text: str) -> Trace:
-    """Read the CSV *text* of the file *name*; of `COLUMNS`, only submit and run are required."""
-    rows = csv.reader(text.splitlines())
-    heading = [cell.strip().lower() for cell in next(rows, [])]
-    _check_heading(name, heading)
+    """Read the CSV or TSV *text* of the file *name*; of `COLUMNS`, only submit and run are required.
+
+    Raises InvalidDumpError.
+    """
     trace = Trace()
-    for number, cells in enumerate(rows, 2):
-        if not any(cell.strip() for cell in cells):
-            continue
-        job = _job(trace, name, number, dict(zip(heading, (cell.strip() for cell in cells), strict=False)))
+    clock = _Clock(name)
+    rows = _rows(name, text)
+    heading = _heading(name, *next(rows, (1, [])))
+    for number, cells in rows:
+        if len(cells) > len(heading) and any(cells[len(heading) :]):
+            problem = f"{len(cells)} values under {len(heading)} headings"
+            cure = "put values that hold a comma in double quotes"
+            raise InvalidDumpError(source=name, where=f"line {number}", problem=problem, cure=cure)
+        job = _job(trace, clock, name, number, dict(zip(heading, cells, strict=False)))
         if job is not None:
             trace.jobs.append(job)
     trace.jobs.sort(key=lambda job: job.submit)
-    if trace.jobs and trace.jobs[0].submit < _ABSOLUTE:
-        trace.jobs = [job._replace(submit=_EPOCH + job.submit) for job in trace.jobs]
-        trace.start = _EPOCH
+    trace.start = _EPOCH
+    if clock.dated:
+        trace.start = trace.jobs[0].submit
     else:
-        trace.start = trace.jobs[0].submit if trace.jobs else _EPOCH
+        trace.jobs = [job._replace(submit=_EPOCH + job.submit) for job in trace.jobs]
     return trace
 
 
-def _check_heading(name: str, heading: list[str]) -> None:
-    for column in heading:
+def _rows(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the values of each line that is not blank; a value ends on the line where it begins."""
+    first = text.lstrip().partition("\n")[0]
+    tabs = "\t" in first and "," not in first
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)
+    number, failure = 0, None
+    while failure is None:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            row, failure = [], error
+        if row is None:
+            return
+        number += 1
+        # A value with a line break is an open quote: it would swallow the jobs up to the next quote.
+        if failure is not None or reader.line_num > number:
+            raise _not_csv(name, number, text, failure)
+        cells = [cell.strip() for cell in row]
+        if any(cells):
+            # MySQL prints a missing value of TSV as NULL.
+            yield number, ["" if cell == "NULL" else cell for cell in cells] if tabs else cells
+
+
+def _not_csv(name: str, number: int, text: str, failure: csv.Error | None) -> InvalidDumpError:
+    line = next(line for at, line in enumerate(io.StringIO(text, newline=None), 1) if at == number)
+    longest = csv.field_size_limit()
+    if line.count('"') % 2:
+        problem, cure = "the quoted value does not end on its line", "close the quotes; write a quote inside as two"
+    elif len(line) > longest:
+        problem, cure = f"a value has more than {longest} characters", "shorten it"
+    else:
+        problem, cure = f"not CSV: {failure}", "put the whole value in double quotes; write a quote inside as two"
+    return InvalidDumpError(source=name, where=f"line {number}", problem=problem, cure=cure)
+
+
+def _heading(name: str, number: int, cells: list[str]) -> list[str]:
+    """Return the column of each value; raises InvalidDumpError."""
+
+    def wrong(problem: str, cure: str) -> InvalidDumpError:
+        return InvalidDumpError(source=name, where=f"line {number}", problem=problem, cure=cure)
+
+    heading = [cell.lower() for cell in cells]
+    columns = f"the columns are {', '.join(COLUMNS)}"
+    if not heading:
+        raise wrong("it is empty", "give a log in the Standard Workload Format, or CSV with the columns submit and run")
+    if len(heading) == 1 and ";" in heading[0]:
+        raise wrong("the values are separated by semicolons", "separate them by commas or tabs")
+    for place, column in enumerate(heading):
         if column not in COLUMNS:
             near = difflib.get_close_matches(column, COLUMNS, 1)
-            cure = f"perhaps {near[0]}" if near else f"the columns are {', '.join(COLUMNS)}"
-            raise InvalidDumpError(source=name, where="line 1", problem=f"unknown column {column!r}", cure=cure)
+            raise wrong(f"unknown column {column!r}", f"perhaps {near[0]}" if near else columns)
+        if column in heading[:place]:
+            raise wrong(f"the column {column!r} occurs twice", "remove one")
     for column in ("submit", "run"):
         if column not in heading:
-            raise InvalidDumpError(
-                source=name, where="line 1", problem=f"no column {column}", cure=f"the columns are {', '.join(COLUMNS)}"
-            )
+            raise wrong(f"no column {column}", columns)
+    return heading
 
 
-def _job(trace: Trace, name: str, line: int, cells: dict[str, str]) -> TraceJob | None:
+class _Clock:
+    """Reads the submit times of the trace *name*: all are dates, or all count from the start of the trace."""
+
+    def __init__(self, name: str) -> None:
+        self.dated = False
+        self._name = name
+        self._first = 0
+        """The number of the line with the first time."""
+
+    def read(self, text: str, line: int) -> int:
+        """Return a time in seconds since 1970 or since the start of the trace; raises InvalidDumpError."""
+        seconds, dated = _time(text)
+        if seconds is None:
+            raise self._wrong(text, line, "", "give seconds, or a time in ISO 8601")
+        if not self._first:
+            self._first, self.dated = line, dated
+        elif dated is not self.dated:
+            kinds = ("counts from the start of the trace", "has a date")
+            was = ", a date" if dated else ", from the start of the trace"
+            cure = "give all times in one of the two ways"
+            raise self._wrong(text, line, f"{was}, but line {self._first} {kinds[self.dated]}", cure)
+        return seconds
+
+    def _wrong(self, text: str, line: int, more: str, cure: str) -> InvalidDumpError:
+        problem = f"submit is {text!r}{more}"
+        return InvalidDumpError(source=self._name, where=f"line {line}", problem=problem, cure=cure)
+
+
+def _job(trace: Trace, clock: _Clock, name: str, line: int, cells: dict[str, str]) -> TraceJob | None:
     def wrong(column: str, cure: str) -> InvalidDumpError:
         problem = f"{column} is {cells.get(column, '')!r}"
         return InvalidDumpError(source=name, where=f"line {line}", problem=problem, cure=cure)
@@ -95,9 +176,8 @@ def _job(trace: Trace, name: str, line: int, cells: dict[str, str]) -> TraceJob 
     if cells.get("run", "") in ("", "-1"):
         trace.skipped["never started"] += 1
         return None
-    submit, run = _time(cells.get("submit", "")), number("run", None, 0, LONGEST)
-    if submit is None or run is None:
-        raise wrong("submit", "give seconds, or a time in ISO 8601")
+    submit = clock.read(cells.get("submit", ""), line)
+    run = number("run", None, 0, LONGEST) or 0
     memory = size(cells["memory"], 1 << 20) if cells.get("memory") else None
     if cells.get("memory") and (memory is None or memory < 0):
         raise wrong("memory", "give a size, such as 2G")
@@ -113,13 +193,15 @@ def _job(trace: Trace, name: str, line: int, cells: dict[str, str]) -> TraceJob 
     )
 
 
-def _time(text: str) -> int | None:
-    """Seconds since 1970 or since the beginning of the trace; None if *text* is no time."""
+def _time(text: str) -> tuple[int | None, bool]:
+    """Return the seconds of *text*, None if it is no time, and whether it is a date."""
     try:
         seconds = float(text)
+        dated = seconds >= _DATE
     except ValueError:
         try:
             seconds = datetime.fromisoformat(text).timestamp()
         except (ValueError, OverflowError):
-            return None
-    return int(seconds) if 0 <= seconds <= _LATEST else None
+            return None, False
+        dated = True
+    return (int(seconds) if 0 <= seconds <= _LATEST else None), dated

@@ -6,9 +6,12 @@ from fairq.errors.base import UnknownSettingError
 from fairq.settings import share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import BY_MACRO, GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
+from fairq.settings.statements import KEY_PATTERN
 
 Path = tuple[str, ...]
 """The keys that lead to a setting in a TOML document: ``("groups", "physics.hep", "quota")``."""
+
+_QUOTED = rf"{KEY_PATTERN}(?:\.{KEY_PATTERN})*"
 
 
 def resolve(text: str, where: str) -> tuple[Key, Path]:
@@ -19,6 +22,7 @@ def resolve(text: str, where: str) -> tuple[Key, Path]:
     """
     if not text.isprintable():
         raise UnknownSettingError(where=where, key=text, hint="'fairq config show' lists them")
+    text = without_quotes(text, where)
     lower = text.lower()
     section, _, rest = text.partition(".")
     if section.lower() == "groups":
@@ -37,6 +41,29 @@ def resolve(text: str, where: str) -> tuple[Key, Path]:
     if key is None:
         raise unknown(text, where)
     return key, key.path
+
+
+def without_quotes(text: str, where: str) -> str:
+    """Return the name *text* without quotes as in TOML: ``groups."a.b".quota`` is ``groups.a.b.quota``.
+
+    Names below ``shares`` keep theirs: dots inside their quotes do not separate names. Raises UnknownSettingError.
+    """
+    if not {'"', "'"} & set(text) or text.lower().startswith("shares."):
+        return text
+    import re
+    import tomllib
+
+    try:
+        inner: object = tomllib.loads(f"{text} = 0") if re.fullmatch(_QUOTED, text) else None
+    except tomllib.TOMLDecodeError:
+        inner = None
+    if inner is None:
+        raise UnknownSettingError(where=where, key=text, hint="its quotes are not closed as in TOML")
+    words: list[str] = []
+    while isinstance(inner, dict):
+        ((word, inner),) = inner.items()
+        words.append(word)
+    return ".".join(words)
 
 
 def unknown(text: str, where: str) -> UnknownSettingError:

@@ -84,6 +84,18 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
         yield State(connection, known_as)
 
 
+def is_written(path: Path) -> bool:
+    """Return whether the file at *path* holds a state: an empty file, which reads as an empty state, does not.
+
+    Raises the errors of `reading`.
+    """
+    path = readable(path)
+    patience = Patience(WAIT, path)
+    with mapped(path, WAIT), ExitStack() as open_files:
+        connection = _opened(path, patience, open_files)
+        return connection is not None and _begin_reading(connection, path, patience) > 0
+
+
 @contextmanager
 def putting_together(path: Path) -> Iterator[None]:
     """Use what was read of the state before; as in `reading`, damaged records raise StateDamagedError."""

@@ -27,7 +27,7 @@ from fairq.settings.htcondor.reader import NotTaken, Reader
 from fairq.settings.htcondor.translate import Expressions, Imported, translate
 from fairq.settings.layers import Layer, destination, layers, site_file
 from fairq.settings.model import Settings, gather, settle
-from fairq.settings.names import resolve
+from fairq.settings.names import resolve, without_quotes
 from fairq.settings.origin import DEFAULT
 from fairq.settings.values import BadValueError, from_text, to_toml
 
@@ -186,7 +186,7 @@ def _group(chosen: SettingsFiles, name: str) -> tuple[str, ...] | None:
 
     Raises SettingsGroupError for a group with subgroups, which would lose their parent.
     """
-    table, _, group = name.partition(".")
+    table, _, group = without_quotes(name, "config unset").partition(".")
     groups = gather(chosen.layers, chosen.variables, lambda _: None).groups if table.lower() == "groups" else {}
     if group.lower() not in (known.lower() for known in groups):
         return None

@@ -10,7 +10,7 @@ from fairq import committed, files
 from fairq.errors.base import BackupError, StateError
 from fairq.records import Actor, Change
 from fairq.state import check, cycles, history
-from fairq.state.connection import backup, cycle_lock, reading, writing
+from fairq.state.connection import backup, cycle_lock, is_written, reading, writing
 from fairq.state.cycle_lock import BROKERAGE
 from fairq.state.failures import from_os
 from fairq.state.location import exists, resolve
@@ -22,7 +22,7 @@ def restore(path: Path, copy: Path, actor: Actor) -> Path | None:
     Others that wait for the state go on with the restored one.
 
     Raises:
-        StateError: *copy* does not exist, or has faults.
+        StateError: *copy* does not exist, is empty, or has faults.
         CycleUnderWayError: a cycle is working on the state.
     """
     path, copy = resolve(path), resolve(copy)
@@ -30,6 +30,8 @@ def restore(path: Path, copy: Path, actor: Actor) -> Path | None:
         raise StateError(state=copy, reason="it does not exist; name a copy that 'fairq state backup' made")
     if path == copy:
         raise StateError(state=copy, reason="it is the state itself; name a copy of it")
+    if not is_written(copy):
+        raise StateError(state=copy, reason="it is empty; name a copy that 'fairq state backup' made")
     with reading(copy) as opened:
         faults = check.findings(opened)
     if faults:

@@ -47,7 +47,7 @@ class Journal:
         return self.first_start >= 0
 
     def waits(self) -> Real:
-        """The seconds between submission and end that each ended job was not running."""
+        """The seconds from the submission of each ended job to the start of its last run."""
         done = self.end >= 0
         return (self.end[done] - self.run[done] - self.submit[done]).astype(np.float64)
 

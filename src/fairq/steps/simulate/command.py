@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from fairq.steps.quotas.source import read_settings
 from fairq.steps.simulate.changes import read_factors
 from fairq.steps.simulate.past import past_trace
 from fairq.steps.simulate.replay import Policy
-from fairq.steps.simulate.shapes import Machines, read_machines, slot_ads
+from fairq.steps.simulate.shapes import AMPLE, MOST, Machines, larger, read_machines, slot_ads
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -89,16 +90,12 @@ def prepare(
             option="--factor", value=min(unknown), problem="the trace has no jobs of this user", cure="correct the name"
         )
     _check_window(options.window, trace, sum(one.count * one.cpus for one in machines))
-    largest = max(one.cpus for one in machines)
-    memory = max((one.memory or 1 << 62) for one in machines)
-    misfits = sum(job.cpus > largest or (job.memory or 0) > memory for job in trace.jobs)
-    warnings = []
-    if misfits:
-        warnings.append(f"{misfits} jobs ask for more cores or memory than any machine has, and never start")
+    warnings = _misfits(machines, trace)
     if longer := sum(job.limit is not None and job.run > job.limit for job in trace.jobs):
         warnings.append(f"limits are not enforced; {longer} of the jobs ran longer than declared")
     if trace.dependent:
-        warnings.append(f"{trace.dependent} of the jobs name a preceding job; all arrive at their recorded times")
+        name = "names" if trace.dependent == 1 else "name"
+        warnings.append(f"{trace.dependent} of the jobs {name} a preceding job; all arrive at their recorded times")
     for policy in chosen:
         half_life = policy.settings["accounting.priority_halflife"]
         if options.every * _SWINGS > half_life:
@@ -153,7 +150,29 @@ def _machines(text: str | None, trace: Trace) -> list[Machines]:
         raise NothingToSimulateError(
             reason="the trace does not say how large its machine is", cure="give --slots, such as --slots 1000"
         )
-    return [Machines(trace.slots)]
+    if trace.slots > MOST:
+        raise InvalidChangeError(
+            option="MaxProcs", value=str(trace.slots), problem="the size is out of range",
+            cure=f"give --slots of 1 to {MOST} cores",
+        )  # fmt: skip
+    if all(job.cpus == 1 for job in trace.jobs):
+        return [Machines(trace.slots)]
+    # A log in this format does not say which processors are in one machine; a job may have had any of them.
+    return [Machines(1, trace.slots, AMPLE * trace.slots, partitionable=True)]
+
+
+def _misfits(machines: Sequence[Machines], trace: Trace) -> list[str]:
+    """Return a warning if jobs of *trace* never start, since no one of *machines* has room for them."""
+    rooms = {(one.cpus, one.memory or AMPLE) for one in machines}
+    kinds = Counter((job.cpus, job.memory or 0) for job in trace.jobs)
+    large = [kind for kind in kinds if not any(kind[0] <= cpus and kind[1] <= memory for cpus, memory in rooms)]
+    if not large:
+        return []
+    count = sum(kinds[kind] for kind in large)
+    who, never = ("1 job asks", "never starts") if count == 1 else (f"{count} jobs ask", "never start")
+    needed = larger(machines, max(cpus for cpus, _ in large), max(memory for _, memory in large))
+    cure = f"give --slots {needed}" if needed else "correct the trace"
+    return [f"{who} for more cores or memory than any machine has, and {never}; {cure}"]
 
 
 def _time(option: str, text: str | None, start: int) -> int | None:

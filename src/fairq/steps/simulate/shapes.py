@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -11,7 +11,7 @@ from fairq.errors.simulation import InvalidChangeError
 from fairq.records import Ad
 from fairq.steps.pool.slot_ads import Platform, Shape, slot_ad
 
-_SHAPE = re.compile(r"(\d{1,7})(?:x(\d{1,5})c(?:(\d{1,7})([gt]))?)?", re.IGNORECASE)
+_SHAPE = re.compile(r"(\d{1,7})(?:x(\d{1,7})c(?:(\d{1,7})([gt]))?)?", re.IGNORECASE)
 AMPLE = 1 << 31
 """Default memory (MB) and disk (KB) of slots: more than any job requests."""
 
@@ -45,6 +45,19 @@ def read_machines(text: str, option: str = "--slots") -> list[Machines]:
             option=option, value=text, problem="the size is out of range", cure=f"give 1 to {MOST} cores"
         )
     return machines
+
+
+def larger(machines: Sequence[Machines], cpus: int, memory: int) -> str:
+    """Describe machines like the largest of *machines*, but with room for a job of *cpus* cores and *memory* MB.
+
+    The text is empty if no machine can be described as large.
+    """
+    one = max(machines, key=lambda one: (one.cpus, one.memory or AMPLE))
+    if one.cpus == 1 < cpus:
+        one = Machines(1, one.count, one.memory and one.memory * one.count)
+    room = f"{-(-max(one.memory, memory) // 1024)}g" if one.memory and one.memory < AMPLE else ""
+    text = f"{one.count}x{max(one.cpus, cpus)}c{room}"
+    return text if _SHAPE.fullmatch(text) and one.count * max(one.cpus, cpus) <= MOST else ""
 
 
 def slot_ads(machines: Iterable[Machines], now: int, prefix: str = "sim") -> list[Ad]:
