@@ -46,6 +46,10 @@ FILES: dict[str, bytes] = {
     "share.json": b'{"task_queues": [], "groups": {"g": {"JobShare": "many"}}}',
     "columns.csv": b"a,b\n1,2\n",
     "bad_cpu.csv": b"TQId,Owner,OwnerGroup,CPUTime\n1,a,g,long\n",
+    "no_owner.csv": b"TQId,OwnerGroup\n1,g\n",
+    "twice.csv": b"TQId,Owner,Owner\n1,a,b\n",
+    "more.csv": b"TQId,Owner,OwnerGroup,CPUTime\n\n1,a,g,100,Sites\n",
+    "open.csv": b'TQId,Owner,OwnerGroup,CPUTime\n1,"a,g,100\n2,b,g,100\n',
 }
 
 CASES: list[tuple[str, int, str]] = [
@@ -91,7 +95,11 @@ CASES: list[tuple[str, int, str]] = [
     ("taskqueues import bad_history.json", 78, "history.''.3600.g: -1 is not a number of 0 or more"),
     ("taskqueues import bad_member.json", 78, "member 'history_': it is unknown"),
     ("taskqueues import share.json", 64, "group g: JobShare = 'many' is not a number of 0 or more"),
-    ("taskqueues import columns.csv", 78, "line 1: neither JSON nor CSV with the columns of task queues"),
+    ("taskqueues import columns.csv", 78, "line 1: neither JSON nor CSV of this kind: no heading is known"),
+    ("taskqueues import no_owner.csv", 78, "line 1: neither JSON nor CSV with the columns of task queues"),
+    ("taskqueues import twice.csv", 78, "line 1: the heading 'Owner' occurs twice"),
+    ("taskqueues import more.csv", 78, "line 3: 5 values under 4 headings; put values that hold a comma"),
+    ("taskqueues import open.csv", 78, "line 3: not CSV: unexpected end of data"),
     ("taskqueues import bad_cpu.csv", 78, "line 2.CPUTime: 'long' is not a number of 0 or more"),
     ("taskqueues shares --check text.json", 78, "text.json, line 1"),
 ]  # fmt: skip

@@ -20,8 +20,6 @@ CSV has the same names as its columns. It may also have the names of ``fairq tas
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -31,6 +29,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from fairq.dumps.source import Source
+from fairq.dumps.table import Table, records_of
+from fairq.errors.pool import InvalidDumpError
 from fairq.errors.shares import TaskQueueDumpError
 
 LISTS = ("Sites", "BannedSites", "GridCEs", "Platforms", "JobTypes", "Tags")
@@ -117,7 +117,7 @@ class _Reader:
         if not start:
             raise self._wrong("line 1", "it is empty", "give the dump of the task queues")
         if start not in "[{":
-            return TaskQueueDump(self._queues(self._csv(text), "line {}", 2))
+            return TaskQueueDump(self._queues(self._csv(text)))
         try:
             found = json.loads(text, parse_constant=self._no_number)
         except json.JSONDecodeError as error:
@@ -126,7 +126,7 @@ class _Reader:
         except (RecursionError, ValueError):
             raise self._wrong("its values", "nested too deeply, or a number is too long", "correct the dump") from None
         if isinstance(found, list):
-            queues = self._queues(found, "queue {}", 1)
+            queues = self._queues((f"queue {at}", value) for at, value in enumerate(found, 1))
             self._once(queues)
             return TaskQueueDump(queues)
         return self.of_document(found)
@@ -138,7 +138,8 @@ class _Reader:
                 raise self._wrong(f"member {member!r}", "it is unknown", f"give {', '.join(_MEMBERS)}")
         if "task_queues" not in found:
             raise self._wrong("the document", "task_queues is missing", "give an array of task queues")
-        queues = self._queues(self._list(found["task_queues"], "task_queues"), "task_queues[{}]", 0)
+        listed = enumerate(self._list(found["task_queues"], "task_queues"))
+        queues = self._queues((f"task_queues[{at}]", value) for at, value in listed)
         if "jobs" in found:
             self._jobs(queues, self._list(found["jobs"], "jobs"))
         self._once(queues)
@@ -151,23 +152,22 @@ class _Reader:
             self._object(found["share_corrections"], "share_corrections") if "share_corrections" in found else None,
         )
 
-    def _csv(self, text: str) -> Iterator[dict[str, Any]]:
-        reader = csv.DictReader(io.StringIO(text, newline=""))
+    def _csv(self, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        known = {name.lower() for name in (*_QUEUE, *_LISTED)}
         try:
-            known = [name for name in reader.fieldnames or () if _LISTED.get(name, name) in _QUEUE]
-            if not {"Owner", "owner"} & set(known):
-                problem = "neither JSON nor CSV with the columns of task queues"
-                raise self._wrong("line 1", problem, "name the columns TQId,Owner,...")
-            for row in reader:
-                yield {name: row[name] for name in known if row[name]}
-        except csv.Error as error:
-            raise self._wrong(f"line {reader.line_num}", f"not CSV: {error}", "write the file again") from None
+            for where, row in records_of(Table(self._name, csv=text), known):
+                if "Owner" not in row and "owner" not in row:
+                    problem = "neither JSON nor CSV with the columns of task queues"
+                    raise self._wrong("line 1", problem, "name the columns TQId,Owner,...")
+                yield where, {name: row[name] for name in row if _LISTED.get(name, name) in _QUEUE and row[name]}
+        except InvalidDumpError as error:
+            raise TaskQueueDumpError(**error.fields) from None
 
-    def _queues(self, found: Iterable[Any], place: str, first: int) -> list[DumpedQueue]:
+    def _queues(self, found: Iterable[tuple[str, Any]]) -> list[DumpedQueue]:
+        """Return the task queues of some values, each with its place in the dump."""
         queues = []
         numbers: dict[int, str] = {}
-        for at, value in enumerate(found, first):
-            where = place.format(at)
+        for where, value in found:
             queue = self._queue(self._object(value, where), where)
             if queue.number in numbers:
                 problem = f"duplicate task queue {queue.number}, first at {numbers[queue.number]}"
