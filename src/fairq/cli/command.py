@@ -6,7 +6,8 @@ loads it, and a plain line needs none (`fairq.cli.plain`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 from msgspec import Struct
@@ -96,7 +97,8 @@ def output_options(kind: type[Output]) -> dict[str, Any]:
     return options
 
 
-def annotated(function: Callable[..., None]) -> dict[str, Any]:
+@cache
+def annotated(function: Callable[..., None]) -> Mapping[str, Any]:
     """Return the annotation of each parameter of a command's *function*."""
     found = get_type_hints(function, include_extras=True)
     del found["return"]
