@@ -16,7 +16,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-_THRESHOLD = 16
+INSERTED = 16
+"""So many entries are inserted one after the other."""
 
 _FEW, _MANY = 64, 512
 """At least and at most so many equal keys are put in order at once."""
@@ -43,7 +44,7 @@ def unequal_sorted(keys: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     pending = [(0, len(keys), 2 * max(len(keys).bit_length() - 1, 0))]
     while pending:
         first, last, depth = pending.pop()
-        while last - first > _THRESHOLD:
+        while last - first > INSERTED:
             if depth == 0:
                 _heap_sort(keys, order, first, last)
                 break
@@ -81,7 +82,7 @@ def equal_sorted(size: int, expected: int = 0) -> Iterator[NDArray[np.int64]]:
 @cache
 def _equal_piece(size: int) -> NDArray[np.int64]:
     """The order of so many equal keys. The pieces of a range have few sizes."""
-    if size <= _THRESHOLD:
+    if size <= INSERTED:
         return np.arange(size)
     cut = _cut(0, size)
     return _before_partition(np.concatenate((_equal_piece(cut), cut + _equal_piece(size - cut))), 0, size)

@@ -1,5 +1,7 @@
 """The group that uses the smallest part of its quota negotiates first, unless GROUP_SORT_EXPR says otherwise."""
 
+import math
+
 import pytest
 from tests.engine.quotas.groups import STARVATION, both_rules, groups, hold, order, rules_of, used
 
@@ -70,6 +72,14 @@ def test_no_key_passes_one_that_is_not_a_number_in_the_order_of_std_sort() -> No
 
     assert ordered(tree, text, std_sort=True) == ["d", "<none>", "a", "c", "b"]
     assert ordered(tree, text) == ["d", "<none>", "c", "b", "a"]
+
+
+@pytest.mark.parametrize("std_sort", [False, True])
+def test_what_is_not_a_number_sorts_last_by_strict_priority(std_sort: bool) -> None:
+    tree = tree_in_use(a=(10, 2), b=(10, 2), c=(10, 2))
+    keys = [0.0, 2.0, math.nan, 1.0]
+
+    assert [group.name for group in negotiation_order(tree, keys, std_sort, pool=100)] == ["<none>", "c", "a", "b"]
 
 
 def test_with_autoregroup_none_is_last_whatever_is_not_a_number() -> None:

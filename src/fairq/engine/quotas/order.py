@@ -11,13 +11,10 @@ import numpy as np
 
 from fairq.engine.classad import AdColumns, EvaluationBudget, Expression, evaluate_in_columns
 from fairq.engine.quotas.tree import QuotaGroup, Tree
-from fairq.engine.std_sort import std_sorted
+from fairq.engine.std_sort import INSERTED, std_sorted
 
 LAST = float(np.finfo(np.float32).max)
 """The key of a group for which the expression gives no number: after all others."""
-
-_INSERTED = 16
-"""``std::sort`` inserts so many entries one after the other."""
 
 
 def percent_of_quota_used(usage: float, quota: float) -> float:
@@ -55,15 +52,15 @@ def negotiation_order(tree: Tree, keys: list[float], std_sort: bool, pool: float
     Given the size of the *pool*, groups with a quota beyond it come first (`strict_place`). Groups with equal keys stay
     in the order of the tree, or with *std_sort* in the order in which ``std::sort`` leaves them.
     """
+    if std_sort and pool is None and len(keys) <= INSERTED and any(map(math.isnan, keys)):
+        return [tree.groups[at] for at in _inserted(keys, last=0 if tree.regroups else None)]
+    keys = [LAST if math.isnan(key) else key for key in keys]
     if pool is not None:
         placed = {id(group): (*strict_place(group, pool), key) for group, key in zip(tree.groups, keys, strict=True)}
         order = sorted(tree.groups[1:], key=lambda group: (*placed[id(group)], -group.quota, group.name.lower()))
         first_after = next((at for at, group in enumerate(order) if placed[id(group)] > placed[id(tree.root)]), None)
         at = len(order) if tree.regroups or first_after is None else first_after
         return [*order[:at], tree.root, *order[at:]]
-    if std_sort and len(keys) <= _INSERTED and any(map(math.isnan, keys)):
-        return [tree.groups[at] for at in _inserted(keys, last=0 if tree.regroups else None)]
-    keys = [LAST if math.isnan(key) else key for key in keys]
     ranks = np.unique(np.array(keys), return_inverse=True)[1].astype(np.int64)
     if tree.regroups:
         ranks[0] = ranks.max() + 1
