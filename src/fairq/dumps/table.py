@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from fairq.dumps.separated import SeparatedRows
 from fairq.dumps.source import Source
 from fairq.errors.pool import InvalidDumpError
 
@@ -104,22 +104,11 @@ def _not_a_number(word: str) -> Any:
     raise ValueError(f"{word} is not a number of JSON")
 
 
-def csv_reader(text: str) -> Any:
-    """Return a reader of the rows of CSV, or of TSV as ``mysql --batch`` prints it, if tabs separate the headings."""
-    first = text.lstrip().partition("\n")[0]
-    return csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in first else ",", strict=True)
-
-
-def _cells(row: list[str], reader: Any) -> list[str]:
-    """Return the cells of a row; MySQL prints a missing value in TSV as NULL."""
-    return ["" if cell == "NULL" else cell for cell in row] if reader.dialect.delimiter == "\t" else row
-
-
 def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
-    reader = csv_reader(text)
+    rows = SeparatedRows(text)
     headings: list[str] | None = None
     try:
-        for row in reader:
+        for row in rows:
             if not any(cell.strip() for cell in row):
                 continue
             if headings is None:
@@ -127,14 +116,14 @@ def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
                 continue
             if len(row) != len(headings):
                 raise InvalidDumpError(
-                    source=name, where=f"line {reader.line_num}",
+                    source=name, where=f"line {rows.line}",
                     problem=f"{len(row)} values under {len(headings)} headings",
                     cure="put values that hold a comma in double quotes",
                 )  # fmt: skip
-            yield f"line {reader.line_num}", dict(zip(headings, _cells(row, reader), strict=True))
+            yield f"line {rows.line}", dict(zip(headings, row, strict=True))
     except csv.Error as error:
         raise InvalidDumpError(
-            source=name, where=f"line {reader.line_num}", problem=f"not CSV: {error}", cure="write the file again"
+            source=name, where=f"line {rows.line}", problem=f"not CSV: {error}", cure="write the file again"
         ) from None
 
 

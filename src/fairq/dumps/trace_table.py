@@ -8,6 +8,7 @@ import io
 from collections.abc import Iterator
 from datetime import datetime
 
+from fairq.dumps.separated import SeparatedRows
 from fairq.dumps.source import opened
 from fairq.dumps.swf import looks_like_swf, read_swf
 from fairq.dumps.trace import LONGEST, Trace, TraceJob
@@ -68,28 +69,21 @@ def read_csv(name: str, text: str) -> Trace:
 
 def _rows(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the values of each line that is not blank; a value ends on the line where it begins."""
-    first = text.lstrip().partition("\n")[0]
-    tabs = "\t" in first and "," not in first
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)
-    number, failure = 0, None
-    while failure is None:
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            row, failure = [], error
-        if row is None:
-            return
-        number += 1
-        # A value with a line break is an open quote: it would swallow the jobs up to the next quote.
-        if failure is not None or reader.line_num > number:
-            raise _not_csv(name, number, text, failure)
-        cells = [cell.strip() for cell in row]
-        if any(cells):
-            # MySQL prints a missing value of TSV as NULL.
-            yield number, ["" if cell == "NULL" else cell for cell in cells] if tabs else cells
+    rows = SeparatedRows(text)
+    number = 0
+    try:
+        for number, row in enumerate(rows, 1):
+            # A value with a line break is an open quote: it would swallow the jobs up to the next quote.
+            if rows.line > number:
+                raise _not_csv(name, number, text)
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield number, cells
+    except csv.Error as failure:
+        raise _not_csv(name, number + 1, text, failure) from None
 
 
-def _not_csv(name: str, number: int, text: str, failure: csv.Error | None) -> InvalidDumpError:
+def _not_csv(name: str, number: int, text: str, failure: csv.Error | None = None) -> InvalidDumpError:
     line = next(line for at, line in enumerate(io.StringIO(text, newline=None), 1) if at == number)
     longest = csv.field_size_limit()
     if line.count('"') % 2:

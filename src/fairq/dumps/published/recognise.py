@@ -14,7 +14,8 @@ from fairq.brokerdata.places import QUEUES
 from fairq.dumps.published.form import Form
 from fairq.dumps.published.forms import form_of
 from fairq.dumps.published.storage import CRIC_STATES
-from fairq.dumps.table import NAME, Table, csv_reader
+from fairq.dumps.separated import SeparatedRows
+from fairq.dumps.table import NAME, Table
 
 _BY_NAME = {kind.name: kind for kind in STORED}
 _STATES = "ddmendpointstatus"
@@ -47,7 +48,7 @@ def recognise(name: str, table: Table) -> tuple[Kind, Form | None] | None:
 def _first(table: Table) -> dict[str, Any]:
     """Return the first record, with its names in lower case."""
     if table.csv is not None:
-        rows = csv_reader(table.csv.lstrip())
+        rows = iter(SeparatedRows(table.csv.lstrip()))
         headings = [cell.strip().lower() for cell in next(rows, [])]
         return dict(zip(headings, [*next(rows, []), *[""] * len(headings)], strict=False))
     found = table.document
