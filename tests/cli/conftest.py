@@ -14,7 +14,7 @@ from fairq.periods import day_start, next_day, parts
 @pytest.fixture
 def sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make ``fairq sample`` a command."""
-    monkeypatch.setitem(tree.REGISTRY, "sample", tree.Entry("tests.cli.sample", "A sample."))
+    monkeypatch.setitem(tree.REGISTRY, "sample", tree.Listing("tests.cli.sample", "A sample."))
 
 
 @pytest.fixture

@@ -250,7 +250,7 @@ class TestStreams:
     def test_a_locale_without_the_letters_gets_escapes(self, run):
         script = (
             "from fairq.cli import tree; from fairq.cli.app import main; import sys;"
-            "tree.REGISTRY['sample'] = tree.Entry('tests.cli.sample', '');"
+            "tree.REGISTRY['sample'] = tree.Listing('tests.cli.sample', '');"
             "sys.exit(main(['sample', 'show', '--records', '[{\"Name\": \"J\\u00fcrgen\"}]', *sys.argv[1:]]))"
         )
         for option, text in (("--csv", b"J\\xfcrgen"), ("--json", b'"J\\u00fcrgen"')):

@@ -25,7 +25,7 @@ SAMPLE = """
 import sys
 from fairq.cli import tree
 from fairq.cli.app import main
-tree.REGISTRY['sample'] = tree.Entry('tests.cli.sample', '')
+tree.REGISTRY['sample'] = tree.Listing('tests.cli.sample', '')
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fairq.cli.parser import Group
-from fairq.cli.registry import REGISTRY, Entry
+from fairq.cli.registry import REGISTRY, Listing
 from fairq.errors.base import UsageError
 
 
 def load(name: str) -> Any:
     """Return the command *name*, importing its module."""
-    entry = REGISTRY[name]
+    listing = REGISTRY[name]
     try:
-        module = importlib.import_module(entry.module)
+        module = importlib.import_module(listing.module)
     except ModuleNotFoundError as error:
-        if error.name != entry.module:
+        if error.name != listing.module:
             raise
         raise UsageError(message=f"{name} is not part of this installation of fairq") from None
     return module.app.build(name)
@@ -26,7 +26,7 @@ def load(name: str) -> Any:
 class Branch(Group):
     """A command with subcommands that are built when called: *load* builds one by its name."""
 
-    def __init__(self, registry: Mapping[str, Entry], load: Callable[[str], Any], **settings: Any) -> None:
+    def __init__(self, registry: Mapping[str, Listing], load: Callable[[str], Any], **settings: Any) -> None:
         super().__init__(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}, **settings)
         self._registry = registry
         self._load = load
@@ -49,7 +49,7 @@ class Branch(Group):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands from the registry, without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in self._registry.items()])
+            formatter.write_dl([(name, listing.help) for name, listing in self._registry.items()])
 
 
 class Root(Branch):

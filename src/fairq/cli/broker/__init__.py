@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.brokerdata.kinds import KINDS
 from fairq.cli.command import App
-from fairq.cli.registry import Entry
+from fairq.cli.registry import Listing
 
 if TYPE_CHECKING:
     from fairq.cli.tree import Branch
 
 _DATA = "fairq.cli.broker.data"
 
-COMMANDS: dict[str, Entry] = {
-    "import": Entry("fairq.cli.broker.bundle", "Import all kinds of data from a directory or archive."),
-    "run": Entry("fairq.cli.broker.run", "Assign waiting tasks to queues."),
-    "diff": Entry("fairq.cli.broker.diff", "Show what changed between two runs, and why."),
-    "why": Entry("fairq.cli.broker.why", "Explain why a task has its queues, or none."),
-    "timeouts": Entry("fairq.cli.broker.timeouts", "Find jobs past their time limit; end or rebroker them."),
-    "lint": Entry("fairq.cli.broker.lint", "List likely queue misconfigurations."),
-    "filters": Entry("fairq.cli.broker.filters", "List the filters and weights of the brokerage."),
-    "pseudoqueues": Entry("fairq.cli.broker.pseudoqueues", "Show how unified queues are split."),
-    "nuclei": Entry("fairq.cli.broker.nuclei", "Show the nuclei, their queues and storage."),
-    "config": Entry("fairq.cli.broker.config", "Manage PanDA's settings (gdpconfig): list, set, unset, import."),
-    "demo": Entry("fairq.cli.broker.demo", "Show a small grid on a scratch state."),
-    **{name: Entry(_DATA, kind.summary) for name, kind in KINDS.items()},
+COMMANDS: dict[str, Listing] = {
+    "import": Listing("fairq.cli.broker.bundle", "Import all kinds of data from a directory or archive."),
+    "run": Listing("fairq.cli.broker.run", "Assign waiting tasks to queues."),
+    "diff": Listing("fairq.cli.broker.diff", "Show what changed between two runs, and why."),
+    "why": Listing("fairq.cli.broker.why", "Explain why a task has its queues, or none."),
+    "timeouts": Listing("fairq.cli.broker.timeouts", "Find jobs past their time limit; end or rebroker them."),
+    "lint": Listing("fairq.cli.broker.lint", "List likely queue misconfigurations."),
+    "filters": Listing("fairq.cli.broker.filters", "List the filters and weights of the brokerage."),
+    "pseudoqueues": Listing("fairq.cli.broker.pseudoqueues", "Show how unified queues are split."),
+    "nuclei": Listing("fairq.cli.broker.nuclei", "Show the nuclei, their queues and storage."),
+    "config": Listing("fairq.cli.broker.config", "Manage PanDA's settings (gdpconfig): list, set, unset, import."),
+    "demo": Listing("fairq.cli.broker.demo", "Show a small grid on a scratch state."),
+    **{name: Listing(_DATA, kind.summary) for name, kind in KINDS.items()},
 }
 """Every command, in the order of the help."""
 
