@@ -56,3 +56,34 @@ def test_a_watched_command_that_is_ended_by_a_signal_gives_the_terminal_back(sta
     assert (code, echo) == (-signal.SIGTERM, True)
     assert output.startswith(OTHER_SCREEN)
     assert output.endswith(BACK)
+
+
+def test_a_watched_command_that_is_stopped_gives_the_terminal_back_until_it_goes_on(state: Path) -> None:
+    shell, terminal = pty.openpty()
+    process = os.fork()
+    if not process:
+        os.login_tty(terminal)
+        os.environ.update(TERM="xterm", COLUMNS="80", LINES="24", PS1="", HISTFILE="")
+        os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+
+    def shown(until: str) -> str:
+        output, end = "", time.monotonic() + 30
+        while until not in output and time.monotonic() < end:
+            if select.select([shell], [], [], 0.2)[0]:
+                output += os.read(shell, 65536).decode()
+        assert until in output
+        return output
+
+    os.write(shell, f"{sys.executable} -m fairq --state {state} status --watch 60\n".encode())
+    shown("q ends")
+    os.write(shell, b"\x1a")  # Ctrl-Z
+    assert BACK in shown("Stopped")
+    os.write(shell, b"fg\n")
+    again = shown("q ends")
+    assert OTHER_SCREEN in again
+    os.write(shell, b"q")
+    shown(BACK)
+    os.write(shell, b"exit\n")
+    os.close(shell)
+    os.close(terminal)
+    assert os.waitpid(process, 0)[0] == process

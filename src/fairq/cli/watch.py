@@ -11,8 +11,8 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from typing import TextIO
 
 from fairq import committed
@@ -49,11 +49,10 @@ def watch(show: Callable[[], None], text: str, title: str) -> None:
         raise UsageError(message="--watch needs a terminal; leave it out, and repeat the command as you need it")
     head = f"{title}, every {shown_duration(seconds)}; q ends"
     stdout = sys.stdout
-    with _screen(stdout):
+    with _Screen(stdout) as screen:
         while not committed.happened():
             lines = _printed(show)
-            stdout.write(_drawn(lines, head))
-            stdout.flush()
+            screen.draw(_drawn(lines, head))
             if not committed.happened() and _is_ended(seconds):
                 return
     # The command has changed the state: this must happen only once.
@@ -81,29 +80,53 @@ def _drawn(lines: list[str], head: str) -> str:
     return _HOME + "\n".join(line + _REST_OF_LINE for line in shown).replace("\n", "\r\n") + _REST
 
 
-@contextmanager
-def _screen(stream: TextIO) -> Iterator[None]:
-    """Draw on the terminal's alternate screen, without echo; the previous content is restored, also by SIGTERM."""
-    keyboard = sys.stdin.fileno()
-    former = termios.tcgetattr(keyboard)
+class _Screen:
+    """The terminal's alternate screen, without echo.
 
-    def end(number: int, _: object) -> None:
-        # Not by the stream: the signal may have come while it is written to.
-        os.write(stream.fileno(), _BACK.encode())
-        termios.tcsetattr(keyboard, termios.TCSANOW, former)
+    The previous content is restored at the end, when SIGTERM ends the process, and while Ctrl-Z has stopped it.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._keyboard = sys.stdin.fileno()
+        self._former = termios.tcgetattr(self._keyboard)
+        self._drawn = ""
+
+    def __enter__(self) -> _Screen:
+        self._handlers = {number: signal.signal(number, self._give_way) for number in (signal.SIGTERM, signal.SIGTSTP)}
+        self._take()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._give_back()
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def draw(self, text: str) -> None:
+        """Write *text* over what is on the screen."""
+        self._drawn = text
+        self._stream.write(text)
+        self._stream.flush()
+
+    def _take(self) -> None:
+        tty.setcbreak(self._keyboard)
+        self._write(_OTHER_SCREEN + self._drawn)
+
+    def _give_back(self) -> None:
+        self._write(_BACK)
+        termios.tcsetattr(self._keyboard, termios.TCSADRAIN, self._former)
+
+    def _write(self, text: str) -> None:
+        # Not by the stream: a signal may have come while it is written to.
+        os.write(self._stream.fileno(), text.encode(self._stream.encoding, "backslashreplace"))
+
+    def _give_way(self, number: int, _: object) -> None:
+        """Let the signal *number* do what it does without a handler; after a stop, take the terminal again."""
+        self._give_back()
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
-
-    ended_by = signal.signal(signal.SIGTERM, end)
-    try:
-        tty.setcbreak(keyboard)
-        stream.write(_OTHER_SCREEN)
-        yield
-    finally:
-        stream.write(_BACK)
-        stream.flush()
-        termios.tcsetattr(keyboard, termios.TCSADRAIN, former)
-        signal.signal(signal.SIGTERM, ended_by)
+        signal.signal(number, self._give_way)
+        self._take()
 
 
 def _is_ended(seconds: float) -> bool:
