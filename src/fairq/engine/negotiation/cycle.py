@@ -221,6 +221,9 @@ class NegotiationCycle:
         """Divide the pie: one for all submitters, or one for each turn of a group; it ends early at a goal."""
         with suppress(GoalReached):
             self._deal()
+        if self.candidates.rooms is not None:
+            for slot in (slot for match in self.decision.matches.single for slot in match.evicted or ()):
+                self._accountant.evict(self._pool.keys[slot], self._now)
         evaluate_for(self._budget, NOBODY)
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)

@@ -347,8 +347,11 @@ class Turn:
         slot, state = found
         context = self._context_of(autocluster)
         preemption = self._candidates.preemption
-        if not policy.requirements_stable and state == PRIO and not preemption.preemptable(context)[slot]:
-            return False
+        room = self._candidates.room_on(slot)
+        if not policy.requirements_stable and state == PRIO:
+            stays = preemption.preemptable(context)[slot] if room is None else room.meets(context.ad(), policy)
+            if not stays:
+                return False
         changes = not policy.preemption_rank_stable and state != NONE
         return not changes or bool(preemption.ranks(context)[slot] == self._ranks[slot])
 
