@@ -143,11 +143,8 @@ class Candidates:
         from fairq.engine.negotiation.rolled_up import rolled_up
 
         pool, held = self._pool, self._holders.held
-        found = rolled_up(pool.ads)
-        if not found.any():
-            return
-        self._rolled_up = found
-        if self.preemption.any_held and self._static is None:
+        self._rolled_up = found = rolled_up(pool.ads, self._policy)
+        if found is not None and self.preemption.any_held and self._static is None:
             from fairq.engine.negotiation.room_lists import RoomLists
 
             self.rooms = RoomLists(
@@ -284,6 +281,9 @@ class Candidates:
         if self.preemption.any_held:
             meeting, preemptable = self.preemption.meets_requirements(context), self.preemption.preemptable(context)
         state, free = ordering.state, self._free.mask()
+        if self._rolled_up is not None:
+            suitable = suitable.copy()
+            suitable[agreeing(context.ad(), self._pool.ads, np.flatnonzero(self._rolled_up))] = True
         if self._partitioned is not None:
             free[self._divided] &= self._partitioned.suitable(context)
         return SlotTests(suitable, free, held, own, state == RANK, ordering.outranked, meeting, preemptable)

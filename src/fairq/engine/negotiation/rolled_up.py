@@ -15,6 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import PoolSlots
 
 _ROLLED_UP = parse("DynamicSlot && PslotRollupInformation")
@@ -36,11 +37,17 @@ class Child(Struct, frozen=True):
     amounts: Mapping[str, float]
 
 
-def rolled_up(slots: AdColumns) -> NDArray[np.bool_]:
-    """The dynamic slots that are preempted through their partitionable slots, never by themselves."""
+def rolled_up(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_] | None:
+    """The dynamic slots that are preempted through their partitionable slots, never by themselves.
+
+    None: there are none, as under ``carve``.
+    """
+    if not policy.allow_pslot_preemption or policy.partitionable_slots == "carve":
+        return None
     if "pslotrollupinformation" not in slots.names():
-        return np.zeros(len(slots), np.bool_)
-    return evaluate_in_columns(_ROLLED_UP, slots, {}).is_true()
+        return None
+    found = evaluate_in_columns(_ROLLED_UP, slots, {}).is_true()
+    return found if found.any() else None
 
 
 def children(pool: PoolSlots, preemptable: NDArray[np.bool_]) -> dict[int, list[Child]]:

@@ -92,11 +92,12 @@ class RoomLists:
         self._maker = RoomMaker(pool.ads, policy, children(pool, preemptable))
         free_ones = np.setdiff1d(self._maker.rows, divided)
         self._rows = free_ones[~holders.held[free_ones]]
-        self._listed: dict[int, Room] = {}
+        self.listed: dict[int, Room] = {}
+        """The rooms on the last list, by slot."""
 
     def on(self, slot: int) -> Room | None:
         """The room on a slot of the last list."""
-        return self._listed.get(slot)
+        return self.listed.get(slot)
 
     def furnish(
         self,
@@ -110,7 +111,7 @@ class RoomLists:
         only_rank: bool,
     ) -> Furnished | None:
         """What the list for a request is made from; None if there is no room for it on any slot."""
-        self._listed = {}
+        self.listed = {}
         rows = self._rows
         among = rows[self._free.among(rows.astype(np.int32)) & ~ranked.suitable[rows]]
         if not len(among):
@@ -123,15 +124,15 @@ class RoomLists:
             return None
         # They are given away once, also if the limits keep the slot off the list.
         self._maker.spend(rooms)
-        self._listed = {room.row: room for room in rooms if limits.permit_on_list(room.cost, room.state)}
+        self.listed = {room.row: room for room in rooms if limits.permit_on_list(room.cost, room.state)}
         entries, refused = self._lists.listed(buckets, allowed, limits)
-        refused |= len(self._listed) < len(rooms)
-        entries = np.sort(np.concatenate([entries, np.array(list(self._listed), np.int32)]))
+        refused |= len(self.listed) < len(rooms)
+        entries = np.sort(np.concatenate([entries, np.array(list(self.listed), np.int32)]))
         return Furnished(entries, refused, self._ordering(ranked.ordering), self._costs(), self._order)
 
     def _ordering(self, ordering: Ordering) -> Ordering:
         keys, state = [key.astype(np.float64) for key in ordering.keys], ordering.state.copy()
-        for row, room in self._listed.items():
+        for row, room in self.listed.items():
             state[row] = room.state
             for key, value in zip(keys, room.keys, strict=True):
                 key[row] = value
@@ -139,6 +140,6 @@ class RoomLists:
 
     def _costs(self) -> list[float]:
         cost = list(self._cost)
-        for row, room in self._listed.items():
+        for row, room in self.listed.items():
             cost[row] = room.cost
         return cost
