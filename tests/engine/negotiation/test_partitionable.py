@@ -148,24 +148,27 @@ def test_whole_slots_are_given_once() -> None:
 
 
 def test_whole_slots_depth_first_stand_for_the_jobs_that_fit() -> None:
-    """A match stands for all jobs of the request that the slot has room for; the schedd packs them."""
+    """A match stands for all jobs of the request that the slot has room for; the schedd packs them.
+
+    It gives the next match to the next job: which ones it packs shows later.
+    """
     decision = cycle(machines(3), {"a@x": [jobs(12)]}, partitionable_slots="whole", depth_first=True)
-    assert [(match.slot, match.proc) for match in decision.matches] == [(0, 0), (1, 8)]
+    assert [(match.slot, match.proc) for match in decision.matches] == [(0, 0), (1, 1)]
 
 
 def test_depth_first_expects_two_jobs_on_a_static_slot_of_two_cores_too() -> None:
-    """Today's negotiator does not ask whether a slot is partitionable: every other job is left to the schedd."""
+    """Today's negotiator does not ask whether a slot is partitionable: a job for each match is left to the schedd."""
     pool = slots(4, Cpus=2, Memory=4096)
     decision = cycle(pool, {"a@x": [jobs(5)]}, partitionable_slots="whole", depth_first=True)
-    assert [match.proc for match in decision.matches] == [0, 2, 4]
+    assert [match.proc for match in decision.matches] == [0, 1, 2]
 
 
 def test_what_the_schedd_packs_is_offered_again_in_the_next_spin() -> None:
-    """Nobody tells the negotiator that a packed job started: after its first turn a@x offers its second job again."""
+    """Nobody tells the negotiator that a packed job started: after its first turn a@x offers all jobs but four."""
     wants = {"a@x": [jobs(100)], "b@x": [jobs(100)], "c@x": [jobs(1)]}
     decision = cycle(machines(12), wants, partitionable_slots="whole", depth_first=True, **HTCONDOR)
     offered = [match.proc for match in decision.matches if match.submitter == "a@x"]
-    assert offered == [0, 8, 16, 24, 1, 10]
+    assert offered == [0, 1, 2, 3, 4, 5]
 
 
 def test_consumption_policies_go_round_as_today() -> None:
