@@ -45,6 +45,7 @@ from fairq.engine.negotiation.slots import (
     candidate_slots,
     holders_of,
     running_on,
+    show_negotiator_requirements,
     slot_weights,
     tie_order,
     users_of,
@@ -129,6 +130,8 @@ class NegotiationCycle:
         self._policy = policy
         self._accountant = accountant
         self._now = now
+        if policy.rules == "htcondor":
+            show_negotiator_requirements(pool.ads)
         weights = slot_weights(pool.ads, policy)
         self.cost: list[float] = weights.tolist()
         shared = slots_taking_part(pool.ads, policy)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.classad.column import ABSENT
 from fairq.engine.classad.kinds import INTEGER, REAL, UNDEFINED_KIND
 from fairq.engine.negotiation.participants import slots_seen, slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -103,6 +104,16 @@ def show_waiting_ranks(slots: AdColumns) -> None:
     waits = np.isin(waiting.kind, (INTEGER, REAL))
     ranks = np.where(waits, waiting.as_rank(0.0), current.as_rank(0.0))
     slots.with_numbers("CurrentRank", ranks, waits | (current.kind != UNDEFINED_KIND))
+
+
+def show_negotiator_requirements(slots: AdColumns) -> None:
+    """Set Requirements to NegotiatorRequirements where an ad has them (matchmaker.cpp, obtainAdsFromCollector)."""
+    if "negotiatorrequirements" not in slots.names():
+        return
+    own, theirs = slots.column("requirements"), slots.column("negotiatorrequirements")
+    found = (theirs.json_value(row, slots.pool) for row in range(len(slots)))
+    values = [own.json_value(row, slots.pool) if value is ABSENT else value for row, value in enumerate(found)]
+    slots.with_column("Requirements", [None if value is ABSENT else value for value in values])
 
 
 def text_of(slots: AdColumns, attribute: str) -> list[str | None]:
