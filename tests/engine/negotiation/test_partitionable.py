@@ -163,6 +163,19 @@ def test_depth_first_expects_two_jobs_on_a_static_slot_of_two_cores_too() -> Non
     assert [match.proc for match in decision.matches] == [0, 1, 2]
 
 
+def test_depth_first_expects_the_schedd_to_fill_the_rest_of_a_slot_with_a_consumption_policy() -> None:
+    """A match leaves seven of eight cores: as many jobs are the schedd's. Seen in cycles of the real negotiator."""
+    rules: dict[str, Any] = {**HTCONDOR, "partitionable_slots": "whole", "depth_first": True, "tie_break": "std_sort"}
+    assert picks(cycle(machines(1, **POLICY), {"a@x": [jobs(5)]}, **rules)) == [0]
+    assert picks(cycle(machines(2, **POLICY), {"a@x": [jobs(12)]}, **rules)) == [0, 1]
+    both = {"a@x": [jobs(6)], "b@x": [jobs(6)]}
+    decision = cycle(machines(2, cpus=4, **POLICY), both, {"a@x": 1.0, "b@x": 2.0}, **rules)
+    assert [(match.submitter[0], match.slot) for match in decision.matches] == [
+        *(("a", 0), ("a", 1)),
+        *(("b", slot) for slot in (0, 1, 0, 1, 1, 0)),
+    ]
+
+
 def test_what_the_schedd_packs_is_offered_again_in_the_next_spin() -> None:
     """Nobody tells the negotiator that a packed job started: after its first turn a@x offers all jobs but four."""
     wants = {"a@x": [jobs(100)], "b@x": [jobs(100)], "c@x": [jobs(1)]}

@@ -243,8 +243,11 @@ class Candidates:
         With depth first, today's negotiator expects a schedd to pack every slot, even a static one; *context* is called
         only then.
         """
-        if not self._policy.depth_first or self._policy.partitionable_slots != "whole" or slot in self._divided:
+        if not self._policy.depth_first or self._policy.partitionable_slots != "whole":
             return 1
+        if self._partitions is not None and (part := self._partitions.parts.get(slot)) is not None:
+            self._partitions.show()
+            return jobs_in_slot(self._partitions.ads, part, context().job)
         room = self.room_on(slot)
         ads, row = (self._pool.ads, slot) if room is None else (room.ads, room.ad)
         return jobs_in_slot(ads, row, context().job)
