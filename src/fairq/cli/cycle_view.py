@@ -192,4 +192,5 @@ def _with_quota_group(submitter: dict[str, Any]) -> dict[str, Any]:
 
 
 def _victim(value: dict[str, Any]) -> str:
-    return f"{value['job']} of {value['submitter']}" if value["job"] else str(value["submitter"])
+    first = f"{value['job']} of {value['submitter']}" if value["job"] else str(value["submitter"])
+    return f"{first} ({', '.join(value['slots'])})" if value.get("slots") else first

@@ -37,9 +37,15 @@ def _engine_sentence(name: str, ad: Ad) -> str:
     return f"job {name} waits in {where}: {reason}. This time is not charged."
 
 
-def matched_sentence(name: str, slot: str, preempted: str | None) -> str:
-    """Return the sentence that the next cycle would start a job."""
+def matched_sentence(name: str, slot: str, preempted: str | None, making_room: Sequence[str] = ()) -> str:
+    """Return the sentence that the next cycle would start a job.
+
+    It takes the slot from *preempted*, or the dynamic slots *making_room* are preempted for it.
+    """
     instead = "" if preempted is None else f" in place of a job of {preempted}"
+    if making_room:
+        what = "slot" if len(making_room) == 1 else "slots"
+        instead = f" and preempt the dynamic {what} {', '.join(making_room)} to make room"
     return f"job {name} waits only for the next cycle, which would give it {slot}{instead}."
 
 

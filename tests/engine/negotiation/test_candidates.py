@@ -39,6 +39,16 @@ class TestRequirements:
 
         assert names(decision, pool) == ["slot1@m2"]
 
+    def test_negotiator_requirements_replace_those_of_the_slot_as_today(self) -> None:
+        """The manuals do not know them; seen in cycles of the real negotiator (23.9.6)."""
+        pool = slots(3)
+        pool[0] |= {"Requirements": False, "NegotiatorRequirements": "/Expr(TARGET.RequestMemory < 600)/"}
+        pool[1]["NegotiatorRequirements"] = False
+        today = cycle(pool, {"a@x": [jobs(3)]}, **HTCONDOR)
+        assert names(today, pool) == ["slot1@m1", "slot1@m3"]
+
+        assert names(cycle(pool, {"a@x": [jobs(3)]}), pool) == ["slot1@m2", "slot1@m3"]
+
 
 class TestOrder:
     """The keys of reference 3.8, more is better."""

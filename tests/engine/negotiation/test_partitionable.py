@@ -148,24 +148,40 @@ def test_whole_slots_are_given_once() -> None:
 
 
 def test_whole_slots_depth_first_stand_for_the_jobs_that_fit() -> None:
-    """A match stands for all jobs of the request that the slot has room for; the schedd packs them."""
+    """A match stands for all jobs of the request that the slot has room for; the schedd packs them.
+
+    It gives the next match to the next job: which ones it packs shows later.
+    """
     decision = cycle(machines(3), {"a@x": [jobs(12)]}, partitionable_slots="whole", depth_first=True)
-    assert [(match.slot, match.proc) for match in decision.matches] == [(0, 0), (1, 8)]
+    assert [(match.slot, match.proc) for match in decision.matches] == [(0, 0), (1, 1)]
 
 
 def test_depth_first_expects_two_jobs_on_a_static_slot_of_two_cores_too() -> None:
-    """Today's negotiator does not ask whether a slot is partitionable: every other job is left to the schedd."""
+    """Today's negotiator does not ask whether a slot is partitionable: a job for each match is left to the schedd."""
     pool = slots(4, Cpus=2, Memory=4096)
     decision = cycle(pool, {"a@x": [jobs(5)]}, partitionable_slots="whole", depth_first=True)
-    assert [match.proc for match in decision.matches] == [0, 2, 4]
+    assert [match.proc for match in decision.matches] == [0, 1, 2]
+
+
+def test_depth_first_expects_the_schedd_to_fill_the_rest_of_a_slot_with_a_consumption_policy() -> None:
+    """A match leaves seven of eight cores: as many jobs are the schedd's. Seen in cycles of the real negotiator."""
+    rules: dict[str, Any] = {**HTCONDOR, "partitionable_slots": "whole", "depth_first": True, "tie_break": "std_sort"}
+    assert picks(cycle(machines(1, **POLICY), {"a@x": [jobs(5)]}, **rules)) == [0]
+    assert picks(cycle(machines(2, **POLICY), {"a@x": [jobs(12)]}, **rules)) == [0, 1]
+    both = {"a@x": [jobs(6)], "b@x": [jobs(6)]}
+    decision = cycle(machines(2, cpus=4, **POLICY), both, {"a@x": 1.0, "b@x": 2.0}, **rules)
+    assert [(match.submitter[0], match.slot) for match in decision.matches] == [
+        *(("a", 0), ("a", 1)),
+        *(("b", slot) for slot in (0, 1, 0, 1, 1, 0)),
+    ]
 
 
 def test_what_the_schedd_packs_is_offered_again_in_the_next_spin() -> None:
-    """Nobody tells the negotiator that a packed job started: after its first turn a@x offers its second job again."""
+    """Nobody tells the negotiator that a packed job started: after its first turn a@x offers all jobs but four."""
     wants = {"a@x": [jobs(100)], "b@x": [jobs(100)], "c@x": [jobs(1)]}
     decision = cycle(machines(12), wants, partitionable_slots="whole", depth_first=True, **HTCONDOR)
     offered = [match.proc for match in decision.matches if match.submitter == "a@x"]
-    assert offered == [0, 8, 16, 24, 1, 10]
+    assert offered == [0, 1, 2, 3, 4, 5]
 
 
 def test_consumption_policies_go_round_as_today() -> None:

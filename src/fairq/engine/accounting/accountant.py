@@ -234,11 +234,18 @@ class Accountant:
         Where the policy counts preempted use the slot goes on counting for its former user, too, until
         `check_matches` counts anew.
         """
+        self.evict(slot, now)
+        self.add_match(submitter, slot, weight, now)
+
+    def evict(self, slot: SlotKey, now: int) -> None:
+        """Release *slot* at *now*, from whom it is taken for a match.
+
+        Where the policy counts preempted use the slot goes on counting for its user until `check_matches` counts anew.
+        """
         if self.policy.count_preempted:
             self.charges.pop(slot, None)
         else:
             self.remove_match(slot, now)
-        self.add_match(submitter, slot, weight, now)
 
     def remove_match(self, slot: SlotKey, now: int) -> None:
         """Release *slot* at *now*; its user is still charged for the time since the last update.

@@ -16,6 +16,7 @@ from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.participants import slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.rolled_up import rolled_up
 from fairq.engine.negotiation.slot_tests import SlotTests
 from fairq.engine.negotiation.slots import candidate_slots, holders_of
 from fairq.engine.negotiation.snapshot import PoolSlots
@@ -70,6 +71,8 @@ class Observer:
         self._draining = np.zeros(size, np.bool_)
         self._draining[list(pool.draining)] = True
         self._candidates = candidate_slots(pool, policy)
+        if policy.allow_pslot_preemption and (theirs := rolled_up(pool.ads, policy)) is not None:
+            self._candidates &= ~theirs
         self._kept_out = ~slots_taking_part(pool.ads, policy) | slots_shutting_down(pool.ads, policy)
         self.holders = holders_of(pool.ads)
         self._own: dict[str, NDArray[np.bool_]] = {}

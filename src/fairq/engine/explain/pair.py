@@ -23,6 +23,8 @@ def explain_pair(outcome: Outcome, job: JobRange, row: int, slot_ad: Ad) -> Docu
     context = outcome.cycle.examine(job)
     candidates = outcome.cycle.candidates
     mine, slot = context.ad(), {name.lower(): value for name, value in slot_ad.items()}
+    if given.policy.rules == "htcondor" and "negotiatorrequirements" in slot:
+        slot["requirements"] = slot["negotiatorrequirements"]
     losses = outcome.observer.losses(context, candidates)
     place = candidates.place(context)
     suitable = candidates.tests(context).suitable

@@ -6,9 +6,8 @@ allows are shared by all submitters whose jobs agree in the attributes that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, R
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.kept_out import KeptOut
 from fairq.engine.negotiation.limits import Limits
-from fairq.engine.negotiation.matchlist import BucketedMatchList, FreeSlots, MatchList, SlotBucket, SortedList
+from fairq.engine.negotiation.matchlist import BucketedMatchList, FreeSlots, MatchList
 from fairq.engine.negotiation.ordering import StaticRanks
 from fairq.engine.negotiation.orderings import Orderings
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
@@ -34,17 +33,18 @@ from fairq.engine.negotiation.preemption import (
 )
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
-from fairq.engine.negotiation.rest import FreeOfBucket
 from fairq.engine.negotiation.row_values import RowValues
 from fairq.engine.negotiation.slot_tests import SlotTests
 from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.sorted_lists import SortedLists
 from fairq.engine.negotiation.suiting import Suiting, agreeing
-from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.memory import Scene
     from fairq.engine.negotiation.partitioned_lists import PartitionedLists
     from fairq.engine.negotiation.pslot_preemption import PslotPreemption
+    from fairq.engine.negotiation.room import Room
+    from fairq.engine.negotiation.room_lists import RoomLists
 
 _RANK, _OWN_RANK = parse("Rank"), parse("MY.Rank")
 
@@ -83,7 +83,6 @@ class Candidates:
         self._suiting: Suiting | None = None
         self._tells_reasons = tells_reasons
         self._static = static = static if partitions is None else None
-        self._scanned: NDArray[np.bool_] | None = None
         self._pool = pool
         self._policy = policy
         self._cost = cost
@@ -99,19 +98,25 @@ class Candidates:
         self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
         self._claimable: dict[tuple[int, int], Claimable] = {}
-        self._rests: dict[int, tuple[FreeOfBucket, SlotBucket]] = {}
+        self._sorted = SortedLists(cost, free, static, std_sort=policy.tie_break == "std_sort")
         self._partitioned: PartitionedLists | None = None
         self._pslot_preemption: PslotPreemption | None = None
         if partitions is not None:
             self._divide(partitions, tie_order)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
+        self._rolled_up: NDArray[np.bool_] | None = None
+        self.rooms: RoomLists | None = None
+        """Set if dynamic slots may be preempted to match their partitionable slot as a whole."""
+        if policy.allow_pslot_preemption and policy.partitionable_slots == "whole":
+            self._roll_up(tie_order)
         slots = pool.ads
         changing = holders.changing
         recall = None if scene is None else Recall(scene, "suitable")
         self._suitable = ExpressionCache(self._find_suitable, slots, ["requirements"], [REQUIREMENTS], changing, recall)
         self.reach: Reach | None = None
         """Set if no slot can be taken from its user in this cycle."""
-        if partitions is None and static is None and slots_stay(slots, self.preemption, holders):
+        stay = partitions is None and static is None and self._rolled_up is None
+        if stay and slots_stay(slots, self.preemption, holders):
             known = (None, None) if scene is None else (self._suitable.get, Recall(scene, "reach", keeps_results=False))
             self.reach = Reach(pool, self.preemption, holders, free, *known)
         stay = self.reach is not None
@@ -133,6 +138,28 @@ class Candidates:
 
             self._pslot_preemption = PslotPreemption(partitions, carved)
 
+    def _roll_up(self, tie_order: NDArray[np.int64]) -> None:
+        """Leave dynamic slots to their partitionable slots; most pools have none, and load nothing for them."""
+        from fairq.engine.negotiation.rolled_up import rolled_up
+
+        pool, held = self._pool, self._holders.held
+        self._rolled_up = found = rolled_up(pool.ads, self._policy)
+        if found is not None and self.preemption.any_held and self._static is None:
+            from fairq.engine.negotiation.room_lists import RoomLists
+
+            self.rooms = RoomLists(
+                pool,
+                self._policy,
+                self.preemption,
+                self._holders,
+                self._free,
+                self._sorted,
+                self._cost,
+                tie_order,
+                found & held,
+                self._divided,
+            )
+
     @property
     def any_left(self) -> bool:
         """Whether any candidate is left."""
@@ -140,13 +167,13 @@ class Candidates:
 
     @property
     def divides(self) -> bool:
-        """Whether partitionable slots are divided."""
-        return self._partitions is not None
+        """Whether matches take another part of a slot than all that it has at the cycle's start."""
+        return self._partitions is not None or self.rooms is not None
 
     @property
     def lists_follow(self) -> bool:
         """Whether an existing list stays valid when others take slots."""
-        return self._partitioned is None and self._static is None and self._policy.tie_break != "std_sort"
+        return not self.divides and self._static is None and self._policy.tie_break != "std_sort"
 
     @property
     def version(self) -> tuple[int, int]:
@@ -175,9 +202,18 @@ class Candidates:
             self._listed_last = context, ranked, preemptable
 
         buckets = [bucket for bucket in ranked.buckets if bucket.state in reasons]
+        if self.rooms is not None and not only_free:
+            ranks = self._ranks(lambda: context)
+            found = self.rooms.furnish(context, ranked, buckets, allowed, limits, ranks, only_rank=only_rank)
+            if found is not None and self._partitioned is not None and not only_rank:
+                return self._partitioned.by_policy(
+                    context, found.ordering, found.entries, limits, found.refused, found.cost
+                )
+            if found is not None:
+                return found.sorted_list(limits)
         if self._partitioned is not None and not only_rank:
             if self._policy.partitionable_slots == "whole":
-                listed, refused = self._listed(buckets, allowed, limits)
+                listed, refused = self._sorted.listed(buckets, allowed, limits)
                 return self._partitioned.by_policy(context, ranked.ordering, listed, limits, refused)
             whole = BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
             find_room = None
@@ -185,13 +221,16 @@ class Candidates:
                 find_room = self._pslot_preemption.finder(context, self._pool.ads, self.preemption, self._free)
             return self._partitioned.carved(context, ranked.ordering, whole, limits, find_room)
         if self._static is not None or (ranked.ordering.ties and self._policy.tie_break == "std_sort"):
-            return self._sorted_list(ranked, buckets, allowed, limits)
+            return self._sorted.make(ranked, buckets, allowed, limits)
         return BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
 
     def machine_rank(self, slot: int, context: Callable[[], RequestContext]) -> float:
         """The Rank of a slot for a job; *context* is called only if any slot's Rank reads the job."""
+        return float(self._ranks(context)[slot])
+
+    def _ranks(self, context: Callable[[], RequestContext]) -> Sequence[float] | NDArray[np.float64]:
         ranks = self._same_machine_ranks
-        return float(self._machine_ranks.get(context())[slot]) if ranks is None else ranks[slot]
+        return self._machine_ranks.get(context()) if ranks is None else ranks
 
     @property
     def ranks_of_all(self) -> Sequence[float] | None:
@@ -204,9 +243,18 @@ class Candidates:
         With depth first, today's negotiator expects a schedd to pack every slot, even a static one; *context* is called
         only then.
         """
-        if not self._policy.depth_first or self._policy.partitionable_slots != "whole" or slot in self._divided:
+        if not self._policy.depth_first or self._policy.partitionable_slots != "whole":
             return 1
-        return jobs_in_slot(self._pool.ads, slot, context().job)
+        if self._partitions is not None and (part := self._partitions.parts.get(slot)) is not None:
+            self._partitions.show()
+            return jobs_in_slot(self._partitions.ads, part, context().job)
+        room = self.room_on(slot)
+        ads, row = (self._pool.ads, slot) if room is None else (room.ads, room.ad)
+        return jobs_in_slot(ads, row, context().job)
+
+    def room_on(self, slot: int) -> Room | None:
+        """The room that a match of *slot*, on the last list, makes on it; None: it makes none."""
+        return None if self.rooms is None else self.rooms.on(slot)
 
     def finds_victim(self, context: RequestContext) -> bool:
         """Whether the job could preempt a slot by priority without its limit."""
@@ -236,6 +284,9 @@ class Candidates:
         if self.preemption.any_held:
             meeting, preemptable = self.preemption.meets_requirements(context), self.preemption.preemptable(context)
         state, free = ordering.state, self._free.mask()
+        if self._rolled_up is not None:
+            suitable = suitable.copy()
+            suitable[agreeing(context.ad(), self._pool.ads, np.flatnonzero(self._rolled_up))] = True
         if self._partitioned is not None:
             free[self._divided] &= self._partitioned.suitable(context)
         return SlotTests(suitable, free, held, own, state == RANK, ordering.outranked, meeting, preemptable)
@@ -250,7 +301,7 @@ class Candidates:
         They tell the same until the next match; if the key is for *ordered* slots, so does a search of their lists, of
         which limits may refuse a part. Jobs with concurrency limits have none.
         """
-        if self._scene is None or autocluster in self._scene.autoclusters.limited:
+        if self._scene is None or self.rooms is not None or autocluster in self._scene.autoclusters.limited:
             return None
         if self._partitioned is not None:
             job = self._scene.autoclusters.kinds[autocluster]
@@ -269,7 +320,7 @@ class Candidates:
         """Whether a list for the job would be empty whatever the limits are; no: it need not be."""
         if self.reach is not None:
             return self.reach.none_left(context)
-        if self._static is not None:
+        if self._static is not None or self.rooms is not None:
             return False
         if self._partitioned is not None and not (self._parts_are_told and self._partitioned.none_left(context)):
             return False
@@ -300,7 +351,7 @@ class Candidates:
         """
         if self._listed_last is None:
             return lambda: False
-        (context, ranked, found), scanned = self._listed_last, self._scanned
+        (context, ranked, found), scanned = self._listed_last, self._sorted.scanned
         if self.reach is not None:
             return partial(self.reach.keeps_out, context)
 
@@ -309,61 +360,6 @@ class Candidates:
             return self._kept_out.any(context.submitter, ranked.suitable, ranked.ordering.state, preemptable, scanned)
 
         return refused
-
-    def _sorted_list(
-        self, ranked: RankedCandidates, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits
-    ) -> SortedList:
-        """The candidates in the order of the negotiator's sort, which depends on the whole list."""
-        best_first: Iterator[int]
-        kinds = [(bucket.state, bucket.cost) for bucket in buckets]
-        if self._static is None and ranked.equal and len(buckets) == 1 and buckets[0].state == NONE:
-            best_first, refused = self._alike(buckets[0], limits)
-            return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
-        entries, refused = self._listed(buckets, allowed, limits)
-        pieces: Iterable[NDArray[np.int64]]
-        if self._policy.tie_break != "std_sort":
-            pieces = [np.argsort(ranked.ordering.dense[entries], kind="stable")]
-        elif ranked.equal and self._static is None:
-            pieces = equal_sorted(len(entries))
-        else:
-            pieces = std_sorted_pieces(ranked.ordering.dense[entries])
-        best_first = chain.from_iterable(entries[piece].tolist() for piece in pieces)
-        return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
-
-    def _alike(self, bucket: SlotBucket, limits: Limits) -> tuple[Iterator[int], bool]:
-        """The same of slots that are all alike, and whether the limits exclude them."""
-        known = self._rests.get(id(bucket))
-        if known is None:
-            # The bucket is kept with it, so that its id stays its own.
-            known = self._rests[id(bucket)] = FreeOfBucket(bucket.marked(len(self._cost)), self._free), bucket
-        if not limits.permit_on_list(bucket.cost, bucket.state):
-            return iter(()), bucket.start(self._free) < len(bucket.order)
-        rest = known[0].now()
-        # The last list tells how much of this one will be read.
-        pieces = equal_sorted(len(rest), known[0].lately)
-        return chain.from_iterable(rest.at(places).tolist() for places in pieces), False
-
-    def _listed(
-        self, buckets: list[SlotBucket], allowed: NDArray[np.bool_], limits: Limits
-    ) -> tuple[NDArray[np.int32], bool]:
-        """The slots on a list, in the order of the search, and whether the limits exclude any."""
-        free = self._free.mask()
-        # Marked, and not put together and sorted: that would cost more than all the rest.
-        listed, kept_off = np.zeros(len(free), np.bool_), np.zeros(len(free), np.bool_)
-        for bucket in buckets:
-            slots = bucket.marked(len(free)) & free
-            marks = listed if limits.permit_on_list(bucket.cost, bucket.state) else kept_off
-            marks |= slots if bucket.state == NONE else slots & allowed
-        entries = np.flatnonzero(listed).astype(np.int32)
-        if self._static is None:
-            return entries, bool(kept_off.any())
-        place = self._static.place
-        entries = entries[np.argsort(place[entries])]
-        # The search ends with the slot that takes the weight on the list beyond the limit.
-        entries = entries[: 1 + np.searchsorted(np.cumsum(self._costs[entries]), limits.limit, "right")]
-        beyond = np.cumsum(self._costs[entries])[-1:] > limits.limit
-        self._scanned = place <= (place[entries[-1]] if beyond.any() else len(place))
-        return entries, bool(self._scanned[kept_off].any())
 
     def _ranked_for(self, context: RequestContext) -> RankedCandidates:
         within = self._suitable.get if self.reach is None else self.reach.suitable
@@ -388,11 +384,13 @@ class Candidates:
         suitable = np.zeros(len(slots), np.bool_)
         if self._scene is None:
             suitable[agreeing(context.ad(), slots)] = True
-            return suitable
+            return suitable if self._rolled_up is None else suitable & ~self._rolled_up
         if self._suiting is None:
             self._suiting = Suiting(slots, np.arange(len(slots)), self._holders.changing)
             self._suiting.kinds = self._scene.autoclusters.kinds
         suitable[self._suiting.find(context)] = True
+        if self._rolled_up is not None:
+            suitable &= ~self._rolled_up
         # Jobs that suit the same slots share their lists.
         return self._scene.memory.mask(suitable)
 

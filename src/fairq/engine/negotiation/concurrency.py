@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,10 @@ from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestCo
 from fairq.engine.negotiation.matchlist import MatchList
 from fairq.engine.negotiation.preemption import PreemptState
 from fairq.expression_form import is_expression
+from fairq.records import Ad
+
+if TYPE_CHECKING:
+    from fairq.engine.negotiation.room import Room
 
 _JOBS = "concurrencylimits"
 _OF_SLOTS = ("ConcurrencyLimits", "PreemptingConcurrencyLimits")
@@ -105,9 +110,9 @@ class ConcurrencyLimits:
             ad = context.ad()
             value = evaluate_scalar(expression_of(value), ad, now=self._slots.now, budget=self._slots.budget)
             if not isinstance(value, str):
-                return JobLimits(self, by_slot=self._by_slot.get(context))
+                return JobLimits(self, by_slot=self._by_slot.get(context), ad=ad)
             if self.as_today:
-                return JobLimits(self, text=value, counted=self._by_slot.get(context))
+                return JobLimits(self, text=value, counted=self._by_slot.get(context), ad=ad)
         return JobLimits(self, text=value) if isinstance(value, str) else None
 
     def refusing(self, text: str) -> str | None:
@@ -158,7 +163,8 @@ class JobLimits:
     """The limits of one autocluster: *text* for all slots, or one text *by_slot*.
 
     With *text*, what is *counted* may be another text for each slot: today's negotiator tests what an expression gives
-    without a slot, if that is a text, and counts what it gives with the slot.
+    without a slot, if that is a text, and counts what it gives with the slot. For a slot with a room, the job's *ad*
+    has the expression.
     """
 
     def __init__(
@@ -167,7 +173,9 @@ class JobLimits:
         text: str = "",
         by_slot: Sequence[str | None] | None = None,
         counted: Sequence[str | None] | None = None,
+        ad: Ad | None = None,
     ) -> None:
+        self._ad = ad
         self._limits = limits
         self._text = text
         self._by_slot = by_slot
@@ -177,16 +185,31 @@ class JobLimits:
         """The limit that excludes every slot for the job, None if there is none."""
         return self._limits.refusing(self._text) if self._text else None
 
-    def narrow(self, matches: MatchList) -> MatchList:
-        """The list of candidates, without slots on which the job would exceed a limit."""
-        return matches if self._by_slot is None else LimitedList(matches, self._limits, self._by_slot)
+    def narrow(self, matches: MatchList, rooms: Mapping[int, Room] | None = None) -> MatchList:
+        """The list of candidates, without slots on which the job would exceed a limit; some have *rooms*."""
+        by_slot = self._by_slot
+        if by_slot is None:
+            return matches
+        if rooms:
+            by_slot = list(by_slot)
+            for slot, room in rooms.items():
+                by_slot[slot] = self._with(room)
+        return LimitedList(matches, self._limits, by_slot)
 
-    def take(self, slot: int) -> str | None:
-        """Count the job as running on *slot*; return its limits there."""
-        text = self._text if self._counted is None else self._counted[slot]
+    def take(self, slot: int, room: Room | None = None) -> str | None:
+        """Count the job as running on *slot*, perhaps with a *room*; return its limits there."""
+        text: str | None = self._text
+        if self._counted is not None:
+            text = self._counted[slot] if room is None else self._with(room)
         if text:
             self._limits.use(text)
         return text or None
+
+    def _with(self, room: Room) -> str | None:
+        """The limits on a slot with the resources that its dynamic slots return."""
+        assert self._ad is not None
+        row = np.array([room.ad], np.intp)
+        return evaluate_in_ad(expression_of(self._ad[_JOBS]), self._ad, room.ads, row).texts()[0]
 
 
 class LimitedList:

@@ -45,6 +45,7 @@ from fairq.engine.negotiation.slots import (
     candidate_slots,
     holders_of,
     running_on,
+    show_negotiator_requirements,
     slot_weights,
     tie_order,
     users_of,
@@ -129,6 +130,8 @@ class NegotiationCycle:
         self._policy = policy
         self._accountant = accountant
         self._now = now
+        if policy.rules == "htcondor":
+            show_negotiator_requirements(pool.ads)
         weights = slot_weights(pool.ads, policy)
         self.cost: list[float] = weights.tolist()
         shared = slots_taking_part(pool.ads, policy)
@@ -221,6 +224,9 @@ class NegotiationCycle:
         """Divide the pie: one for all submitters, or one for each turn of a group; it ends early at a goal."""
         with suppress(GoalReached):
             self._deal()
+        if self.candidates.rooms is not None:
+            for slot in (slot for match in self.decision.matches.single for slot in match.evicted or ()):
+                self._accountant.evict(self._pool.keys[slot], self._now)
         evaluate_for(self._budget, NOBODY)
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)

@@ -123,7 +123,7 @@ class JoinedRequest:
         return taken
 
     def pack(self, jobs: int) -> None:
-        """Leave the next *jobs* to the schedd, which packs them: they are offered again in the next turn."""
+        """Leave so many *jobs* to the schedd, which packs them: as many are offered again in the next turn."""
         for part in self._parts:
             packed = min(jobs, part.count)
             part.pack(packed)

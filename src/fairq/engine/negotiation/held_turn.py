@@ -160,10 +160,11 @@ class HeldTurn:
         """Charge a match, and note it."""
         ledger, submitter = self._ledger, self._submitter
         slot, state = found.slot, found.state
-        key, cost, carving = ledger.allot(slot)
+        key, cost, carving, evicted = ledger.allot(slot)
         machine_rank = ledger.candidates.machine_rank(slot, lambda: self._context(found.autocluster))
-        from_whom = carving.victims[0] if carving is not None and carving.victims else slot
-        takes_over = state != NONE and carving is None
+        making_room = evicted or (() if carving is None else carving.victims)
+        from_whom = making_room[0] if making_room else slot
+        takes_over = state != NONE and carving is None and evicted is None
         charge = ledger.accountant.preempt if takes_over else ledger.accountant.add_match
         charge(submitter.name, key, cost, ledger.now)
         self._limits.use(cost, state != NONE)
@@ -189,6 +190,7 @@ class HeldTurn:
                 key,
                 found.concurrency_limits,
                 self._regrouped,
+                evicted,
             )
         )
 

@@ -33,11 +33,15 @@ RejectionObserver = Callable[[Rejection, RequestContext, Candidates], None]
 
 
 class Allotment(NamedTuple):
-    """The resources of a match: the *key* for its charge, its weight, and the part carved out of a slot."""
+    """The resources of a match: the *key* for its charge, its weight, and the part carved out of a slot.
+
+    *evicted* are the dynamic slots that make room on a slot matched as a whole; None: it has room.
+    """
 
     key: SlotKey
     cost: float
     carving: Carving | None = None
+    evicted: tuple[int, ...] | None = None
 
 
 class Ledger(Struct, frozen=True):
@@ -147,7 +151,11 @@ class Ledger(Struct, frozen=True):
         if carving is None:
             self.free.take(slot)
             self.free_weight.take(slot)
-            return Allotment(self.keys[slot], self.cost[slot])
+            room = self.candidates.room_on(slot)
+            if room is None:
+                return Allotment(self.keys[slot], self.cost[slot])
+            # Their use counts for the rest of the cycle: the negotiator does not know of it before the next one.
+            return Allotment(self.keys[slot], room.cost, None, room.victims)
         assert self.partitions is not None
         given_back = 0.0
         for victim in carving.victims:

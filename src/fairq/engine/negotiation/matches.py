@@ -35,6 +35,7 @@ class Match(Struct, frozen=True):
     weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot. *carving* is what was taken
     of a partitionable slot, and *key* what the accountant charges the use under. *concurrency_limits* is what
     the job uses there. *group* is the one whose turn it was, *autoregroup* whether that was the second chance.
+    *evicted* are the dynamic slots preempted to make room on a partitionable slot that is matched as a whole.
     """
 
     submitter: str
@@ -52,12 +53,20 @@ class Match(Struct, frozen=True):
     key: SlotKey | None = None
     concurrency_limits: str | None = None
     autoregroup: bool = False
+    evicted: tuple[int, ...] | None = None
+
+    @property
+    def makes_room(self) -> bool:
+        """Whether its victims are dynamic slots, which end to make room for it."""
+        return self.carving is not None or self.evicted is not None
 
     @property
     def victims(self) -> tuple[int, ...]:
         """The slots that are taken from somebody: that of the match, or dynamic ones that make room for it."""
         if self.preempted is None:
             return ()
+        if self.evicted is not None:
+            return self.evicted
         return (self.slot,) if self.carving is None else self.carving.victims
 
 

@@ -60,7 +60,8 @@ class Memory:
         expressions = (*policy.expressions_on_jobs, policy.job_constraint, *further)
         rules = (policy.skip_by, policy.job_order, policy.jobs_per_turn, policy.global_job_prios, policy.depth_first)
         demand = None if policy.quotas is None else policy.quotas.demand
-        others = (policy.ignore_job_ranks, policy.significant, demand, id(ads), id(slots.pool))
+        dynamic = policy.allow_pslot_preemption, policy.partitionable_slots
+        others = (policy.ignore_job_ranks, dynamic, policy.significant, demand, id(ads), id(slots.pool))
         key = (shapes, tuple(None if one is None else one.text for one in expressions), rules, others)
         scene = self._scenes.get(key)
         if scene is None:

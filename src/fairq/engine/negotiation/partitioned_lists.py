@@ -105,8 +105,15 @@ class PartitionedLists:
         return CarvedList(offers, self._row_list, whole, whole_key, self._tie_order, limits, depth_first, find_room)
 
     def by_policy(
-        self, context: RequestContext, ordering: Ordering, whole: NDArray[np.int32], limits: Limits, refused: bool
+        self,
+        context: RequestContext,
+        ordering: Ordering,
+        whole: NDArray[np.int32],
+        limits: Limits,
+        refused: bool,
+        cost: Sequence[float] | None = None,
     ) -> ConsumptionList:
-        """The list of today's negotiator; *whole* are the other slots on it."""
+        """The list of today's negotiator; *whole* are the other slots on it, *cost* is their weight if it differs."""
         offers = self._offers.get(context)
-        return ConsumptionList(offers, self.rows, whole, ordering.state, ordering.keys, self._cost, limits, refused)
+        weights = self._cost if cost is None else cost
+        return ConsumptionList(offers, self.rows, whole, ordering.state, ordering.keys, weights, limits, refused)

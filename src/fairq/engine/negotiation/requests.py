@@ -89,7 +89,7 @@ class JobRequest(Protocol):
         """Take so many of the next jobs, as `take` would; no more than are on offer."""
 
     def pack(self, jobs: int) -> None:
-        """Leave the next *jobs* to the schedd, which packs them: they are offered again in the next turn."""
+        """Leave so many *jobs* to the schedd, which packs them: as many are offered again in the next turn."""
 
 
 class JobQueue(Protocol):
@@ -127,13 +127,12 @@ class Request(Struct):
     held_back: int = 0
     _at: int = field(default=0)
     _taken: int = field(default=0)
-    packed: list[ProcRange] = field(default_factory=list)
+    packed: int = 0
 
     @property
     def left(self) -> int:
         """How many jobs are not matched, on offer or not."""
-        packed = sum(last - first + 1 for _, first, last in self.packed) if self.packed else 0
-        return self.count + self.held_back + packed
+        return self.count + self.held_back + self.packed
 
     def first_job(self) -> tuple[int, int]:
         """The cluster and proc that is matched next."""
@@ -169,15 +168,18 @@ class Request(Struct):
         return taken
 
     def pack(self, jobs: int) -> None:
-        """Leave the next *jobs* to the schedd, which packs them: they are offered again in the next turn."""
-        for _ in range(min(jobs, self.count)):
-            cluster, proc = self.take()
-            self.packed.append(ProcRange(cluster, proc, proc))
+        """Leave so many *jobs* to the schedd, which packs them: as many are offered again in the next turn.
+
+        Which ones they are does not matter: the jobs are matched in their order.
+        """
+        packed = min(jobs, self.count)
+        self.count -= packed
+        self.packed += packed
 
     def offer_again(self) -> None:
-        """Put the packed jobs back, before the others: nobody told the negotiator that they started."""
-        self.count += len(self.packed)
-        self.jobs, self._at, self._taken, self.packed = self.packed + self.rest(), 0, 0, []
+        """Put the packed jobs back: nobody told the negotiator that they started."""
+        self.count += self.packed
+        self.packed = 0
 
     def rest(self) -> list[ProcRange]:
         """The jobs that are not taken."""

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.classad.column import ABSENT
 from fairq.engine.classad.kinds import INTEGER, REAL, UNDEFINED_KIND
+from fairq.engine.negotiation.fetched import as_fetched
 from fairq.engine.negotiation.participants import slots_seen, slots_shutting_down, slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import PoolSlots
@@ -43,12 +45,13 @@ def slot_weights(
     ones = np.ones(len(slots) if rows is None else len(rows))
     if not policy.use_slot_weights:
         return ones
-    pool = evaluate_in_columns(policy.slot_weight, slots, {}, rows).as_rank(np.nan)
-    if policy.force_slot_weight:
-        weights = pool
-    else:
-        own = evaluate_in_columns("SlotWeight", slots, {}, rows).as_rank(np.nan)
-        weights = np.where(np.isnan(own), pool, own)
+    weights = np.full(len(ones), np.nan)
+    if not policy.force_slot_weight:
+        weights = evaluate_in_columns("SlotWeight", slots, {}, rows).as_rank(np.nan)
+    lacking = np.isnan(weights)
+    if lacking.any():
+        known = as_fetched(slots, policy, policy.slot_weight) if rows is None else slots
+        weights = np.where(lacking, evaluate_in_columns(policy.slot_weight, known, {}, rows).as_rank(np.nan), weights)
     return np.where((weights >= 0) & (weights <= HEAVIEST), weights, ones)
 
 
@@ -59,7 +62,8 @@ def weights_in_pie(slots: AdColumns, weights: NDArray[np.float64], policy: Negot
     """
     counted = slots_taking_part(slots, policy)
     if policy.pool_size is not None:
-        counted = counted & evaluate_in_columns(policy.pool_size, slots, {}).is_true()
+        known = as_fetched(slots, policy, policy.pool_size)
+        counted = counted & evaluate_in_columns(policy.pool_size, known, {}).is_true()
     weights = np.where(counted, weights, 0.0)
     if "ghostmultiplier" in slots.names():
         weights = weights * np.maximum(evaluate_in_columns("GhostMultiplier", slots, {}).as_rank(1.0), 1.0)
@@ -103,6 +107,16 @@ def show_waiting_ranks(slots: AdColumns) -> None:
     waits = np.isin(waiting.kind, (INTEGER, REAL))
     ranks = np.where(waits, waiting.as_rank(0.0), current.as_rank(0.0))
     slots.with_numbers("CurrentRank", ranks, waits | (current.kind != UNDEFINED_KIND))
+
+
+def show_negotiator_requirements(slots: AdColumns) -> None:
+    """Set Requirements to NegotiatorRequirements where an ad has them (matchmaker.cpp, obtainAdsFromCollector)."""
+    if "negotiatorrequirements" not in slots.names():
+        return
+    own, theirs = slots.column("requirements"), slots.column("negotiatorrequirements")
+    found = (theirs.json_value(row, slots.pool) for row in range(len(slots)))
+    values = [own.json_value(row, slots.pool) if value is ABSENT else value for row, value in enumerate(found)]
+    slots.with_column("Requirements", [None if value is ABSENT else value for value in values])
 
 
 def text_of(slots: AdColumns, attribute: str) -> list[str | None]:

@@ -271,7 +271,7 @@ class Turn:
             slot, state = found
             text = None
             if job_limits is not None:
-                text = job_limits.take(slot)
+                text = job_limits.take(slot, self._candidates.room_on(slot))
             elif self._policy.limits_of_slots_stay and state != NONE:
                 self._concurrency.use_as_before(slot)
             yield Found(request.take(), first, request.autocluster, slot, state, text)
@@ -323,7 +323,8 @@ class Turn:
             context = self._context_of(autocluster)
             matches = self._candidates.match_list(context, only_rank, self._limits, only_free=self._only_free)
             self._refused_by_policy = self._candidates.refused_by_policy()
-            self._list = matches if job_limits is None else job_limits.narrow(matches)
+            rooms = None if self._candidates.rooms is None else self._candidates.rooms.listed
+            self._list = matches if job_limits is None else job_limits.narrow(matches, rooms)
             self._listed_for = wanted
             if not self._policy.preemption_rank_stable:
                 self._ranks = self._candidates.preemption.ranks(context)
@@ -347,8 +348,11 @@ class Turn:
         slot, state = found
         context = self._context_of(autocluster)
         preemption = self._candidates.preemption
-        if not policy.requirements_stable and state == PRIO and not preemption.preemptable(context)[slot]:
-            return False
+        room = self._candidates.room_on(slot)
+        if not policy.requirements_stable and state == PRIO:
+            stays = preemption.preemptable(context)[slot] if room is None else room.meets(context.ad(), policy)
+            if not stays:
+                return False
         changes = not policy.preemption_rank_stable and state != NONE
         return not changes or bool(preemption.ranks(context)[slot] == self._ranks[slot])
 

@@ -214,6 +214,8 @@ def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
         preempted = _evicted(evicted[0], match.preempted)
         if len(evicted) > 1:
             preempted["others"] = [_evicted(claim, None) for claim in evicted[1:]]
+        if match.makes_room:
+            preempted["slots"] = [cycle.slot_names[row] for row in match.victims]
     return {
         "job": _job(*match.request) if cycle.policy.report_job == "request" else assigned,
         "assigned": assigned,

@@ -103,7 +103,7 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
     # Of a job of the queue that runs on, it is a suspended one in a pool that discounts those.
     suspended = [claim for claim in uncharged if claim.cluster is not None and claim.slot_id not in ended]
     # Pieces that made room for another end; one that was preempted itself is the winner's now.
-    taken = (row for match in cycle.decision.matches.single if match.carving is not None for row in match.victims)
+    taken = (row for match in cycle.decision.matches.single if match.makes_room for row in match.victims)
     parts = {row: pool.imported_parts[row] for row in taken if row in pool.imported_parts}
     gone = [claim.slot_id for claim in uncharged if claim.cluster is None or claim.slot_id in ended]
     claims.release(state, gone)

@@ -54,6 +54,11 @@ def adopt(state: State, rows: Mapping[int, Carved], ids: Sequence[int]) -> list[
             amount = next((part.taken[one] for one in part.taken if one.lower() == name.lower()), None)
             if amount is not None and type(value) in (int, float):
                 parent.ad[name] = plain(value + amount)
+            elif name.lower().startswith("child") and isinstance(value, list):
+                # The machine's list of its dynamic slots is out of date from now on.
+                del parent.ad[name]
+            elif name.lower() == "numdynamicslots" and type(value) is int:
+                parent.ad[name] = value - 1
         parent.ad = with_gpus(parent.ad, assigned_gpus(records[row].ad))
     slots.add(state, changed.values())
     dynamic_slots.add(state, (DynamicSlot(ids[row], ids[one.parent], dict(one.taken)) for row, one in rows.items()))

@@ -240,7 +240,8 @@ class _Study:
         match = outcome.match_of(job)
         if match is not None:
             slot = outcome.labels[match.slot]
-            summary = f"{matched_sentence(base['subject'], slot, match.preempted)}{past}"
+            making_room = [outcome.labels[row] for row in match.victims] if match.makes_room else []
+            summary = f"{matched_sentence(base['subject'], slot, match.preempted, making_room)}{past}"
             return {**base, "reason": str(Reason.MATCHED), "summary": summary, "slot": slot}
         diagnosis = Diagnosis(outcome, job)
         checks = diagnosis.checks

@@ -1,0 +1,114 @@
+"""Random pools of partitionable slots with ALLOW_PSLOT_PREEMPTION: a cycle of the real negotiator and one of fairq.
+
+It runs where FAIRQ_TEST_ENGINES is set, and takes about four seconds for a pool.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.htcondor_cycle import DOMAIN
+from tests.engines.ad_pool import Ad, AdPool, Held, hold
+from tests.engines.htcondor_pool import missing
+from tests.golden.command_line import scratch
+
+_REASON = "" if os.environ.get("FAIRQ_TEST_ENGINES") else "needs FAIRQ_TEST_ENGINES to be set: it starts an HTCondor"
+_REASON = _REASON or missing()
+pytestmark = pytest.mark.skipif(bool(_REASON), reason=_REASON or "-")
+
+USERS = ("ann", "bob", "cat", "dan")
+FITS = (
+    "MY.Cpus > 0 && TARGET.RequestCpus <= MY.Cpus && TARGET.RequestMemory <= MY.Memory && TARGET.RequestDisk <= MY.Disk"
+)
+LISTED = ("Name", "State", "CurrentRank", "RetirementTimeRemaining", "RemoteUser", "Cpus", "Memory", "Disk")
+
+
+def drawn(seed: int) -> AdPool:
+    """A pool of one to five machines, the same for the same *seed*."""
+    chance = random.Random(seed)
+    macros: dict[str, Any] = {
+        "ALLOW_PSLOT_PREEMPTION": True,
+        "PREEMPTION_REQUIREMENTS": chance.choice(
+            ["True", "False", "RemoteUserPrio > SubmitterUserPrio * 1.2", "MY.Cpus < 3", "RemoteUserResourcesInUse > 3"]
+        ),
+        "PREEMPTION_RANK": chance.choice(["-Cpus", "Memory", "RemoteUserPrio", "1"]),
+        "NEGOTIATOR_PRE_JOB_RANK": chance.choice(["0", "Cpus", "-Memory", "RemoteUser =?= UNDEFINED"]),
+        "NEGOTIATOR_MATCHLIST_CACHING": chance.random() < 0.9,
+        "NEGOTIATOR_DEPTH_FIRST": chance.random() < 0.1,
+    }
+    rank = chance.choice([0.0, "/Expr(TARGET.Boost)/", "/Expr(MY.Cpus)/"])
+    slots = [ad for number in range(chance.randint(1, 5)) for ad in _machine(chance, f"n{number}", rank)]
+    submits = {user: [_submit(chance) for _ in range(chance.randint(1, 3))] for user in USERS}
+    priorities = {f"{user}@{DOMAIN}": round(10 ** chance.uniform(0, 1.6), 3) for user in USERS}
+    return AdPool(macros, slots, submits, priorities)
+
+
+def _machine(chance: random.Random, machine: str, rank: float | str) -> list[Ad]:
+    shared: Ad = {
+        "Machine": machine, "MyType": "Machine", "State": "Unclaimed", "Activity": "Idle", "Rank": rank, "SlotID": 1,
+        "CurrentRank": 0.0, "Start": True, "Requirements": f"/Expr(Start && {FITS})/", "SlotWeight": "/Expr(Cpus)/",
+        "Arch": "X86_64", "OpSys": "LINUX", "FileSystemDomain": DOMAIN, "UidDomain": DOMAIN, "HasFileTransfer": True,
+        "KFlops": chance.randint(100, 999),
+    }  # fmt: skip
+    parts = []
+    for number in range(1, 1 + chance.choice([0, 1, 2, 3, 5, 20])):
+        cpus, user = chance.choice([1, 1, 2, 4]), chance.choice(USERS)
+        own: Ad = {
+            "Name": f"slot1_{number}@{machine}", "DynamicSlot": True, "PslotRollupInformation": True, "Cpus": cpus,
+            "Memory": cpus * chance.choice([256, 512, 1024]), "Disk": 10000 * cpus, "Activity": "Busy",
+            "State": "Claimed" if chance.random() < 0.95 else "Preempting", "RemoteUser": f"{user}@{DOMAIN}",
+            "RetirementTimeRemaining": 0 if chance.random() < 0.8 else 600,
+            "CurrentRank": chance.choice([0.0, 0.0, 3.0, 7.0]),
+        }  # fmt: skip
+        parts.append({**shared, **own})
+    free = chance.choice([0, 0, 1, 2, 4])
+    whole = {"Cpus": free, "Memory": free * 512 + 100, "Disk": 100000, "MachineResources": "Cpus Memory Disk Swap"}
+    lists = {f"Child{name}": [ad[name] for ad in parts] for name in LISTED}
+    slot = {**shared, **whole, **lists, "Name": f"slot1@{machine}", "PartitionableSlot": True}
+    return [{**slot, "NumDynamicSlots": len(parts)}, *parts]
+
+
+def _submit(chance: random.Random) -> tuple[int, dict[str, Any]]:
+    cpus = chance.choice([1, 2, 3, 4, 6, 8])
+    memory = cpus * chance.choice([100, 256, 512])
+    words = {"request_cpus": cpus, "request_memory": memory, "request_disk": 1000, "My.Boost": chance.choice([0, 5, 9])}
+    return chance.randint(1, 5), {**words, "rank": chance.choice(["0", "Cpus", "-Memory", "KFlops"])}
+
+
+def decided(made: AdPool, held: Held, folder: Path) -> tuple[list[Any], list[Any]]:
+    """Return the matches and rejections of fairq on the pool that the real negotiator had."""
+    macros = {"UID_DOMAIN": DOMAIN, "DEFAULT_PRIO_FACTOR": 1, "PRIORITY_HALFLIFE": "1e30", **made.macros}
+    accounts = [{"Name": name, "Priority": real, "PriorityFactor": 1.0} for name, real in made.priorities.items()]
+    texts = {"slots": held.slots, "jobs": held.jobs, "accounting": json.dumps(accounts)}
+    words: list[object] = []
+    for name, text in texts.items():
+        (folder / f"{name}.json").write_text(text)
+        words += [f"--{name}", folder / f"{name}.json"]
+    (folder / "pool.conf").write_text("".join(f"{macro} = {value}\n" for macro, value in macros.items()))
+    with scratch() as fairq:
+        fairq.run("config", "import", folder / "pool.conf")
+        fairq.run("config", "set", "negotiator.rules", "htcondor")
+        fairq.run("import", *words, "--now", held.began)
+        cycle = fairq.json("negotiate", "--now", held.began)
+    matches = [(one["job"], one["submitter"], one["slot"], _preempted(one)) for one in cycle["matches"]]
+    return matches, [(one["job"], one["submitter"], one["reason"]) for one in cycle["rejections"]]
+
+
+def _preempted(match: dict[str, Any]) -> list[str]:
+    found = match["preempted"]
+    return [] if found is None else sorted(found.get("slots", [match["slot"]]))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_same_slots_are_matched_and_the_same_dynamic_slots_preempted(seed: int, tmp_path: Path) -> None:
+    made = drawn(seed)
+    with tempfile.TemporaryDirectory(prefix="fairq-ads-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o755)
+        held = hold(made, Path(name) / "htcondor")
+    assert decided(made, held, tmp_path) == (held.matches, held.rejections)
