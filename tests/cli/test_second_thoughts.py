@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -112,3 +113,65 @@ def test_an_empty_file_is_no_copy(run, pool: Path, tmp_path: Path, content: byte
     ended = run("--state", pool, "state", "restore", copy)
     assert "it is empty; name a copy that 'fairq state backup' made" in ended.err
     assert (ended.code, pool.read_bytes()) == (3, before)
+
+
+@pytest.mark.parametrize("size", [4096, 200_000], ids=["all but the first page", "a part"])
+def test_a_copy_takes_the_place_of_a_state_that_has_lost_its_end(run, pool: Path, tmp_path: Path, size: int):
+    copy = tmp_path / "copy.db"
+    run("--state", pool, "state", "backup", copy)
+    damaged = pool.read_bytes()[:size]
+    pool.write_bytes(damaged)
+    assert "restore a backup with 'fairq state restore'" in run("--state", pool, "queue").err
+    ended = run("--state", pool, "state", "restore", copy)
+    assert (ended.code, jobs(run, pool)) == (0, 30)
+    assert Path(f"{pool}.before-restore").read_bytes() == damaged
+    assert run("--state", pool, "state", "check").code == 0
+
+
+def test_a_copy_takes_the_place_of_a_state_with_a_damaged_page(run, pool: Path, tmp_path: Path):
+    copy = tmp_path / "copy.db"
+    run("--state", pool, "state", "backup", copy)
+    content = pool.read_bytes()
+    pool.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+    assert run("--state", pool, "state", "restore", copy).code == 0
+    assert (jobs(run, pool), run("--state", pool, "state", "check").code) == (30, 0)
+
+
+def test_whoever_has_a_state_with_a_damaged_beginning_hears_the_way_back(run, pool: Path, tmp_path: Path):
+    copy = tmp_path / "copy.db"
+    run("--state", pool, "state", "backup", copy)
+    pool.write_bytes(bytes(pool.stat().st_size))
+    assert "move it away and restore a backup with 'fairq state restore'" in run("--state", pool, "queue").err
+    pool.rename(tmp_path / "away.db")
+    assert run("--state", pool, "state", "restore", copy).code == 0
+    assert jobs(run, pool) == 30
+
+
+HALF_DONE = """
+import os, signal, sqlite3, sys
+from fairq.state import checksums
+state = sqlite3.connect(sys.argv[1], isolation_level=None)
+checksums.register(state)
+state.execute("PRAGMA cache_size = 1")
+state.execute("BEGIN")
+for table in ("job", "job_ad", "job_event"):
+    state.execute(f"DELETE FROM {table}")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("left", ["nothing", "half of it", "all of it"])
+def test_what_a_killed_command_left_half_done_is_not_undone_in_the_restored_copy(
+    run, pool: Path, tmp_path: Path, left: str
+):
+    copy = tmp_path / "copy.db"
+    run("--state", pool, "state", "backup", copy)
+    run("--state", pool, "submit", "--count", 3000, "--attribute", "Note=$(Process)", "--", "/bin/true")
+    subprocess.run([sys.executable, "-c", HALF_DONE, pool], check=False)
+    assert Path(f"{pool}-journal").stat().st_size > 0
+    if left == "nothing":
+        pool.unlink()
+    elif left == "half of it":
+        pool.write_bytes(pool.read_bytes()[:8192])
+    assert run("--state", pool, "state", "restore", copy).code == 0
+    assert (jobs(run, pool), run("--state", pool, "state", "check").code) == (30, 0)

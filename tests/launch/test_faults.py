@@ -13,7 +13,14 @@ import time
 from contextlib import closing
 
 import pytest
+from msgspec.structs import asdict
 from tests.launch.conftest import is_alive, until
+
+from fairq.launch.discovery import Options
+from fairq.launch.interface import Assignment, Condition
+from fairq.launch.local import Local
+from fairq.launch.supervisor.specification import complete
+from fairq.launch.supervisor.watch import supervise
 
 ONCE = "set -C; : > began.$FAIRQ_RUN || exit 9; echo $$ > pid.$FAIRQ_PROCESS;"
 """A run that was begun twice under its name exits with 9."""
@@ -62,6 +69,35 @@ def test_a_job_whose_supervisor_was_killed_does_not_run_beside_its_next_run(pool
     assert [run["how"] for run in pool.export()["runs"]] == ["lost"]
     history = json.loads(pool.done("state", "history", "--json"))
     assert any("supervisor was killed" in json.dumps(change) for change in history)
+
+
+def test_a_job_whose_supervisor_was_killed_as_it_forked_does_not_start_later(tmp_path):
+    run = "1.0-abc"
+    place = tmp_path / run
+    place.mkdir()
+    mine = Assignment(run, ("/bin/sh", "-c", "echo $$ > pid; exec sleep 100"), str(tmp_path), {"FAIRQ_RUN": run})
+    fork, enter = os.fork, os.chdir
+
+    def killed() -> int:
+        if fork():
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.chdir = slowly
+        return 0
+
+    def slowly(path: str) -> None:
+        time.sleep(0.5)
+        enter(path)
+
+    supervisor = fork()
+    if supervisor == 0:
+        os.fork = killed
+        supervise(complete(asdict(mine), str(place), 1 << 20, None), os.open(os.devnull, os.O_WRONLY))
+    os.waitpid(supervisor, 0)
+    launcher = Local(tmp_path, Options(cgroup="none"))
+    until(lambda: launcher.look({run: None})[run].condition is Condition.LOST, "the loss")
+    time.sleep(1)
+    started = tmp_path / "pid"
+    assert not (started.exists() and is_alive(int(started.read_text())))
 
 
 def test_a_job_that_is_lost_too_often_is_held(pool, monkeypatch):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from fairq.waiting import Patience, take
@@ -14,6 +16,7 @@ _PATIENCE = 1.0
 """Seconds to wait for a log that another process has locked; a turn must not wait for a user's process."""
 
 _END = b"...\n"
+_EVENT = re.compile(rb"\d{3} \(\d+\.\d+\.\d+\) ")
 _TAIL = 65536
 
 
@@ -41,16 +44,33 @@ def locked(log: str) -> Iterator[int]:
 
 def write(descriptor: int, entries: Sequence[bytes]) -> None:
     """Append those *entries* to a locked log that a crash has not let be written before; raises OSError."""
+    text = b"".join(entries)
     size = os.fstat(descriptor).st_size
-    start = max(0, size - _TAIL)
-    tail = os.pread(descriptor, _TAIL, start)
-    if tail and not tail.endswith(_END):
-        # Text after an incomplete event stops every reader: truncate the log after its last complete event.
-        whole = tail.rfind(b"\n" + _END)
-        kept = whole + 1 + len(_END) if whole >= 0 else 0
-        if whole >= 0 or start == 0:
-            os.ftruncate(descriptor, start + kept)
-            tail = tail[:kept]
-    there = next(count for count in range(len(entries), -1, -1) if tail.endswith(b"".join(entries[:count])))
-    for entry in entries[there:]:
-        os.write(descriptor, entry)
+    start = max(0, size - max(_TAIL, len(text)))
+    tail = os.pread(descriptor, size - start, start)
+    whole = _whole(tail, entries, is_all=start == 0)
+    if whole < len(tail):
+        # Text after an incomplete event stops every reader.
+        os.ftruncate(descriptor, start + whole)
+        tail = tail[:whole]
+    new = memoryview(text)
+    ends = [0, *accumulate(map(len, entries))]
+    there = next(count for count in range(len(entries), -1, -1) if tail.endswith(new[: ends[count]]))
+    for begin, end in pairwise(ends[there:]):
+        left = new[begin:end]
+        while left:
+            left = left[os.write(descriptor, left) :]
+
+
+def _whole(tail: bytes, entries: Sequence[bytes], *, is_all: bool) -> int:
+    """Return the length of the *tail* of a log (or, if *is_all*, of the log) without an event that a crash cut short.
+
+    What is not the beginning of an event stays: a job can name any file as its log.
+    """
+    last = tail.rfind(b"\n" + _END)
+    if tail.endswith(_END) or (last < 0 and not is_all):
+        return len(tail)
+    whole = last + 1 + len(_END) if last >= 0 else 0
+    rest = tail[whole:]
+    is_torn = _EVENT.match(rest) or any(entry.startswith(rest) for entry in entries)
+    return whole if is_torn else len(tail)

@@ -67,7 +67,9 @@ def from_sqlite(error: sqlite3.Error, path: Path, wait: float) -> FairqError:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             result: FairqError = StateLockedError(what=f"the state file {path}", wait=wait, place=path)
         case sqlite3.SQLITE_NOTADB:
-            result = StateForeignError(state=path, found="it is not an SQLite file, or its beginning is damaged")
+            cure = "move it away and restore a backup with 'fairq state restore'"
+            found = f"it is not an SQLite file, or its beginning is damaged; if it is the state, {cure}"
+            result = StateForeignError(state=path, found=found)
         case sqlite3.SQLITE_CORRUPT:
             result = StateDamagedError(state=path, reason=error)
         case sqlite3.SQLITE_FULL:

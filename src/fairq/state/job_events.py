@@ -35,6 +35,11 @@ def unwritten(state: State) -> list[JobEvent]:
     return _records(found.fetchall())
 
 
+def unwritten_ids(state: State) -> set[int]:
+    """Return the numbers of the events that are still to be written to their logs."""
+    return {one for (one,) in state.connection.execute("SELECT id FROM job_event WHERE NOT written")}
+
+
 def add(state: State, events: Iterable[JobEvent]) -> None:
     """Append events; a number (id) of 0 is replaced by the next one."""
     state.connection.executemany(

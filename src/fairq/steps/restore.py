@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 from fairq import committed, files
-from fairq.errors.base import BackupError, StateError
+from fairq.errors.base import BackupError, StateDamagedError, StateError
 from fairq.records import Actor, Change
 from fairq.state import check, cycles, history
 from fairq.state.connection import backup, cycle_lock, is_written, reading, writing
 from fairq.state.cycle_lock import BROKERAGE
 from fairq.state.failures import from_os
 from fairq.state.location import exists, resolve
+
+_LEFT = ("-journal", "-wal", "-shm")
+"""What SQLite keeps beside a file, by the end of its name."""
 
 
 def restore(path: Path, copy: Path, actor: Actor) -> Path | None:
@@ -41,23 +45,56 @@ def restore(path: Path, copy: Path, actor: Actor) -> Path | None:
         backup(copy, draft)
         if not exists(path):
             _record(draft, actor, copy, None)
+            _set_aside(path, _free_name(path))
             files.publish(draft, path)
             return None
-        with writing(path) as state:
-            _record(draft, actor, copy, cycles.next_number(state) - 1)
-            former = _keep(path)
-            try:
-                descriptor = os.open(draft, os.O_RDONLY | os.O_CLOEXEC)
-                try:
-                    files.resemble(descriptor, path.stat())
-                finally:
-                    os.close(descriptor)
-                draft.replace(path)
-            except OSError as error:
-                raise from_os(error, path, "replace") from error
-            files.to_disk(path.parent)
+        former = _replaced(draft, path, copy, actor)
     committed.mark()
     return former
+
+
+def _replaced(draft: Path, path: Path, copy: Path, actor: Actor) -> Path:
+    former = None
+    try:
+        if is_written(path):
+            # An older state is upgraded first: what is half done when the copy takes its place would be undone there.
+            with writing(path):
+                pass
+            with writing(path) as state:
+                _record(draft, actor, copy, cycles.next_number(state) - 1)
+                former = _swap(draft, path)
+    except StateDamagedError:
+        if former is not None:
+            return former
+    if former is None:
+        # Nobody can use what is there, so that nobody needs to be locked out.
+        _record(draft, actor, copy, None)
+        former = _swap(draft, path)
+    return former
+
+
+def _swap(draft: Path, path: Path) -> Path:
+    """Put the *draft* in the place of the file at *path*; return where that one is kept."""
+    former = _keep(path)
+    try:
+        descriptor = os.open(draft, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            files.resemble(descriptor, path.stat())
+        finally:
+            os.close(descriptor)
+        _set_aside(path, former)
+        draft.replace(path)
+    except OSError as error:
+        raise from_os(error, path, "replace") from error
+    files.to_disk(path.parent)
+    return former
+
+
+def _set_aside(path: Path, former: Path) -> None:
+    """Keep what a killed writer left half done beside the *former* file: SQLite would undo it in the restored one."""
+    for suffix in _LEFT:
+        with suppress(FileNotFoundError):
+            Path(f"{path}{suffix}").rename(f"{former}{suffix}")
 
 
 def _record(draft: Path, actor: Actor, copy: Path, cycle: int | None) -> None:
@@ -68,8 +105,8 @@ def _record(draft: Path, actor: Actor, copy: Path, cycle: int | None) -> None:
 
 def _keep(path: Path) -> Path:
     """Give the file at *path* a second name beside it, and return that."""
-    for number in count(1):
-        former = path.with_name(f"{path.name}.before-restore{number if number > 1 else ''}")
+    while True:
+        former = _free_name(path)
         try:
             os.link(path, former, follow_symlinks=False)
         except FileExistsError:
@@ -77,4 +114,8 @@ def _keep(path: Path) -> Path:
         except OSError as error:
             raise BackupError(target=former, reason=error.strerror) from error
         return former
-    raise AssertionError
+
+
+def _free_name(path: Path) -> Path:
+    names = (path.with_name(f"{path.name}.before-restore{'' if number == 1 else number}") for number in count(1))
+    return next(name for name in names if not any(os.path.lexists(f"{name}{suffix}") for suffix in ("", *_LEFT)))

@@ -10,6 +10,7 @@ import resource
 import signal
 from typing import Any, NoReturn
 
+from fairq.launch import processes
 from fairq.launch.supervisor import cgroup, record
 from fairq.launch.supervisor.executable import fault_of
 from fairq.launch.supervisor.identity import become
@@ -21,12 +22,14 @@ _OUT_OF_MEMORY_SCORE = "500"
 """The oom_score_adj of jobs: out of memory, the kernel kills jobs before supervisors and other people's programs."""
 
 
-def become_job(spec: dict[str, Any], group: str | None, report: int) -> NoReturn:
+def become_job(spec: dict[str, Any], directory: int, group: str | None, report: int) -> NoReturn:
     """Turn this process into the job; on a failure, report (step, errno, text) as JSON and exit."""
     step = "session"
     try:
         os.setsid()
-        # First: a job that waits while opening a file must not keep the supervisor's lock.
+        # This process has the supervisor's lock until it can be found: nobody takes the run for lost before.
+        record.note_job(directory, {"pid": os.getpid(), "start": processes.start_of(os.getpid())})
+        # Before any file is opened: a job that waits for one must not keep the lock.
         os.dup2(report, 3, inheritable=False)
         os.closerange(4, 1 << 20)
         report = 3

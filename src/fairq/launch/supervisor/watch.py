@@ -160,9 +160,8 @@ class Supervisor:
         if not is_inside:
             self.job = os.fork()
         if self.job == 0:
-            become_job(self.spec, None if is_inside else self.group, say)
+            become_job(self.spec, self.directory, None if is_inside else self.group, say)
         os.close(say)
-        record.note_job(self.directory, {"pid": self.job, "start": processes.start_of(self.job)})
         text = self._hear(hear)
         os.close(hear)
         return json.loads(text) if text else None

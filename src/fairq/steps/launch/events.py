@@ -5,22 +5,30 @@ The layout is that of HTCondor's user log (its manual, "Job Event Log Codes").
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.launch.event_log import locked, write
 from fairq.records import PROC_PLACEHOLDER, Ad, JobEvent, JobRange
 from fairq.state import job_events, jobs
-from fairq.state.connection import State, reading, writing
+from fairq.state.connection import State, kept_open, reading, writing
 from fairq.state.elsewhere import elsewhere_of
 from fairq.steps.launch.launchers import runs_as_owner
 from fairq.steps.launch.values import raw
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+_AT_ONCE = 100
+"""Logs that are locked together: each lock takes a descriptor, each transaction the time of the disk."""
 
 SUBMITTED, EXECUTING, EVICTED, TERMINATED, ABORTED, HELD, RELEASED = 0, 1, 4, 5, 9, 12, 13
 
@@ -56,31 +64,78 @@ def flush(path: Path, settings: Settings) -> list[str]:
 
     Where jobs run as their owners, do nothing: `fairq.steps.launch.decided` has them written with the owners' rights.
 
-    Each log is locked meanwhile, so that two processes do not write the same event. After a crash, an event already at
+    The logs are locked meanwhile, so that two processes do not write the same event. After a crash, an event already at
     the end of its log is not written again. Where the state may only be read, nothing is written.
     """
     if elsewhere_of(path) or runs_as_owner(settings):
         return []
     with reading(path) as state:
-        waiting = by_log(job_events.unwritten(state))
+        pending = _Pending.of(state)
     problems: list[str] = []
-    done: Counter[int] = Counter()
-    for log in waiting:
-        try:
-            with locked(log) as descriptor:
-                with reading(path) as state:
-                    events = by_log(job_events.unwritten(state))
-                entries = events.get(log, [])
-                write(descriptor, [entry for _, entry in entries])
-                done.update(event.id for event, _ in entries)
-                # An event of several jobs may belong to several logs.
-                whole = {event.id for event, _ in entries if done[event.id] == len(event)}
-                if whole:
-                    with writing(path) as state:
-                        job_events.mark_written(state, whole)
-        except OSError as error:
-            problems.append(f"the event log {log} cannot be written: {error.strerror or error}")
+    with kept_open():
+        for logs in _together(pending.entries):
+            with ExitStack() as held:
+                descriptors: dict[str, int] = {}
+                for log in logs:
+                    with _noting(log, problems):
+                        descriptors[log] = held.enter_context(locked(log))
+                pending = _write(path, pending, descriptors, problems)
     return problems
+
+
+def _together(logs: Iterable[str]) -> list[list[str]]:
+    """Divide *logs* into those that are locked together; a file with two names must not be locked twice."""
+    parts: list[list[str]] = []
+    files: set[str] = set()
+    for log in logs:
+        file = os.path.realpath(log)
+        if not parts or len(parts[-1]) == _AT_ONCE or file in files:
+            parts.append([])
+            files.clear()
+        parts[-1].append(log)
+        files.add(file)
+    return parts
+
+
+class _Pending(Struct):
+    """The events to be written, by the log that they belong to; *done* has in how many logs an event is already."""
+
+    ids: set[int]
+    entries: dict[str, list[tuple[JobEvent, bytes]]]
+    done: Counter[int]
+
+    @classmethod
+    def of(cls, state: State) -> _Pending:
+        events = job_events.unwritten(state)
+        return cls({event.id for event in events}, by_log(events), Counter())
+
+
+def _write(path: Path, pending: _Pending, descriptors: Mapping[str, int], problems: list[str]) -> _Pending:
+    """Write to these locked logs, and mark the events that are in all their logs; return what is left."""
+    with reading(path) as state:
+        # Another process may have written some before the logs were locked, or have added some.
+        if job_events.unwritten_ids(state) != pending.ids:
+            pending = replace(_Pending.of(state), done=pending.done)
+    whole = set()
+    for log, descriptor in descriptors.items():
+        with _noting(log, problems):
+            entries = pending.entries.get(log, [])
+            write(descriptor, [entry for _, entry in entries])
+            pending.done.update(event.id for event, _ in entries)
+            # An event of several jobs may belong to several logs.
+            whole |= {event.id for event, _ in entries if pending.done[event.id] == len(event)}
+    if whole:
+        with writing(path) as state:
+            job_events.mark_written(state, whole)
+    return replace(pending, ids=pending.ids - whole)
+
+
+@contextmanager
+def _noting(log: str, problems: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        problems.append(f"the event log {log} cannot be written: {error.strerror or error}")
 
 
 def by_log(events: Iterable[JobEvent]) -> dict[str, list[tuple[JobEvent, bytes]]]:
