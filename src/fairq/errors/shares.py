@@ -13,7 +13,7 @@ class UnknownShareGroupError(FairqError):
 
 
 class UnknownTaskQueueError(FairqError):
-    """there is no task queue {number}; list the queues with 'fairq taskqueues list'"""
+    """there is no task queue {number}; list the queues with 'fairq taskqueues list'; a job is written as {number}.0"""
 
     exit_code = 69
     summary = "There is no task queue of this number"

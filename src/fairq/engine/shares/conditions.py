@@ -74,7 +74,7 @@ def cpu_time(given: Any) -> Condition:
     most = max(map(float, each(given)))
     return Condition(
         "CPUTime",
-        terms([f"{most:g}"]),
+        terms([f"{most:.15g}"]),
         lambda queue: terms([queue.cpu_time]),
         lambda table: at_most(table.cpu_time, most),
     )
@@ -150,7 +150,7 @@ def max_ram(given: Any) -> Condition:
     (has,) = map(float, each(given))
     return Condition(
         "MaxRAM",
-        terms([f"{has:g}"]),
+        terms([f"{has:.15g}"]),
         lambda queue: terms([queue.min_ram]),
         # A queue without RAM asks for nothing, not for 0 MB.
         lambda table: at_most(table.min_ram, has) | (at_most(table.min_ram, 0) & at_most(table.max_ram, 0)),
