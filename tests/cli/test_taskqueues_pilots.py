@@ -25,14 +25,18 @@ def test_why_shows_large_numbers_as_they_were_given(run: Run, pool: Callable[...
     assert [one["offered"] for one in told["failures"]] == ["1234567", "7654321"]
 
 
-def test_groups_of_a_file_occur_once_and_null_is_no_share(pool: Callable[..., Any], tmp_path: Path) -> None:
+def test_groups_and_use_occur_once_and_null_is_no_share(pool: Callable[..., Any], tmp_path: Path) -> None:
     dump = tmp_path / "dirac"
     dump.mkdir()
     (dump / "task_queues.csv").write_text("TQId,Owner,OwnerGroup,CPUTime,Jobs\n1,ann,g,100,1\n")
     groups = dump / "groups.json"
     groups.write_text('{"g": {"JobShare": 5}, "g": {"JobShare": 6}}')
     assert "groups: duplicate group g; remove one" in pool("taskqueues", "import", dump, code=78).err
+    (dump / "history.tsv").write_text("Group\tTimeSpan\tEntity\tAverage\n\t3600\tg\t5\n\t3600\tg\t9\n")
     groups.write_text('{"g": {"JobShare": null}}')
+    twice = "fairq: history.tsv, line 3: duplicate use of g in 3600 seconds; remove one\n"
+    assert pool("taskqueues", "import", dump, code=78).err == twice
+    (dump / "history.tsv").unlink()
     pool("taskqueues", "import", dump)
     assert queues(pool)[0]["priority"] == 1000
 
