@@ -40,6 +40,7 @@ FILES: dict[str, bytes] = {
     "empty.sub": b"",
     # dumps
     "empty.json": b"",
+    "semicolons.csv": b"src;dst;key;value\nA;B;c;1\n",
     "text.json": b"slots, please\n",
     "open.json": b'[{"Name": "a"',
     "object.json": b"{}",

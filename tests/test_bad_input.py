@@ -249,6 +249,8 @@ CASES: list[tuple[str, int, str]] = [
     ("broker queues import empty.json", 47, "empty.json, line 1: it is empty; give JSON or CSV"),
     ("broker queues import open.json", 47, "open.json, line 1: not JSON"),
     ("broker queues import numbers.json", 80, "numbers.json, record 1: not an object and 1 more; nothing was changed"),
+    ("broker links import semicolons.csv", 47,
+        "line 1: the columns are separated by ';'; separate them by commas or tabs"),
     ("broker links import text.json", 47, "text.json, line 1: neither JSON nor CSV of this kind: no heading is known"),
     ("broker config set NQUEUED_SAT_CAP -3", 83,
         "jobbroker.NQUEUED_SAT_CAP = '-3' is not valid; give a number of at least 0"),

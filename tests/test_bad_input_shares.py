@@ -49,6 +49,8 @@ FILES: dict[str, bytes] = {
     "no_owner.csv": b"TQId,OwnerGroup\n1,g\n",
     "twice.csv": b"TQId,Owner,Owner\n1,a,b\n",
     "more.csv": b"TQId,Owner,OwnerGroup,CPUTime\n\n1,a,g,100,Sites\n",
+    "semicolons.csv": b"TQId;Owner;OwnerGroup;CPUTime\n1;a;g;100\n",
+    "large_cpu.csv": b"TQId,Owner,OwnerGroup,CPUTime\n1,a,g,1e30\n",
     "open.csv": b'TQId,Owner,OwnerGroup,CPUTime\n1,"a,g,100\n2,b,g,100\n',
 }
 
@@ -67,6 +69,7 @@ CASES: list[tuple[str, int, str]] = [
         "--selection best: give dirac, proportional or strict"),
     ("taskqueues why 99 --site S --cputime 1", 69, "there is no task queue 99; list the queues with 'fairq taskqueues"),
     ("taskqueues why 9.9 --site S --cputime 1", 30, "there is no job 9.9 in the queue"),
+    ("taskqueues why 99 --site S --cputime 1", 69, "; a job is written as 99.0"),
     ("taskqueues why what --site S --cputime 1", 36, "'what' is not a job"),
     ("taskqueues shares --rules best", 2, "--rules best: give documented or dirac"),
     ("--config weights.toml taskqueues shares", 64, "WMSHistory I: the weights of all slices are 0; give at least"),
@@ -94,6 +97,10 @@ CASES: list[tuple[str, int, str]] = [
     ("taskqueues import lost_job.json", 78, "jobs[0]: there is no task queue 9; add it to task_queues"),
     ("taskqueues import bad_history.json", 78, "history.''.3600.g: -1 is not a number of 0 or more"),
     ("taskqueues import bad_member.json", 78, "member 'history_': it is unknown"),
+    ("taskqueues import semicolons.csv", 78,
+        "line 1: the columns are separated by ';'; separate them by commas or tabs"),
+    ("taskqueues import large_cpu.csv", 78,
+        "line 2.CPUTime: '1e30' is too large a number; give at most 9007199254740992"),
     ("taskqueues import share.json", 64, "group g: JobShare = 'many' is not a number of 0 or more"),
     ("taskqueues import columns.csv", 78, "line 1: neither JSON nor CSV of this kind: no heading is known"),
     ("taskqueues import no_owner.csv", 78, "line 1: neither JSON nor CSV with the columns of task queues"),

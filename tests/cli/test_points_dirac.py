@@ -64,6 +64,17 @@ def _(grid: Grid) -> list[float]:
     return [round(first), round(second, 4) if second < 1 else round(second)]
 
 
+@point("bounded_defaults", documented=[3600, 12], program=[1800, 10])
+def _(grid: Grid) -> list[float]:
+    """A job that states nothing, and one that states more than the bounds allow."""
+    grid.settings("[shares]\ndefault_cpu_time = 3600\nmax_cpu_time = 1800\ndefault_priority = 12\n")
+    grid.submit("ann", "user")
+    grid.submit("ann", "user", CPUTime=43200, UserPriority=11)
+    first, second = grid.fairq("taskqueues", "list", "--json", "--now", NOW)
+    assert second["cpu_time"] == 43200
+    return [first["cpu_time"], first["average_priority"] if first["average_priority"] < 100 else 10]
+
+
 def expected(grid: Grid, *queues: dict[str, object]) -> list[float]:
     """The priorities that the queues of a dump should have, by ``taskqueues shares --check``; none if emptied."""
     common = {"Owner": "ann", "OwnerGroup": "g", "CPUTime": 1800, "Jobs": 1, "AveragePriority": 1, "Priority": 1}

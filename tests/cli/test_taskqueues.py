@@ -323,6 +323,8 @@ def test_a_group_that_nobody_knows_is_refused_once_groups_are_configured(
     settings(state, "[shares.groups.lhcb_user]\njob_share = 1\n")
     refused = pool("taskqueues", "match", *PILOT, "--group", "lhcb_usr", code=68)
     assert refused.err == "fairq: --group: there is no group 'lhcb_usr'; did you mean 'lhcb_user'?\n"
+    refused = pool("taskqueues", "why", 1, *PILOT, "--proxy", "ann@lhcb_usr", code=68)
+    assert refused.err == "fairq: --proxy: there is no group 'lhcb_usr'; did you mean 'lhcb_user'?\n"
     assert pool("taskqueues", "shares", "--group", "nobody", code=68).err.endswith("known are lhcb_user, u\n")
 
 
@@ -364,26 +366,6 @@ def test_a_user_priority_that_is_not_above_0_is_refused(
     assert queues(pool) == []
     settings(state, '[shares]\nrules = "dirac"\n')
     assert run(*asked).code == 0
-
-
-def test_a_pilot_with_a_proxy_takes_its_own_users_jobs(run: Run, pool: Callable[..., Any], state: Path) -> None:
-    """Of a group with job sharing it takes anybody's; under DIRAC's rules of any group."""
-    groups = "[shares.groups.u]\n[shares.groups.p]\njob_sharing = true\n"
-    settings(state, groups)
-    for owner, group in (("ann", "u"), ("bob", "u"), ("ann", "p"), ("bob", "p")):
-        submit(run, owner, group)
-
-    def taken(proxy: str) -> set[tuple[str, str]]:
-        asked = ("taskqueues", "match", *PILOT, "--proxy", proxy, "--count", 9, "--dry-run", "--json")
-        return {(one["owner"], one["group"]) for one in pool(*asked)["matches"]}
-
-    assert taken("ann@u") == {("ann", "u")}
-    assert taken("ann@p") == {("ann", "p"), ("bob", "p")}
-    assert "--proxy bob@u" in pool("taskqueues", "why", 2, *PILOT, "--proxy", "ann@u").out
-    assert "write USER@GROUP" in pool("taskqueues", "match", *PILOT, "--proxy", "ann", code=67).err
-    assert "give only one of the two" in pool("taskqueues", "match", *PILOT, "--proxy", "a@u", "--vo", "x", code=67).err
-    settings(state, f'[shares]\nprivate_pilots = "group"\n{groups}')
-    assert taken("ann@u") == {("ann", "u"), ("bob", "u")}
 
 
 @pytest.mark.parametrize("name", ["owner_group", "OwnerGroup", "ownergroup", "Owner_Group"])

@@ -17,7 +17,7 @@ from tests.golden.dirac_queues import run_calculate_priority, run_match, run_tas
 
 from fairq.engine.shares.cpu_time import SEGMENTS, bucket, read_segments
 from fairq.engine.shares.groups import read_group
-from fairq.engine.shares.job_needs import JobDefaults, read_needs
+from fairq.engine.shares.job_needs import JobDefaults, default_within, read_needs
 from fairq.engine.shares.model import Credentials
 from fairq.engine.shares.resource import apply_credentials, match_conditions
 from fairq.engine.shares.user_priority import read_priority, real_priority
@@ -93,12 +93,15 @@ def _user_priority(given: Record, expected: Record) -> list[str]:
 
 def _job_manifest(given: Record, expected: Record) -> list[str]:
     options = given["job_description"]
-    defaults = JobDefaults(
-        DIRAC,
-        SEGMENTS,
-        int(options.get("DefaultCPUTime", SINGLE["shares.default_cpu_time"].default)),
-        int(options.get("DefaultPriority", SINGLE["shares.default_priority"].default)),
-    )
+
+    def default(option: str, name: str) -> int:
+        default, least, most = (
+            int(options.get(f"{which}{option}", SINGLE[f"shares.{which.lower()}_{name}"].default))
+            for which in ("Default", "Min", "Max")
+        )
+        return int(default_within(default, least, most, DIRAC))
+
+    defaults = JobDefaults(DIRAC, SEGMENTS, default("CPUTime", "cpu_time"), default("Priority", "priority"))
     differences = []
     for values, result in zip(given["given"], expected["result"], strict=True):
         job = {"userpriority": values.get("Priority"), "cputime": values.get("CPUTime")}

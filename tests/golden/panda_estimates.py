@@ -87,7 +87,8 @@ def max_atom(_: str, given: Any, wanted: Any) -> list[str]:
         master = Dataset("in", tuple(File("f", GIB, 1000, start, start + 99) for start in range(0, 1000, 100)))
     else:
         master = Dataset("in", tuple(map(file_of, files)))
-    others = (Dataset("second", (File("s", 700 * 2**20),)),) if given.get("secondary") == SECONDARY else ()
+    second = Dataset("second", (File("s", 700 * 2**20),), attributes="nosplit")
+    others = (second,) if given.get("secondary") == SECONDARY else ()
     atom = smallest_job(Task(rules=parse_rules(given["splitRule"])), Chunk((master, *others)))
     found = {"input_bytes": atom.input_bytes, "effective_mb": atom.effective_mib, "events": atom.events}
     return differences(found, wanted)

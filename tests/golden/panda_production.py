@@ -208,6 +208,9 @@ def _network(outcome: Outcome, wanted: Mapping[str, Mapping[str, Any]]) -> list[
 
 def stages_of(outcome: Outcome) -> list[list[Any]]:
     lines: list[list[Any]] = []
+    if outcome.request.given == 0 and outcome.request.task.nucleus:
+        # PanDA has no stage for the candidates, and finds in its first one that it has none.
+        return [["link check", 0]]
     for stage in outcome.stages:
         if stage.stage == CANDIDATES_STAGE:
             continue

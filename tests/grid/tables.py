@@ -45,7 +45,8 @@ SCHEMA = {
     "ATLAS_PANDA.JEDI_TASKS": _TASK,
     "ATLAS_PANDA.JEDI_TASKPARAMS": "jediTaskID, taskParams",
     "ATLAS_PANDA.TASK_EVALUATION": "jediTaskID, metric, value_json",
-    "ATLAS_PANDA.JEDI_DATASETS": "jediTaskID, datasetID, datasetName, type, masterID, creationTime, modificationTime",
+    "ATLAS_PANDA.JEDI_DATASETS": "jediTaskID, datasetID, datasetName, type, masterID, creationTime, modificationTime, "
+    "attributes",
     "ATLAS_PANDA.JEDI_DATASET_CONTENTS": "jediTaskID, datasetID, lfn, status, fsize, nEvents, startEvent, endEvent",
     "ATLAS_PANDA.JEDI_DATASET_LOCALITY": "jediTaskID, datasetID, rse",
     "ATLAS_PANDA.JOBSDEFINED4": _JOB,

@@ -98,6 +98,14 @@ def test_what_a_virtual_organisation_says_goes_before_what_is_for_everybody() ->
     assert [entry.name for entry in imported.not_taken] == ["AllowedJobTypes", "enable_shares_correction"]
 
 
+def test_the_bounds_of_what_jobs_that_state_nothing_get_are_taken() -> None:
+    description = "DefaultPriority = 3\nMinPriority = 2\nMaxPriority = 7\nMinCPUTime = 500\nMaxCPUTime = 9e9\n"
+    imported = translate(parse_cfg(f"Operations {{ Defaults {{ JobDescription {{ {description} }} }} }}", "x.cfg"))
+    bounds = {"default_priority": 3, "min_priority": 2, "max_priority": 7, "min_cpu_time": 500}
+    assert imported.document["shares"] == {"rules": "dirac", **bounds}
+    assert [(entry.name, entry.why) for entry in imported.not_taken] == [("MaxCPUTime", "'9e9' is not a whole number")]
+
+
 def test_a_block_that_stands_alone_is_put_to_work() -> None:
     assert taken("ShareCorrections { ShareCorrectorsToStart = WMSHistory }")["enable_shares_correction"] is True
     assert "enable_shares_correction" not in taken(

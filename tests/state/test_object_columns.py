@@ -25,7 +25,7 @@ NAMELESS: list[dict[str, Any]] = [{}, {}]
 
 def stored(state: Path, files: list[dict[str, Any]]) -> str:
     with writing(state) as opened:
-        broker_data.store(opened, INPUTS, [(1, "data", 0, "input", False, "", None, None, files)])
+        broker_data.store(opened, INPUTS, [(1, "data", 0, "input", False, "", None, None, files, "")])
         return str(opened.connection.execute("SELECT files FROM broker_inputs").fetchone()[0])
 
 

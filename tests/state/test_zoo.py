@@ -43,6 +43,7 @@ def expected(file: Path) -> Any:
     ]  # fmt: skip
     shares = {name: [] for name in ("pilot_slots", "task_queues", "share_groups", "usage_reports", "matching_delays")}
     broker = {**broker_document.empty(), **found.get("broker", {})}
+    broker["inputs"] = [{"attributes": "", **one} for one in broker["inputs"]]
     return {"dynamic_slots": [], "usage_edits": earlier, **shares, **launches, **found, "broker": broker}
 
 

@@ -86,6 +86,7 @@ INPUTS = Kind(
         Column("modified", "time", "time of the last change", aliases=("modificationtime",)),
         Column("files", "objects", "each with lfn, fsize (bytes), optionally nEvents, startEvent, endEvent",
                default=()),
+        Column("attributes", "text", "PanDA's, for example nosplit or ratio=2", default=""),
     ),
 )  # fmt: skip
 

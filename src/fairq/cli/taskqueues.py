@@ -237,7 +237,7 @@ def match(
     _tell(invocation, matched)
     if len(matched.matches) < matched.asked:
         invocation.note(views.shortage(matched))
-    if dry_run:
+    if dry_run and matched.matches:
         invocation.note("dry run: these jobs would be handed out; nothing was changed")
     emit(views.match_view(matched), output)
 

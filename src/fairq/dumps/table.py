@@ -134,6 +134,10 @@ def _headings(name: str, row: list[str], known: Container[str]) -> list[str]:
         problem = f"the heading {twice[0]!r} occurs twice" if twice else "a column has no heading"
         raise InvalidDumpError(source=name, where="line 1", problem=problem, cure="give every column a name of its own")
     if not any(heading.lower() in known for heading in headings):
+        if len(headings) == 1 and (separator := next((sign for sign in ";|" if sign in headings[0]), "")):
+            problem = f"the columns are separated by {separator!r}"
+            cure = "separate them by commas or tabs"
+            raise InvalidDumpError(source=name, where="line 1", problem=problem, cure=cure)
         problem = f"neither JSON nor CSV of this kind: no heading is known, the first is {headings[0][:40]!r}"
         raise InvalidDumpError(source=name, where="line 1", problem=problem, cure="--help lists the columns")
     return headings

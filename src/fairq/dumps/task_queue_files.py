@@ -69,10 +69,14 @@ def _of_csv(member: str, table: Table) -> Any:
     if member != "history":
         raise TaskQueueDumpError(source=table.source, where="line 1", problem="it is CSV", cure="give it as JSON")
     history: dict[str, dict[str, dict[str, str]]] = {}
-    for row in _rows(table, _HISTORY):
+    for where, row in records_of(table, set(_HISTORY)):
         found = {name.lower(): value for name, value in row.items()}
-        spans = history.setdefault(found.get("group", ""), {})
-        spans.setdefault(found.get("timespan", ""), {})[found.get("entity", "")] = found.get("average", "")
+        group, span, entity, average = (found.get(name, "") for name in _HISTORY)
+        use = history.setdefault(group, {}).setdefault(span, {})
+        if entity in use:
+            problem = f"duplicate use of {entity or 'nobody'} in {span} seconds"
+            raise TaskQueueDumpError(source=table.source, where=where, problem=problem, cure="remove one")
+        use[entity] = average
     return history
 
 

@@ -29,7 +29,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fairq.dumps.source import Source
-from fairq.dumps.table import Table, records_of
+from fairq.dumps.table import Repeated, Table, records_of
 from fairq.errors.pool import InvalidDumpError
 from fairq.errors.shares import TaskQueueDumpError
 
@@ -240,6 +240,8 @@ class _Reader:
         return job
 
     def _groups(self, value: Any) -> dict[str, dict[str, Any]]:
+        if isinstance(value, Repeated) and value.again:
+            raise self._wrong("groups", f"duplicate group {value.again[0][0]}", "remove one")
         groups = self._object(value, "groups")
         return {name: self._object(options, f"groups.{name}") for name, options in groups.items()}
 
@@ -279,6 +281,8 @@ class _Reader:
             number = math.nan if isinstance(value, bool) or value is None else float(value)
         except (TypeError, ValueError, OverflowError):
             number = math.nan
+        if _LARGEST < number < math.inf:
+            raise self._wrong(where, f"{_shown(value)} is too large a number", f"give at most {_LARGEST}")
         if not (least <= number <= _LARGEST):
             problem = "it is missing" if value is None else f"{_shown(value)} is not a number of 0 or more"
             raise self._wrong(where, problem, "give a number")

@@ -13,7 +13,7 @@ class UnknownShareGroupError(FairqError):
 
 
 class UnknownTaskQueueError(FairqError):
-    """there is no task queue {number}; list the queues with 'fairq taskqueues list'"""
+    """there is no task queue {number}; list the queues with 'fairq taskqueues list'; a job is written as {number}.0"""
 
     exit_code = 69
     summary = "There is no task queue of this number"
@@ -153,6 +153,7 @@ class PilotDescription(ErrorCase):
     EMPTY_CPU_TIME = sentences(reason="the list is empty", cure="leave it out, or give whole HS06 seconds")
     CPU_TIME = sentences(reason="it is {value!r}", cure="give whole HS06 seconds")
     RAM = sentences(reason="it is {value!r}", cure="give whole MB")
+    SEVERAL_RAM = sentences(reason="it is {value!r}", cure="give one number of MB")
     EMPTY_NAMES = sentences(reason="the list is empty", cure="leave it out, or give a name or a list of names")
     NAMES = sentences(reason="it is {value!r}", cure="give a name or a list of names")
     PROCESSORS = sentences(reason="{value!r} is not a number", cure="give a whole number")

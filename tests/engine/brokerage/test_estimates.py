@@ -14,9 +14,10 @@ from fairq.engine.brokerage.jobs.walltime_needed import job_work, minimum_work, 
 MIB = 2**20
 
 
-def chunk(*sizes: int, secondary: tuple[int, ...] = ()) -> Chunk:
+def chunk(*sizes: int, secondary: tuple[int, ...] = (), attributes: str = "") -> Chunk:
     master = Dataset("in", tuple(File(f"f{n}", size * MIB, 10) for n, size in enumerate(sizes)))
-    others = (Dataset("mc", tuple(File(f"s{n}", size * MIB) for n, size in enumerate(secondary))),) if secondary else ()
+    files = tuple(File(f"s{n}", size * MIB, 5) for n, size in enumerate(secondary))
+    others = (Dataset("mc", files, attributes=attributes),) if secondary else ()
     return Chunk((master, *others))
 
 
@@ -42,12 +43,30 @@ def test_files_without_ranges_are_counted_and_not_their_events(rules: dict[str, 
 
 
 def test_secondary_files_go_with_the_master_files_in_order() -> None:
-    """One for each: the job of the second file reads 10 and 7 MiB; a single one goes with every job."""
+    """One for each: the job of the second file reads 10 and 7 MiB, and a single file goes with the first."""
     one_each = smallest_job(Task(rules={"NF": "1"}), chunk(1, 10, 2, secondary=(1, 7, 9)))
     assert one_each.input_bytes == 17 * MIB
-    assert smallest_job(Task(rules={"NF": "1"}), chunk(1, 10, 2, secondary=(100,))).input_bytes == 110 * MIB
+    assert smallest_job(Task(rules={"NF": "1"}), chunk(1, 10, 2, secondary=(100,))).input_bytes == 101 * MIB
     assert split_job_count(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200,)), 300) == 2
     assert split_job_count(Task(rules={"NG": "1"}), chunk(400, 400, 400, 400, secondary=(200, 200, 200, 200)), 300) == 4
+
+
+@pytest.mark.parametrize(
+    ("attributes", "files", "mib"),
+    [
+        ("", "1", 30 + 4),
+        ("repeat,nosplit", "1", 30 + 15),
+        ("ratio=2", "1", 20 + 12),  # nothing is left for the third job
+        ("ratio=0.5", "1", 30 + 4),  # one for each job: what is needed is rounded up
+        ("ratio=0.5", "2", 30 + 2),  # one for the first two, and the next for the third
+        ("np=3", "1", 30),
+        ("ratio=2,ru", "1", 30 + 3),  # the third job has the first two again
+        ("np=3,ru", "1", 30 + 7),
+    ],
+)
+def test_attributes_of_a_secondary_dataset_say_what_jobs_read_of_it(attributes: str, files: str, mib: int) -> None:
+    asked = chunk(10, 20, 30, secondary=(1, 2, 4, 8), attributes=attributes)
+    assert smallest_job(Task(rules={"NF": files}), asked).input_bytes == mib * MIB
 
 
 def test_events_are_counted_in_ranges_that_follow_each_other() -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.broker_rules import PANDA
+from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import NOW, at, chunk, names, pool, queue, reason, task, verdict
 from tests.engine.brokerage.pools import ask_code as ask
 
+from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
@@ -105,6 +106,16 @@ def test_jumbo_queues_are_for_jumbo_jobs() -> None:
     assert verdict(outcome, "JUMBO").details == {"ready_events": 99, "minEventsForJumbo": 100}
     outcome = ask(world, jumbo, chunk(ready_events=100))
     assert {one.queue: one.jumbo for one in outcome.candidates} == {"JUMBO": True, "NUC_Q": False, "Q": False}
+
+
+@pytest.mark.parametrize("rules", [DOCUMENTED, PANDA])
+def test_queues_for_jumbo_jobs_alone_are_none(rules: Rules) -> None:
+    """The other jobs of the task have nowhere to go: PanDA fails the task in its last stage."""
+    world = pool(queue("JUMBO", catchall="useJumboJobs"))
+    outcome = ask(world, task(rules={"NJ": "1"}, site="JUMBO"), chunk(ready_events=100), rules)
+    assert outcome.status == "failed"
+    assert (outcome.stages[-1].stage, outcome.stages[-1].units_after) == ("final check", 0)
+    assert reason(outcome, "JUMBO") == "jumbo_alone"
 
 
 @pytest.mark.parametrize(

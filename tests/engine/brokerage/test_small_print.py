@@ -21,6 +21,27 @@ from fairq.engine.brokerage.software.platforms import resolve_platform
 from fairq.engine.brokerage.storage.availability import Replica
 
 
+@pytest.mark.parametrize(("beside", "files"), [({}, {"Q": (0, 4)}), ({"P": "DISK"}, {"Q": (3, 4), "P": (3, 0)})])
+def test_files_on_disk_are_not_looked_for_beside_a_whole_replica(
+    beside: dict[str, str], files: dict[str, tuple[int, int]]
+) -> None:
+    """PanDA asks for single files only where a queue has no whole replica; what it finds then, all readers have."""
+    queues = [queue(name, site=name) for name in ("Q", *beside)]
+    relations = {"Q": (Relation("TAPE"), Relation("DISK")), **{name: (Relation(rse),) for name, rse in beside.items()}}
+    world = pool(
+        *queues,
+        relations={"NUC_Q": (Relation("NUC"),), **relations},
+        storages={
+            "TAPE": Storage("TAPE", "Q", space_free=1000, is_tape=True),
+            "DISK": Storage("DISK", "Q", space_free=1000),
+        },
+        replicas={"ds": {"TAPE": None, "DISK": frozenset(["f0", "f1", "f2"])}},
+    )
+    outcome = ask(world, data=chunk(4), rules=PANDA)
+    found = {one.queue: (one.local_files, one.tape_files) for one in outcome.candidates if one.queue != "NUC_Q"}
+    assert found == files
+
+
 @pytest.mark.parametrize("kind", ["unified", "production"])
 def test_a_queue_for_both_without_a_cloud_takes_no_analysis_either(kind: str) -> None:
     world = users_pool(queue("A"), queue("B", cloud="", type=kind))

@@ -9,6 +9,7 @@ from fairq.engine.shares.cpu_time import SEGMENTS, bucket, read_segments
 from fairq.engine.shares.forming import QueueFormer, queue_with_room
 from fairq.engine.shares.groups import read_group
 from fairq.engine.shares.identity import derived_tags, requirements, whole_number
+from fairq.engine.shares.job_needs import default_within
 from fairq.engine.shares.model import OwnerGroup
 from fairq.engine.shares.user_priority import (
     LEAST,
@@ -19,6 +20,16 @@ from fairq.engine.shares.user_priority import (
     real_priority,
 )
 from fairq.errors.shares import DiracStopsError, JobRequirementError, ShareCorrectionError
+
+
+@pytest.mark.parametrize(
+    ("default", "bounds", "found"),
+    [(1, (0, 10), 1), (12, (0, 10), 10), (1, (2, 10), 2), (5, (7, 3), 7)],
+)
+def test_bounds_hold_for_defaults(default, bounds, found):
+    """As JobManifest has them: where the least is above the most, it is the least."""
+    assert default_within(default, *bounds, DIRAC) == found
+    assert default_within(default, *bounds, DOCUMENTED) == default
 
 
 def test_alike_jobs_ask_for_the_same():

@@ -82,6 +82,25 @@ def test_with_several_groups_dirac_forgets_all_else_for_the_first():
     assert offered(long._replace(group="p"), pilot, DIRAC) == ["CPUTime"]
 
 
+def test_no_owner_is_needed_where_every_group_shares_its_jobs():
+    queue = Requirements("ann", "p", 360)
+    for rules in (DOCUMENTED, DIRAC):
+        assert offered(queue, {"Owner": [], "OwnerGroup": ["p"]}, rules) == "offered"
+        for groups in (["u"], ["p", "u"], []):
+            with pytest.raises(PilotDescriptionError, match="the list is empty"):
+                offered(queue, {"Owner": [], "OwnerGroup": groups}, rules)
+
+
+def test_of_several_cpu_times_the_longest_counts_and_ram_is_one_number():
+    queue = Requirements("ann", "u", 360, min_ram=2000)
+    for rules in (DOCUMENTED, DIRAC):
+        assert offered(queue, {"CPUTime": [1, 360], "MaxRAM": [2000]}, rules) == "offered"
+        assert offered(queue, {"CPUTime": True, "MaxRAM": True}, rules) == ["CPUTime", "MaxRAM"]
+        for several in ([], [2000, 4000]):
+            with pytest.raises(PilotDescriptionError, match="the pilot's MaxRAM cannot be used"):
+                offered(queue, {"MaxRAM": several}, rules)
+
+
 @pytest.mark.parametrize(
     ("conditions", "key"),
     [

@@ -26,9 +26,9 @@ STAGE_COLUMNS = [
     Column("Stage", "stage"),
     Column("Before", "before"),
     Column("After", "after"),
-    Column("Cut", "cut", lambda cut: f"{cut:.0f}%", "right"),
     Column("Pseudo before", "pseudo_before"),
     Column("After", "pseudo_after"),
+    Column("Cut", "cut", lambda cut: f"{cut:.0f}%", "right"),
     Column("Temporary", "marked"),
 ]
 

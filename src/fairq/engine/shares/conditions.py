@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,10 +49,14 @@ class Condition(Struct, frozen=True):
     holds: Callable[[RequirementTable], Mask]
 
 
+def each(given: Any) -> Collection[Any]:
+    """Return the values of a list, or one value as a list."""
+    return given if isinstance(given, list | tuple | set | frozenset) else [given]
+
+
 def values(given: Any) -> list[str]:
     """Return one value or a list of values as texts."""
-    listed = given if isinstance(given, list | tuple | set | frozenset) else [given]
-    return [str(value).strip() for value in listed]
+    return [str(value).strip() for value in each(given)]
 
 
 def is_any(offered: Iterable[str]) -> bool:
@@ -67,10 +71,10 @@ def terms(listed: Iterable[Any]) -> Terms:
 
 def cpu_time(given: Any) -> Condition:
     """The queue's CPU time fits into the pilot's (HS06 seconds)."""
-    most = max(float(value) for value in values(given))
+    most = max(map(float, each(given)))
     return Condition(
         "CPUTime",
-        terms([f"{most:g}"]),
+        terms([f"{most:.15g}"]),
         lambda queue: terms([queue.cpu_time]),
         lambda table: at_most(table.cpu_time, most),
     )
@@ -143,10 +147,10 @@ def required_tags(required: list[str]) -> Condition:
 
 def max_ram(given: Any) -> Condition:
     """The pilot has at least the RAM (MB) that the queue requires."""
-    has = max(float(value) for value in values(given))
+    (has,) = map(float, each(given))
     return Condition(
         "MaxRAM",
-        terms([f"{has:g}"]),
+        terms([f"{has:.15g}"]),
         lambda queue: terms([queue.min_ram]),
         # A queue without RAM asks for nothing, not for 0 MB.
         lambda table: at_most(table.min_ram, has) | (at_most(table.min_ram, 0) & at_most(table.max_ram, 0)),

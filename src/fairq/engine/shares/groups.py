@@ -37,7 +37,7 @@ def read_group(name: str, options: Mapping[str, Any], rules: Rules) -> OwnerGrou
 
 
 def _job_share(name: str, options: Mapping[str, Any], rules: Rules) -> float:
-    if "JobShare" not in options:
+    if options.get("JobShare") is None:
         return DEFAULT_SHARE
     text = str(options["JobShare"]).strip()
     if rules.whole_numbers:

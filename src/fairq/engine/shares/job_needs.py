@@ -87,6 +87,14 @@ class JobNeeds(NamedTuple):
     is_own_real_priority: bool = False
 
 
+def default_within(default: float, least: float, most: float, rules: Rules) -> float:
+    """Return the value that a job without its own gets; the bounds count under the rules dirac only.
+
+    DIRAC (JobManifest.check) computes them for a job's own value as well, but keeps that as it is.
+    """
+    return max(least, min(default, most)) if rules.bounded_defaults else default
+
+
 def read_needs(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults) -> JobNeeds:
     """Return the needs of a job.
 

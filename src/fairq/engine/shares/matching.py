@@ -14,6 +14,7 @@ from fairq.engine.shares.conditions import (
     Condition,
     Terms,
     cpu_time,
+    each,
     is_any,
     listed,
     max_ram,
@@ -56,10 +57,10 @@ class Matcher:
         """*conditions* come from `resource`, *negative* from `limits`.
 
         Raises PilotDescriptionError if CPUTime is missing or not a number (under dirac: not an integer), if a name is
-        not a text, if a list of owners or groups is empty, or if a required tag is not offered; DiracStopsError like
-        `negative.excluded`.
+        not a text, if a list of owners (unless all groups share their jobs) or groups is empty, if MaxRAM is not one
+        number, or if a required tag is not offered; DiracStopsError like `negative.excluded`.
         """
-        _check_types(conditions, rules)
+        _check_types(conditions, groups, rules)
         self._escapes: list[Condition] = []
         self._conditions = [*self._owners(conditions, groups, rules), *_resources(conditions, rules)]
         self._negative = negative or {}
@@ -70,7 +71,7 @@ class Matcher:
             return [one_of(key, conditions[key]) for key in ("OwnerGroup", "Owner") if key in conditions]
         owners = frozenset(values(conditions["Owner"]))
         named = values(conditions["OwnerGroup"])
-        sharing = {name for name in named if name in groups and groups[name].job_sharing}
+        sharing = _sharing(named, groups)
 
         if rules.owner_bypasses_requirements and len(owners) > 1 and not sharing.issuperset(named):
             raise PilotDescriptionError(PilotDescription.SEVERAL_OWNERS, what="Owner")
@@ -140,9 +141,12 @@ def _resources(conditions: Mapping[str, Any], rules: Rules) -> list[Condition]:
     return found
 
 
-def _check_types(conditions: Mapping[str, Any], rules: Rules) -> None:
+def _check_types(conditions: Mapping[str, Any], groups: Mapping[str, OwnerGroup], rules: Rules) -> None:
     if "CPUTime" not in conditions:
         raise PilotDescriptionError(PilotDescription.NO_CPU_TIME, what="CPUTime")
+    named = values(conditions.get("OwnerGroup", []))
+    # In groups with job sharing nobody asks for the owner.
+    needless = ("Owner",) if named and _sharing(named, groups).issuperset(named) else ()
     texts = ["Owner", "OwnerGroup", *(f"{prefix}{key}" for prefix in ("", "Banned", "Required") for key in SETS)]
     is_amount = _is_whole if rules.whole_numbers else _is_number
     for key, fits, unfit in (
@@ -151,12 +155,20 @@ def _check_types(conditions: Mapping[str, Any], rules: Rules) -> None:
         *((text, _is_text, PilotDescription.NAMES) for text in texts),
     ):
         given = conditions.get(key, [])
-        if key in conditions and key in SINGLE and not values(given):
+        if key in conditions and key in SINGLE and not values(given) and key not in needless:
             empty = PilotDescription.EMPTY_CPU_TIME if key == "CPUTime" else PilotDescription.EMPTY_NAMES
             raise PilotDescriptionError(empty, what=key)
-        for value in given if isinstance(given, list | tuple | set | frozenset) else [given]:
+        for value in each(given):
             if not fits(value):
                 raise PilotDescriptionError(unfit, what=key, value=value)
+    if "MaxRAM" in conditions and len(each(conditions["MaxRAM"])) != 1:
+        # DIRAC compares it as one value, and its query fails with any other number of them.
+        raise PilotDescriptionError(PilotDescription.SEVERAL_RAM, what="MaxRAM", value=conditions["MaxRAM"])
+
+
+def _sharing(named: Iterable[str], groups: Mapping[str, OwnerGroup]) -> set[str]:
+    """Return those of the groups that share their jobs."""
+    return {name for name in named if name in groups and groups[name].job_sharing}
 
 
 def _is_number(value: object) -> bool:

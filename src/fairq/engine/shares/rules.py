@@ -23,6 +23,7 @@ class Rules(Struct, frozen=True):
     name: Literal["documented", "dirac"]
     consolidation: Literal["average", "sum"]
     user_priority_weight: Literal["as_given", "mapped"]
+    bounded_defaults: bool
     users_counted: Literal["waiting", "rows"]
     site_families: bool
     families_as_listed: bool

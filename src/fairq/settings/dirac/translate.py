@@ -19,7 +19,11 @@ _SCHEDULING = {
 }
 """Settings by the options of JobScheduling."""
 
-_DESCRIPTION = {"DefaultPriority": "default_priority", "DefaultCPUTime": "default_cpu_time"}
+_DESCRIPTION = {
+    f"{which}{option}": f"{which.lower()}_{name}"
+    for which in ("Default", "Min", "Max")
+    for option, name in (("Priority", "priority"), ("CPUTime", "cpu_time"))
+}
 _SHARING = frozenset({"JobSharing", "JOB_SHARING"})
 """The property of groups whose task queues share the priority: DIRAC's spelling, and the one in the schema of 2009."""
 
@@ -83,7 +87,7 @@ class _Translation:
             value: Any = option.value
             if name.startswith(("Enable", "Check")):
                 value = option.value.strip().lower() in _YES
-            elif name.startswith("Default"):
+            elif name in _DESCRIPTION:
                 value = _plain(option.value)
                 if not isinstance(value, int):
                     self._refuse(option, name, f"{option.value!r} is not a whole number")

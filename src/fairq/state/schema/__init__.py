@@ -44,6 +44,7 @@ _NAMES = (
     "0019_slot_launcher",
     "0020_slot_shapes",
     "0021_fewer_indexes",
+    "0022_input_attributes",
 )
 """The modules, each without its m."""
 

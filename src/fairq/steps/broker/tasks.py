@@ -189,7 +189,7 @@ _Placed = tuple[int, int, Dataset]
 _NONE_LEFT: tuple[float, Iterable[_Placed]] = inf, ()
 """In place of the next task with input, and its input."""
 
-_INPUT = ("task", "position", "dataset", "files", "distributed", "type", "site", "created", "modified")
+_INPUT = ("task", "position", "dataset", "files", "distributed", "type", "site", "created", "modified", "attributes")
 """The columns of inputs; after the position, in the order of the fields of `Dataset`."""
 
 

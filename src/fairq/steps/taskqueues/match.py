@@ -32,8 +32,8 @@ from fairq.steps.cycle.accounts import settle
 from fairq.steps.taskqueues.formed import Member
 from fairq.steps.taskqueues.forming import full_ad, remember
 from fairq.steps.taskqueues.kept import keep
-from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, limited_values, load_site, matcher_of
-from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
+from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, check_groups, limited_values, load_site, matcher_of
+from fairq.steps.taskqueues.world import ShareWorld, load_world
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -97,8 +97,7 @@ def match(
     """
     with reading(path) if dry_run or not exists(path) else writing(path) as state:
         world = load_world(state, settings, actor.time)
-        for group in pilot.groups:
-            check_group(world, group, "--group")
+        check_groups(world, pilot)
         rules = world.policy.rules if selection is None else replace(world.policy.rules, selection=selection)
         draw = np.random.default_rng(seed).random
         load = load_site(state, world.policy, pilot.site)

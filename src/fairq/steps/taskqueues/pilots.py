@@ -23,6 +23,7 @@ from fairq.state import jobs, pilot_slots
 from fairq.state.connection import State
 from fairq.steps.taskqueues.job_requirements import identity_of, relevant
 from fairq.steps.taskqueues.policy import SharePolicy
+from fairq.steps.taskqueues.world import ShareWorld, check_group
 
 GENERIC = Credentials(HOSTS, frozenset({GENERIC_PILOT}))
 """The property of a pilot that contains its own VO."""
@@ -188,6 +189,14 @@ def _credentials(pilot: Pilot, policy: SharePolicy) -> Credentials | None:
         raise PilotDescriptionError(what="proxy", reason=f"it is {pilot.proxy!r}", cure="write USER@GROUP")
     has_sharing = group in policy.groups and policy.groups[group].job_sharing
     return Credentials(group, frozenset({JOB_SHARING} if has_sharing else ()), owner=user)
+
+
+def check_groups(world: ShareWorld, pilot: Pilot) -> None:
+    """Raise UnknownShareGroupError if the *pilot* names a group that nobody knows."""
+    for group in pilot.groups:
+        check_group(world, group, "--group")
+    if pilot.proxy is not None:
+        check_group(world, pilot.proxy.partition("@")[2] or None, "--proxy")
 
 
 def matcher_of(pilot: Pilot, policy: SharePolicy, negative: Mapping[str, Sequence[str]]) -> Matcher:

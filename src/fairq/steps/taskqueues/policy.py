@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from fairq.engine.shares.cpu_time import read_segments
 from fairq.engine.shares.groups import JOB_SHARING, SCHEMA_JOB_SHARING, read_group
-from fairq.engine.shares.job_needs import JobDefaults
+from fairq.engine.shares.job_needs import JobDefaults, default_within
 from fairq.engine.shares.model import OwnerGroup
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
@@ -63,14 +63,16 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
     segments = read_segments(intervals, rules)
     if intervals and rules.checked_settings and ",".join(map(str, segments)) != ",".join(names(intervals)):
         raise settings.refusal("shares.task_queue_cpu_time_intervals")
+    cpu_time_bounds = settings["shares.min_cpu_time"], settings["shares.max_cpu_time"]
+    priority_bounds = settings["shares.min_priority"], settings["shares.max_priority"]
     return SharePolicy(
         rules=rules,
         groups=read_groups(settings, {one.name: one.properties for one in share_groups.load_all(state)}, rules),
         job_defaults=JobDefaults(
             rules,
             segments,
-            settings["shares.default_cpu_time"],
-            _whole_if_it_is(settings["shares.default_priority"]),
+            int(default_within(settings["shares.default_cpu_time"], *cpu_time_bounds, rules)),
+            _whole_if_it_is(float(default_within(settings["shares.default_priority"], *priority_bounds, rules))),
         ),
         capacity=settings["shares.max_jobs_in_task_queue"],
         corrections=settings.block("ShareCorrections") if settings["shares.enable_shares_correction"] else {},

@@ -22,8 +22,8 @@ from fairq.state import claims, jobs
 from fairq.state.connection import State, reading
 from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.taskqueues.match import MOST_CHANCES
-from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, load_site, matcher_of
-from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
+from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, check_groups, load_site, matcher_of
+from fairq.steps.taskqueues.world import ShareWorld, load_world
 from fairq.words.terms import terms_words
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
     """
     with reading(path) as state:
         world = load_world(state, settings, now)
-        for group in pilot.groups:
-            check_group(world, group, "--group")
+        check_groups(world, pilot)
         load = load_site(state, world.policy, pilot.site)
         matcher = matcher_of(pilot, world.policy, load.negative(pilot.grid_ce, now))
         job = None if isinstance(target, int) else f"{target[0]}.{target[1]}"

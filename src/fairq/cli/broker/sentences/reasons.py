@@ -258,6 +258,10 @@ WORDS: dict[str, Words] = {
         "ten others weigh more, or the task uses them already",
         "it weighs more than one of the ten best (it weighs {weight})",
     ),
+    "jumbo_alone": _words(
+        "only queues for jumbo jobs are left, and the task has other jobs as well",
+        "another queue passes, for the jobs that are not jumbo jobs",
+    ),
     "others_bootstrap": _words("ten others are tried out first"),
     "overloaded": _words("far more jobs wait per running job than at other queues", _OVERLOADED),
     "overloaded_vp": _words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from fairq.engine.brokerage.analysis.locality import locality, may_use_vp
 from fairq.engine.brokerage.analysis.sources import sources_of
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_pass
+from fairq.engine.brokerage.pool.bits import joined
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
-from fairq.engine.brokerage.storage.availability import VP_SUFFIX, available_files
+from fairq.engine.brokerage.storage.availability import VP_SUFFIX, available_files, not_looked_up
 from fairq.engine.brokerage.storage.endpoints import USER, units_reading
 
 
@@ -21,8 +23,8 @@ class LocalData(NamedTuple):
         size: bytes of all input.
         disk_size: bytes on the disks of a queue.
         disk_files, tape_files: files on its disks, and on its tapes, that jobs there will use. If no input is moved,
-            only datasets of which the queue has all existing files count. Files on disk do not count as on tape, unless
-            a tape has the whole dataset.
+            only datasets of which the queue has all existing files count. Files of an incomplete replica on disk do
+            not count as on tape, unless a tape has the whole dataset.
         whole: the queue has all existing files of every dataset.
     """
 
@@ -48,18 +50,26 @@ def local_data(request: BrokerageRequest) -> LocalData:
         disk: dict[int, set[str]] = {}
         tape: dict[int, set[str]] = {}
         all_on_tape: set[int] = set()
-        for rse, held in request.world.replicas.get(dataset.name, {}).items():
-            files = available_files(dataset, rse, held, merging=chunk.is_merging)
-            if (number and len(files) < len(dataset.lfns)) or (rse.endswith(VP_SUFFIX) and not with_vp):
+        found_on_disk: dict[int, set[str]] = {}
+        total = len(dataset.lfns)
+        replicas = {
+            rse: available_files(dataset, rse, held, merging=chunk.is_merging)
+            for rse, held in request.world.replicas.get(dataset.name, {}).items()
+            if with_vp or not rse.endswith(VP_SUFFIX)
+        }
+        unasked = _not_looked_up(request, {rse: len(files) == total for rse, files in replicas.items()})
+        for rse, files in replicas.items():
+            if len(files) < total and (number or rse in unasked):
                 continue
             for unit in readers.get(rse, ()):
                 (tape if storages[rse].is_tape else disk).setdefault(int(unit), set()).update(files)
-                if storages[rse].is_tape and len(files) == len(dataset.lfns):
+                if storages[rse].is_tape and len(files) == total:
                     all_on_tape.add(int(unit))
+                elif not storages[rse].is_tape and len(files) < total:
+                    found_on_disk.setdefault(int(unit), set()).update(files)
         sources = sources_of(request)
         apart = request.local and dataset.name in sources.distributed
         if not apart and sources.available[dataset.name].complete_disk:
-            total = len(dataset.lfns)
             complete = {unit for held_there in (disk, tape) for unit, n in held_there.items() if len(n) == total}
             whole &= np.isin(np.arange(count), list(complete))
         sizes = dataset.sizes
@@ -67,8 +77,17 @@ def local_data(request: BrokerageRequest) -> LocalData:
             disk_size[unit] += sum(sizes[name] for name in names)
             disk_files[unit] += len(names) if whole[unit] or moves else 0
         for unit, names in tape.items():
-            used = names if unit in all_on_tape else names - disk.get(unit, set())
+            used = names if unit in all_on_tape else names - found_on_disk.get(unit, set())
             tape_files[unit] += len(used) if whole[unit] or moves else 0
     size = float(sum(size or 0 for dataset in chunk.datasets for size in dataset.columns.sizes))
     of = columns.unit_of
     return LocalData(size, disk_size[of], disk_files[of], tape_files[of], whole[of])
+
+
+def _not_looked_up(request: BrokerageRequest, is_whole: Mapping[str, bool]) -> frozenset[str]:
+    """Return the endpoints where single files are not looked for, under the rules panda."""
+    if request.rules.partial_input or all(is_whole.values()):
+        return frozenset()
+    readers = units_reading(request.columns, USER)
+    units = {rse: joined(1 << int(unit) for unit in readers[rse]) for rse in is_whole if rse in readers}
+    return not_looked_up(is_whole, units)

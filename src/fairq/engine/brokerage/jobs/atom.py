@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from fairq.engine.brokerage.jobs.secondaries import Secondary
 from fairq.engine.brokerage.jobs.tasks import Chunk, File, Files, Task, rule_number
 from fairq.engine.brokerage.jobs.units import GIB, MIB
 
@@ -75,25 +76,24 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
             per_job = most_files if events_per_job >= 0 else 1
         if per_job == 1 or len(master.sizes) == len(columns.lfn):
             return _largest_run(columns, max(1, per_job))
-    whole, others = tuple(master.files), [tuple(secondary.files) for secondary in secondaries]
-    total = len(whole)
+    whole, total = tuple(master.files), len(master.columns.lfn)
+    count = max(1, files_per_job or 1)
+    others = [Secondary(one, count if files_per_job else 1) for one in secondaries if one.files]
     if by_size:
         jobs = _jobs_by_size(whole, others, most_files)
     elif events_per_job is not None:
         jobs = _jobs_by_events(whole, others, events_per_job, most_files)
     else:
-        count = max(1, files_per_job or 1)
         jobs = (whole[start : start + count] for start in range(0, total, count))
-    done = 0
     largest = Atom()
     for files in jobs:
         sizes: dict[str, float] = {}
         for file in files:
             sizes.setdefault(file.lfn, file.fsize or 0)
-        for secondary in others:
-            for file in secondary[share_of(len(secondary), done, done + len(files), total)]:
+        for other in others:
+            for file in other.files(len(files)):
                 sizes.setdefault(file.lfn, file.fsize or 0)
-        done += len(files)
+            other.end_job(len(files))
         largest = Atom(
             max(largest.input_bytes, sum(sizes.values())),
             max(largest.effective_mib, sum(map(effective_mib, files))),
@@ -151,26 +151,14 @@ def _largest_sum(numbers: Sequence[Number], count: int) -> Number:
     return max([sum(numbers[start : start + count]) for start in range(0, len(numbers), count)])
 
 
-def share_of(secondary: int, first: int, end: int, total: int) -> slice:
-    """Return the files of a *secondary* dataset that a job reads with the master's files from *first* to *end*.
-
-    This is the same part of them as of the master's *total*, at least one file.
-    """
-    begin = secondary * first // total
-    return slice(begin, max(begin + 1, -(-secondary * end // total)))
-
-
-def _jobs_by_size(files: Sequence[File], others: Sequence[Sequence[File]], most_files: int) -> Iterator[Sequence[File]]:
+def _jobs_by_size(files: Sequence[File], others: Sequence[Secondary], most_files: int) -> Iterator[Sequence[File]]:
     """Yield the files of each job, as many as fit with what they need of the other datasets."""
     start, total = 0, len(files)
     while start < total:
         end, size = start + 1, files[start].fsize or 0
         while end < total and end - start < most_files:
             size += files[end].fsize or 0
-            beside = sum(
-                file.fsize or 0 for other in others for file in other[share_of(len(other), start, end + 1, total)]
-            )
-            if size + beside > _LARGEST_INPUT:
+            if size + sum(other.size_with(end + 1 - start) for other in others) > _LARGEST_INPUT:
                 break
             end += 1
         yield files[start:end]
@@ -178,7 +166,7 @@ def _jobs_by_size(files: Sequence[File], others: Sequence[Sequence[File]], most_
 
 
 def _jobs_by_events(
-    files: Sequence[File], others: Sequence[Sequence[File]], events_per_job: int, most_files: int
+    files: Sequence[File], others: Sequence[Secondary], events_per_job: int, most_files: int
 ) -> Iterator[Sequence[File]]:
     """Yield the files of each job up to *events_per_job*, which are consecutive."""
     count = event_counter(files, others)
@@ -193,25 +181,18 @@ def _jobs_by_events(
         start = end
 
 
-def event_counter(files: Sequence[File], others: Sequence[Sequence[File]]) -> Callable[[int, int], int]:
-    """Return a function that counts the events of a job with the master's *files* from one to before another.
+def event_counter(files: Sequence[File], others: Sequence[Secondary]) -> Callable[[int, int], int]:
+    """Return a function that counts the events of the job under way: with the master's *files* from one to before
+    another.
 
     Events are counted where files are given as ranges. If none of the master's is, those of the first other dataset
-    are counted, whole files as well.
+    are counted, whole files as well, unless each job reads all of it.
     """
-    first = others[0] if others else ()
-    if not first or any(_range_events(file) for file in files):
+    first = next((other for other in others if not other.is_whole), None)
+    if first is None or any(_range_events(file) for file in files):
         sums: list[int] = list(accumulate(map(_range_events, files), initial=0))
         return lambda start, end: sums[end] - sums[start]
-    beside: list[int] = list(accumulate((_range_events(file) or file.events or 0 for file in first), initial=0))
-
-    def count(start: int, end: int) -> int:
-        share = share_of(len(first), start, end, len(files))
-        until: int = min(share.stop, len(first))
-        since: int = share.start
-        return beside[until] - beside[since]
-
-    return count
+    return lambda start, end: first.events_with(end - start)
 
 
 def _range_events(file: File) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import NamedTuple
 
 from fairq.engine.brokerage.jobs.atom import (
@@ -13,8 +12,8 @@ from fairq.engine.brokerage.jobs.atom import (
     effective_mib,
     event_counter,
     follows,
-    share_of,
 )
+from fairq.engine.brokerage.jobs.secondaries import Secondary
 from fairq.engine.brokerage.jobs.tasks import Chunk, File, Task
 from fairq.engine.brokerage.jobs.units import (
     GIB,
@@ -61,42 +60,24 @@ def split_job_count(task: Task, chunk: Chunk, margin: float) -> int:
     if not files:
         return 0
     group = max(1, task.rule("NF") or 1)
-    others = _Secondaries(chunk)
+    others = [Secondary(dataset, group) for dataset in chunk.datasets[1:] if dataset.files]
     work = work_bytes(task.work_disk_count, task.work_disk_unit, margin)
     base = _Load(size=work, seconds=_base_seconds(task))
     holds, most_events = _Limits(task, work).holds, task.rule("NE")
-    events = event_counter(files, [tuple(dataset.files) for dataset in chunk.datasets[1:]])
+    events = event_counter(files, others)
     jobs, first, job = 1, 0, base.plus(_load(task, files[:group]))
     for start in range(group, len(files), group):
         load = _load(task, files[start : start + group])
         more, end = job.plus(load), min(start + group, len(files))
-        if holds(more, others.size(first, end)) and (
+        if holds(more, sum(other.size_with(end - first) for other in others)) and (
             not most_events or (events(first, end) <= most_events and follows(files[start - 1], files[start]))
         ):
             job = more
         else:
+            for other in others:
+                other.end_job(start - first)
             jobs, first, job = jobs + 1, start, base.plus(load)
     return jobs
-
-
-class _Secondaries:
-    """The secondary datasets of a chunk, as sums of their sizes up to each file."""
-
-    def __init__(self, chunk: Chunk) -> None:
-        self._total = len(chunk.datasets[0].files)
-        self._sums = [
-            list(accumulate((size or 0 for size in dataset.columns.sizes), initial=0.0))
-            for dataset in chunk.datasets[1:]
-            if dataset.files
-        ]
-
-    def size(self, first: int, end: int) -> float:
-        """Return the bytes that a job reads of them with the master's files from *first* to *end*."""
-        size = 0.0
-        for sums in self._sums:
-            share = share_of(len(sums) - 1, first, end, self._total)
-            size += sums[min(share.stop, len(sums) - 1)] - sums[share.start]
-        return size
 
 
 class _Limits:

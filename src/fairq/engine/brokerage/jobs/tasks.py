@@ -92,6 +92,7 @@ class Dataset(Struct, frozen=True, dict=True):
         type: ``input``, ``trn_log`` of merge chunks, ...
         site: of the master of a merge chunk: the queue that the chunk is pre-assigned to.
         created, modified: times; None is unknown.
+        attributes: PanDA's, such as ``nosplit`` or ``ratio=2``, separated by commas; see `Secondary`.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Dataset(Struct, frozen=True, dict=True):
     site: str = ""
     created: float | None = None
     modified: float | None = None
+    attributes: str = ""
 
     @property
     def columns(self) -> Files:

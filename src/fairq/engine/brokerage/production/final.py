@@ -270,6 +270,22 @@ class TenBest(SetFilter):
         return {"weight": weighing_of(request).weight_of(row)}
 
 
+class OtherThanJumbo(SetFilter):
+    """A task with jumbo jobs needs a queue for its other jobs as well."""
+
+    name = "other than jumbo"
+    stage = FINAL_STAGE
+    phase: Phase = "after"
+    activities = frozenset({PRODUCTION})
+    reasons = (Reason("jumbo_alone"),)
+
+    def parts(self, request: BrokerageRequest, left: int) -> Parts | None:
+        """Refuse the queues for jumbo jobs if there are no others."""
+        if not request.task.has_rule("NJ") or left & ~bits_of(takes_jumbo_jobs(request.columns)):
+            return ()
+        return ((1, left),)
+
+
 def ranked(request: BrokerageRequest, members: int, most: int | None = None) -> Ranking:
     """Return a set of queues in order: those to be tried out, then by weight; ties by name.
 

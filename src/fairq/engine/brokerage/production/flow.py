@@ -30,6 +30,7 @@ from fairq.engine.brokerage.production.final import (
     LocalDataOnly,
     Locked,
     OneAtNucleus,
+    OtherThanJumbo,
     QueuedCap,
     SlowNetwork,
     TenBest,
@@ -92,6 +93,7 @@ FILTERS: tuple[Filter, ...] = (
     LeastWeight(),
     OneAtNucleus(),
     TenBest(),
+    OtherThanJumbo(),
 )
 """fairq's own filters of production, in PanDA's order."""
 

@@ -13,7 +13,7 @@ from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset
 from fairq.engine.brokerage.jobs.units import MIB
 from fairq.engine.brokerage.pool.bits import bits_of, flags_in, joined, rows_in
 from fairq.engine.brokerage.pool.columns import Columns, Floats
-from fairq.engine.brokerage.storage.availability import available_files
+from fairq.engine.brokerage.storage.availability import available_files, not_looked_up
 from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
 from fairq.lazy import lazy
 
@@ -96,13 +96,14 @@ def input_data(request: BrokerageRequest) -> InputData:
     readers, storages = _rows_reading(columns), columns.world.storages
     for dataset in chunk.datasets:
         whole, names = _must_be_whole(request, dataset), dataset.lfns
+        unasked = _not_looked_up(request, dataset)
         for rse, held in columns.world.replicas.get(dataset.name, {}).items():
             rows = readers.get(rse)
             if rows is None:
                 continue
             # Most replicas are whole.
             files = names if held is None else available_files(dataset, rse, held, merging=chunk.is_merging)
-            if not files or (whole and len(files) < len(names)):
+            if not files or (len(files) < len(names) and (whole or rse in unasked)):
                 continue
             (on_tape if storages[rse].is_tape else on_disk).append((rows, files))
     disk = everywhere = _counted(chunk, _apart(on_disk))
@@ -166,6 +167,23 @@ def _rows_reading(columns: Columns) -> dict[str, int]:
     return columns.kept("rows reading", make)
 
 
+_NONE: frozenset[str] = frozenset()
+
+
+def _not_looked_up(request: BrokerageRequest, dataset: Dataset) -> Set[str]:
+    """Return the endpoints where single files of *dataset* are not looked for, under the rules panda."""
+    columns, chunk = request.columns, request.chunk
+    replicas = columns.world.replicas.get(dataset.name, {})
+    if request.rules.partial_input or len(replicas) < 2 or not any(replicas.values()):
+        return _NONE
+    total = len(dataset.lfns)
+    is_whole = {
+        rse: len(available_files(dataset, rse, held, merging=chunk.is_merging)) == total
+        for rse, held in replicas.items()
+    }
+    return not_looked_up(is_whole, _rows_reading(columns))
+
+
 def _must_be_whole(request: BrokerageRequest, dataset: Dataset) -> bool:
     # Under the rules panda, of secondary datasets, and where much is read, incomplete replicas are no help.
     if request.rules.partial_input:
@@ -178,7 +196,7 @@ def _must_be_whole(request: BrokerageRequest, dataset: Dataset) -> bool:
 class FileCounts(NamedTuple):
     """Numbers of files at one queue: on its disks, and on its tapes.
 
-    Files on disk do not count as on tape, unless a tape has the whole dataset."""
+    Files of an incomplete replica on disk do not count as on tape, unless a tape has the whole dataset."""
 
     disk: int
     tape: int
@@ -193,17 +211,21 @@ def file_counts(request: BrokerageRequest, row: int) -> FileCounts:
     places = endpoints_of(columns)[columns.unit_of[row]].read
     for dataset in chunk.datasets:
         whole, replicas = _must_be_whole(request, dataset), columns.world.replicas.get(dataset.name, {})
+        unasked = _not_looked_up(request, dataset)
         on_disk: set[str] = set()
         on_tape: set[str] = set()
+        found_on_disk: set[str] = set()
         all_on_tape = False
         for place in places:
             if place.rse not in replicas:
                 continue
             files = available_files(dataset, place.rse, replicas[place.rse], merging=chunk.is_merging)
             complete = len(files) == len(dataset.lfns)
-            if complete or not whole:
+            if complete or not (whole or place.rse in unasked):
                 (on_tape if place.is_tape else on_disk).update(files)
                 all_on_tape = all_on_tape or (complete and place.is_tape)
+                if not (complete or place.is_tape):
+                    found_on_disk.update(files)
         disk_files += len(on_disk)
-        tape_files += len(on_tape if all_on_tape else on_tape - on_disk)
+        tape_files += len(on_tape if all_on_tape else on_tape - found_on_disk)
     return FileCounts(disk_files, tape_files)

@@ -25,6 +25,21 @@ def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, 
     return dataset.lfns if files and (merging or rse.endswith(VP_SUFFIX)) else files
 
 
+def not_looked_up(is_whole: Mapping[str, bool], readers: Mapping[str, int]) -> frozenset[str]:
+    """Return the endpoints where single files of a dataset are not looked for (PanDA AtlasDDMClient).
+
+    They are looked for only where a queue that reads the endpoint has no whole replica.
+
+    Args:
+        is_whole: for each endpoint with a replica, whether it is whole.
+        readers: the queues that read from each endpoint, as a set.
+    """
+    served = 0
+    for rse, whole in is_whole.items():
+        served |= readers.get(rse, 0) if whole else 0
+    return frozenset(rse for rse, whole in is_whole.items() if not (whole or readers.get(rse, 0) & ~served))
+
+
 class Replica(Struct, frozen=True):
     """A replica of a dataset: the endpoint, and the files found there of *total*; *vp* is a virtual one.
 
