@@ -14,7 +14,7 @@ def test_limits_that_read_the_slot_end_a_machine_and_not_the_search(rule: str, d
     pool = machines(3, **POLICY)
     for number, ad in enumerate(pool):
         ad["Licence"] = f"lic{number}"
-    wants = {"a@x": [jobs(20, ConcurrencyLimits="/Expr(TARGET.Licence)/")]}
+    wants = {"a@x": [jobs(60, ConcurrencyLimits="/Expr(TARGET.Licence)/")]}
     limits = {f"lic{number}": 2.0 for number in range(3)}
     decision = cycle(pool, wants, partitionable_slots=rule, depth_first=depth_first, limits=limits)
     assert matched(decision) == {"a@x": 6}
