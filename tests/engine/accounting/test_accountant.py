@@ -1,6 +1,7 @@
 """Usage is charged and priorities follow it, as HTCondor's accountant did up to 25.9."""
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -89,6 +90,26 @@ def test_a_clock_that_goes_back_charges_no_second_twice(exact, back, later):
     assert user.weighted_accumulated_usage == back
     pool.update(START + 80)
     assert user.weighted_accumulated_usage == later
+
+
+@pytest.mark.parametrize("times", [[], [-1000], [-1000, -990], [5], [500_000], [500_000, -1000]])
+def test_a_clock_that_was_back_and_is_right_again_charges_nothing_before_the_match(times):
+    pool = accountant()
+    pool.add_match("ann@d", 1, 2.0, START)
+    for time in [-100_000, *times]:
+        pool.update(START + time)
+    pool.remove_match(1, START + 10)
+    spent = sum(max(0, now - before) for before, now in pairwise([-100_000, *times]) if now < 0)
+    assert pool.records["ann@d"].accumulated_usage == 10 + spent
+
+
+def test_a_match_of_a_clock_that_was_ahead_is_charged_from_when_the_clock_was_put_right():
+    pool = accountant()
+    pool.add_match("ann@d", 1, 2.0, START + 100_000)
+    pool.update(START)
+    pool.update(START + 60)
+    pool.remove_match(1, START + 80)
+    assert pool.records["ann@d"].accumulated_usage == 80
 
 
 def test_who_left_before_the_clock_went_back_keeps_the_usage():

@@ -10,9 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec.structs import replace
-
-from fairq.engine.accounting.charges import Charges, SingleCharges, SlotCharge, SlotKey
+from fairq.engine.accounting.charges import START, Charges, SingleCharges, SlotCharge, SlotKey
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import (
     assigned_group,
@@ -115,7 +113,7 @@ class Accountant:
         which decays every priority set beforehand to its best value and charges decades to whoever holds
         a slot.) When the clock went backwards nobody is charged, not even for what was still to be
         corrected, and time counts from *now* on; where usage is exact, what is held now gives back the
-        time that will be charged again.
+        time that will be charged again. When it comes back later, nobody is charged for the time before a match.
         """
         seconds = now - self.last_update
         if seconds == 0:
@@ -126,6 +124,8 @@ class Accountant:
             if self.policy.exact_usage and self.last_update:
                 self._give_back(now)
         else:
+            if self.policy.exact_usage:
+                self._leave_out(now)
             left = decay(seconds, self.policy.priority_halflife)
             for record in self.records.values():
                 used, weighted = charge(record, seconds, left, now)
@@ -172,6 +172,7 @@ class Accountant:
             weights: per slot, its weight.
             now: the time, in seconds since 1970.
         """
+        self._catch_up(now)
         places, gone = self.charges.compared(keys, users)
         for slot in gone:
             self.remove_match(slot, now)
@@ -282,12 +283,22 @@ class Accountant:
             self.update(now)
 
     def _give_back(self, now: int) -> None:
-        """Take off what was charged for the time after *now* of the slots held; none of them begins later."""
-        for slot, held in self.charges.items():
+        """Take off what was charged for the time after *now* of the slots held."""
+        for held in self.charges.each():
             chain = self._chains.get(held.submitter) or self._chain(held.submitter)
             self._settle(chain, self.last_update - max(now, held.start_time), -1, held.slot_weight)
-            if held.start_time > now:
-                self.charges[slot] = replace(held, start_time=now)
+
+    def _leave_out(self, now: int) -> None:
+        """Leave out of the next update the time before slots were matched: the clock was back, and is right again.
+
+        A match that begins after *now* was made by a clock that was ahead; time counts for it as for the others.
+        """
+        if max(map(START, self.charges.kinds()), default=0) <= self.last_update:
+            return
+        for held in self.charges.each():
+            if self.last_update < held.start_time <= now:
+                chain = self._chains.get(held.submitter) or self._chain(held.submitter)
+                self._correct(chain, self.last_update - held.start_time, 1, held.slot_weight)
 
     def _settle(self, chain: _Chain, seconds: int, sign: int, weight: float) -> None:
         """Count (*sign* 1) or take off (-1) a slot of *weight* for the last *seconds* before the last update."""

@@ -32,6 +32,7 @@ USE = attrgetter("submitter", "slot_weight")
 """Who is charged for a slot, with which weight."""
 
 WEIGHT = attrgetter("slot_weight")
+START = attrgetter("start_time")
 
 
 class Charges(MutableMapping[SlotKey, SlotCharge]):
