@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,8 @@ from fairq.errors.pool import InvalidDumpError
 
 Numbered = Iterator[tuple[str, Any]]
 """Records with the place of each: ``record 3``, ``line 7``; an entry that is not an object is not a record."""
+
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 NAME = ""
 """The field of a record that holds its name in an object of objects."""
@@ -78,7 +81,7 @@ def _json(name: str, text: str) -> Any:
         ) from None  # fmt: skip
     except (ValueError, RecursionError) as error:
         raise InvalidDumpError(
-            source=name, where="somewhere", problem=f"not JSON: {error}", cure="write the file again"
+            source=name, where=_place(text, error), problem=f"not JSON: {error}", cure="write the file again"
         ) from None
 
 
@@ -100,8 +103,24 @@ def _named(key: str, record: Any) -> Any:
     return {NAME: key, **record} if plain else record
 
 
+class _NotANumberError(ValueError):
+    """A word, such as NaN, that Python's JSON takes for a number."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(f"{word} is not a number of JSON")
+        self.word = word
+
+
 def _not_a_number(word: str) -> Any:
-    raise ValueError(f"{word} is not a number of JSON")
+    raise _NotANumberError(word)
+
+
+def _place(text: str, error: Exception) -> str:
+    """Return where the *error* is in JSON, as far as that is known."""
+    if not isinstance(error, _NotANumberError):
+        return "somewhere"
+    before = _TEXT.sub("", text).partition(error.word)[0]
+    return f"line {before.count(chr(10)) + 1}"
 
 
 def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:

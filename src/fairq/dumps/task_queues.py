@@ -119,7 +119,7 @@ class _Reader:
         if start not in "[{":
             return TaskQueueDump(self._queues(self._csv(text)))
         try:
-            found = json.loads(text, parse_constant=self._no_number)
+            found = json.loads(text, parse_constant=self._no_number, object_pairs_hook=self._members)
         except json.JSONDecodeError as error:
             where = f"line {error.lineno}, column {error.colno}"
             raise self._wrong(where, f"not JSON ({error.msg})", "give one JSON object or array, or CSV") from None
@@ -130,6 +130,14 @@ class _Reader:
             self._once(queues)
             return TaskQueueDump(queues)
         return self.of_document(found)
+
+    def _members(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise self._wrong(f"member {twice!r}", "it occurs twice in one object", "remove one")
+        return found
 
     def of_document(self, found: dict[str, Any]) -> TaskQueueDump:
         """Return the content of a whole document."""
