@@ -142,7 +142,7 @@ class NegotiationCycle:
         if policy.quotas is not None:
             from fairq.engine.negotiation.groups import Groups
 
-            self._groups = Groups(pool.ads, self.cost, accountant, policy, now, round_robin_times)
+            self._groups = Groups(pool.ads, weights, accountant, policy, now, round_robin_times)
         static = static_ranks(pool.ads, policy)
         self._holders = self._find_holders(jobs, memory)
         self._free_weight = FreeWeight(in_pie, candidates & ~self._holders.held)
@@ -152,7 +152,7 @@ class NegotiationCycle:
         self.candidates = Candidates(
             pool,
             policy,
-            self.cost,
+            weights,
             self._holders,
             tie_order(pool.names, policy),
             self._free,

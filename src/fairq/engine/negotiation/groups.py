@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
@@ -43,12 +44,11 @@ def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
     return tree
 
 
-def pool_size(slots: AdColumns, cost: Sequence[float], policy: NegotiationPolicy) -> float:
+def pool_size(slots: AdColumns, weights: NDArray[np.float64], policy: NegotiationPolicy) -> float:
     """The slot weight of the pool for quotas: of all slots, or of those that the policy counts.
 
     Without slot weights a partitionable slot counts as many slots as it has Cpus.
     """
-    weights = np.array(cost)
     if not policy.use_slot_weights and len(weights):
         partitionable = evaluate_in_columns("PartitionableSlot", slots, {}).is_true()
         cpus = evaluate_in_columns("Cpus", slots, {}).as_rank(1.0)
@@ -64,7 +64,7 @@ class Groups:
     of this cycle.
 
     Args:
-        slots: all slots of the pool. *cost*: their weights.
+        slots: all slots of the pool. *weights*: theirs.
         accountant: has the use of all submitters.
         policy: the cycle's rules, with quotas.
         now: seconds since 1970.
@@ -74,7 +74,7 @@ class Groups:
     def __init__(
         self,
         slots: AdColumns,
-        cost: Sequence[float],
+        weights: NDArray[np.float64],
         accountant: Accountant,
         policy: NegotiationPolicy,
         now: int,
@@ -87,7 +87,7 @@ class Groups:
         self.is_flat = policy.quotas.model == "flat"
         self._ads_per_job_priority = policy.ads_per_job_priority
         self.terms = PoolTerms(
-            total=pool_size(slots, cost, policy),
+            total=pool_size(slots, weights, policy),
             now=now,
             consider_preemption=policy.consider_preemption,
             use_slot_weights=policy.use_slot_weights,

@@ -21,15 +21,22 @@ class SortedLists:
     """Builds them, over one cycle.
 
     Args:
-        cost: the weight of each slot.
+        cost, costs: the weight of each slot.
         free: the slots not yet matched.
         static: the ranks of all slots if they are the same for all jobs.
         std_sort: whether slots that rank equally are in the order of ``std::sort``; otherwise they are as listed.
     """
 
-    def __init__(self, cost: list[float], free: FreeSlots, static: StaticRanks | None, *, std_sort: bool) -> None:
-        self._cost = cost
-        self._costs = np.array(cost)
+    def __init__(
+        self,
+        cost: list[float],
+        costs: NDArray[np.float64],
+        free: FreeSlots,
+        static: StaticRanks | None,
+        *,
+        std_sort: bool,
+    ) -> None:
+        self._cost, self._costs = cost, costs
         self._free = free
         self._static = static
         self._std_sort = std_sort

@@ -50,7 +50,7 @@ class Forecaster:
         """Return the size of the pool under *settings*, in slot weight; raises SettingValueError."""
         policy = negotiation_policy(settings)
         ads = self._pool.slots.ads
-        return pool_size(ads, slot_weights(ads, policy).tolist(), policy)
+        return pool_size(ads, slot_weights(ads, policy), policy)
 
     def groups(self, settings: Settings, total: float | None = None) -> tuple[GroupFigures, ...]:
         """Return the groups of *settings* as the next cycle would find them, in tree order.
@@ -102,7 +102,7 @@ class Forecaster:
         accountant = Accountant(records, accounting_policy(settings), loaded.last_update, loaded.charges.copy())
         ads = self._pool.slots.ads
         policy = negotiation_policy(settings)
-        weights = slot_weights(ads, policy).tolist()
+        weights = slot_weights(ads, policy)
         accountant.check_matches(self._pool.slots.keys, users_of(ads, policy), weights, self._now)
         accountant.recount()
         return accountant
