@@ -55,7 +55,7 @@ def restore(path: Path, copy: Path, actor: Actor) -> Path | None:
 
 def _replaced(draft: Path, path: Path, copy: Path, actor: Actor) -> Path:
     former = None
-    try:
+    with suppress(StateDamagedError):
         if is_written(path):
             # An older state is upgraded first: what is half done when the copy takes its place would be undone there.
             with writing(path):
@@ -63,9 +63,6 @@ def _replaced(draft: Path, path: Path, copy: Path, actor: Actor) -> Path:
             with writing(path) as state:
                 _record(draft, actor, copy, cycles.next_number(state) - 1)
                 former = _swap(draft, path)
-    except StateDamagedError:
-        if former is not None:
-            return former
     if former is None:
         # Nobody can use what is there, so that nobody needs to be locked out.
         _record(draft, actor, copy, None)
