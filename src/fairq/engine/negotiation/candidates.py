@@ -55,7 +55,7 @@ class Candidates:
     Args:
         pool: all slots.
         policy: the cycle's rules.
-        cost: the weight of each slot.
+        cost, costs: the weight of each slot.
         holders: the users of the slots.
         tie_order: each slot's place among slots that rank equally.
         free: the slots not yet matched.
@@ -69,7 +69,8 @@ class Candidates:
         self,
         pool: PoolSlots,
         policy: NegotiationPolicy,
-        cost: NDArray[np.float64],
+        cost: list[float],
+        costs: NDArray[np.float64],
         holders: Holders,
         tie_order: NDArray[np.int64],
         free: FreeSlots,
@@ -85,8 +86,7 @@ class Candidates:
         self._static = static = static if partitions is None else None
         self._pool = pool
         self._policy = policy
-        self._costs = cost
-        self._cost: list[float] = cost.tolist()
+        self._cost, self._costs = cost, costs
         self._holders = holders
         self._values = RowValues(pool.ads, None if scene is None else scene.rows)
         holders_known = None if scene is None else Recall(scene, "holders", holders.held.tobytes())
@@ -98,7 +98,7 @@ class Candidates:
         self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
         self._claimable: dict[tuple[int, int], Claimable] = {}
-        self._sorted = SortedLists(self._cost, cost, free, static, std_sort=policy.tie_break == "std_sort")
+        self._sorted = SortedLists(cost, costs, free, static, std_sort=policy.tie_break == "std_sort")
         self._partitioned: PartitionedLists | None = None
         self._pslot_preemption: PslotPreemption | None = None
         if partitions is not None:

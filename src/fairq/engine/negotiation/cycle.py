@@ -152,6 +152,7 @@ class NegotiationCycle:
         self.candidates = Candidates(
             pool,
             policy,
+            self.cost,
             weights,
             self._holders,
             tie_order(pool.names, policy),
