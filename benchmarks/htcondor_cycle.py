@@ -114,7 +114,7 @@ def _held(pool: Pool, drawn: pools.Pool, before: Callable[[str], object]) -> Cyc
         _until(lambda name=name: pool.tool("condor_status", f"-{name}", "-af", "Name"), f"the {name} does not start")
     version = pool.tool("condor_version").partition("\n")[0]
     with _silent_startd() as address:
-        _advertise(_slot_ads(drawn, version, address), pool.port)
+        advertise(with_address(drawn.slot_ads(), address, version), pool.port)
         _until(lambda: pool.tool("condor_status", "-af", "Name").count("\n") == len(drawn.slots), "slots are missing")
         _submit(pool, drawn)
         before(f"127.0.0.1:{pool.port}")
@@ -171,20 +171,25 @@ def _silent_startd() -> Iterator[str]:
         yield f"<127.0.0.1:{listener.getsockname()[1]}>"
 
 
-def _slot_ads(drawn: pools.Pool, version: str, address: str) -> Iterator[Ad]:
+def with_address(ads: Iterable[Ad], address: str, version: str) -> Iterator[Ad]:
+    """Return slot ads as those of a startd at *address* of a *version* of HTCondor."""
     own = {"MyAddress": address, "StartdIpAddr": address, "CondorVersion": version}
-    return ({**ad, **own} for ad in drawn.slot_ads())
+    return ({**ad, **own} for ad in ads)
 
 
-def _advertise(ads: Iterable[Ad], port: int) -> None:
-    """Send slot ads to the collector, as a startd does: each with a private ad that has its claim id.
+def advertise(ads: Iterable[Ad], port: int) -> None:
+    """Send slot ads to the collector, as a startd does: each with a private ad that has its claim ids.
 
     condor_advertise sends no private ad before version 25, and the negotiator passes over a slot without one.
     """
     with socket.create_connection(("127.0.0.1", port)) as collector:
         for number, ad in enumerate(ads):
-            claim = f"{ad['MyAddress']}#1#{number}#none"
-            private = {"Name": ad["Name"], "MyAddress": ad["MyAddress"], "ClaimId": claim, "Capability": claim}
+            claim = f"{ad['MyAddress']}#1#{number}#"
+            private: Ad = {"Name": ad["Name"], "MyAddress": ad["MyAddress"], "ClaimId": f"{claim}none"}
+            private["Capability"] = private["ClaimId"]
+            if "ChildName" in ad:
+                children = range(len(ad["ChildName"]))
+                private |= {"NumDynamicSlots": len(children), "ChildClaimIds": [f"{claim}child{n}" for n in children]}
             message = struct.pack(">q", _UPDATE_STARTD_AD) + encoded(ad) + encoded(private)
             # One packet, which is the last of its message.
             collector.sendall(struct.pack(">BI", 1, len(message)) + message)
@@ -197,6 +202,10 @@ def encoded(ad: Ad) -> bytes:
 
 
 def _expression(value: Any) -> str:
+    if value is None:
+        return "undefined"
+    if isinstance(value, list):
+        return f"{{ {', '.join(map(_expression, value))} }}"
     if isinstance(value, str) and value.startswith("/Expr("):
         return value.removeprefix("/Expr(").removesuffix(")/")
     return json.dumps(value)

@@ -6,11 +6,9 @@ schedd calls never answers, and keeps what it is asked for. So the preempted dyn
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import socket
-import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +16,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from benchmarks.htcondor_cycle import DOMAIN
+from benchmarks.htcondor_cycle import DOMAIN, advertise, with_address
 from msgspec import Struct
 from tests.engines.htcondor_pool import Pool
 
@@ -46,7 +44,6 @@ SCHEDD.SEC_DEFAULT_NEGOTIATION = NEVER
 SCHEDD.SEC_CLIENT_NEGOTIATION = NEVER
 """
 
-_UPDATE_STARTD_AD = 0
 _FINISHED = "Finished Negotiation Cycle"
 _MATCHED = re.compile(r"Matched (\d+\.\d+) (\S+) <\S+> preempting (.*?) <\S+> (\S+)")
 _REJECTED = re.compile(r"Rejected (\d+\.\d+) (\S+) <\S+?>: ([^|\n]*)")
@@ -137,7 +134,7 @@ def _held(pool: Pool, made: AdPool, startd: _Startd) -> Held:
     pool.start_daemon("schedd")
     _until(lambda: pool.tool("condor_status", "-schedd", "-af", "Name"), "the schedd does not start")
     version = pool.tool("condor_version").partition("\n")[0]
-    _advertise(made.slots, startd.address, version, pool.port)
+    advertise(with_address(made.slots, startd.address, version), pool.port)
     _submit(pool, made)
     _until(lambda: pool.tool("condor_status", "-af", "Name").count("\n") == len(made.slots), "slots are missing")
     slots, jobs = pool.tool("condor_status", "-sort", "no", "-json"), pool.tool("condor_q", "-allusers", "-json")
@@ -164,37 +161,6 @@ def _until(is_so: Callable[[], object], otherwise: str) -> None:
         if time.monotonic() > end:
             raise RuntimeError(f"HTCondor: {otherwise}")
         time.sleep(0.2)
-
-
-def _advertise(slots: Sequence[Ad], address: str, version: str, port: int) -> None:
-    """Send the ads to the collector, as a startd does: each with a private ad that has the claims."""
-    with socket.create_connection(("127.0.0.1", port)) as collector:
-        for number, ad in enumerate(slots):
-            public = {**ad, "MyAddress": address, "StartdIpAddr": address, "CondorVersion": version}
-            claim = f"{address}#1#{number}#"
-            private: Ad = {"Name": ad["Name"], "MyAddress": address, "ClaimId": claim + "none"}
-            if "ChildName" in ad:
-                children = range(len(ad["ChildName"]))
-                private |= {"NumDynamicSlots": len(children), "ChildClaimIds": [f"{claim}child{n}" for n in children]}
-            message = struct.pack(">q", _UPDATE_STARTD_AD) + _encoded(public) + _encoded(private)
-            # One packet, which is the last of its message.
-            collector.sendall(struct.pack(">BI", 1, len(message)) + message)
-
-
-def _encoded(ad: Ad) -> bytes:
-    """Return *ad* as HTCondor's daemons send it: the number of attributes, the attributes, and two types."""
-    lines = [f"{name} = {_expression(value)}" for name, value in ad.items()]
-    return struct.pack(">q", len(lines)) + b"".join(line.encode() + b"\0" for line in (*lines, "Machine", "Job"))
-
-
-def _expression(value: Any) -> str:
-    if value is None:
-        return "undefined"
-    if isinstance(value, list):
-        return f"{{ {', '.join(map(_expression, value))} }}"
-    if isinstance(value, str) and value.startswith("/Expr("):
-        return value.removeprefix("/Expr(").removesuffix(")/")
-    return json.dumps(value)
 
 
 def _submit(pool: Pool, made: AdPool) -> None:
