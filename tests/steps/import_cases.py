@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,3 +47,25 @@ def dump(folder: Path, name: str, *ads: Ad) -> Path:
     path = folder / name
     path.write_text(json.dumps(ads), encoding="utf-8")
     return path
+
+
+def imported(
+    run: Callable[..., Any], state: Path, folder: Path, ads: Mapping[str, list[Ad]], settings: Mapping[str, str]
+) -> Callable[..., Any]:
+    """Import *ads* by the kind of their dump at NOW, under *settings*; return what runs a command there.
+
+    The command must succeed; with ``--json`` its output is read.
+    """
+
+    def fairq(*words: object) -> Any:
+        ended = run("--state", state, *words)
+        assert ended.code == 0, ended.err
+        return json.loads(ended.out) if "--json" in words else ended.out
+
+    words: list[object] = []
+    for name, found in ads.items():
+        words += [f"--{name}", dump(folder, f"{name}.json", *found)]
+    for key, value in settings.items():
+        fairq("config", "set", key, value)
+    fairq("import", *words, "--now", NOW)
+    return fairq

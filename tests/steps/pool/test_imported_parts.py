@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.steps.import_cases import NOW, claimed, job, slot, user
+from tests.steps.import_cases import NOW, claimed, imported, job, slot, user
 
 from fairq.state import check
 from fairq.state.connection import reading
@@ -29,26 +29,18 @@ def part(number: int, holder: str = "bob@example.org") -> dict[str, Any]:
 def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
     """A machine of 4 cores and 4500 MB, whose parts bob has, and a job of alice's that wants two cores of it."""
 
-    def fairq(*words: object) -> Any:
-        ended = run("--state", state, *words)
-        assert ended.code == 0, ended.err
-        return json.loads(ended.out) if "--json" in words else ended.out
-
     rest = slot("slot1@m1", **{**MACHINE, "Cpus": 0, "Memory": 500}, PartitionableSlot=True, SlotID=1)
     ads = {
         "slots": [rest, *map(part, range(1, 5))],
         "jobs": [job(1, RequestCpus=2, RequestMemory=1500)],
         "accounting": [user("bob@example.org", Priority=90.0), user("alice@example.org", Priority=1.0)],
     }
-    words: list[object] = []
-    for name, found in ads.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(found))
-        words += [f"--{name}", tmp_path / f"{name}.json"]
-    fairq("config", "set", "accounting.uid_domain", "example.org")
-    fairq("config", "set", "negotiator.preemption_requirements", "RemoteUserPrio > SubmitterUserPrio * 1.2")
-    fairq("config", "set", "negotiator.allow_pslot_preemption", "true")
-    fairq("import", *words, "--now", NOW)
-    return fairq
+    settings = {
+        "accounting.uid_domain": "example.org",
+        "negotiator.preemption_requirements": "RemoteUserPrio > SubmitterUserPrio * 1.2",
+        "negotiator.allow_pslot_preemption": "true",
+    }
+    return imported(run, state, tmp_path, ads, settings)
 
 
 def sound(state: Path) -> bool:

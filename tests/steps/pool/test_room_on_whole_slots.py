@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.steps.import_cases import NOW, job, slot, user
+from tests.steps.import_cases import NOW, imported, job, slot, user
 from tests.steps.pool.test_imported_parts import MACHINE, part, sound
 
 Run = Callable[..., Any]
@@ -17,11 +16,6 @@ Run = Callable[..., Any]
 @pytest.fixture
 def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
     """A machine of 4 cores and 4500 MB, whose parts bob has, and jobs of alice's: one idle, two held."""
-
-    def fairq(*words: object) -> Any:
-        ended = run("--state", state, *words)
-        assert ended.code == 0, ended.err
-        return json.loads(ended.out) if "--json" in words else ended.out
 
     parts = [{**part(number), "PslotRollupInformation": True} for number in range(1, 5)]
     rest = slot("slot1@m1", **{**MACHINE, "Cpus": 0, "Memory": 500}, PartitionableSlot=True, SlotID=1)
@@ -35,16 +29,13 @@ def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
         ],
         "accounting": [user("bob@example.org", Priority=90.0), user("alice@example.org", Priority=1.0)],
     }
-    words: list[object] = []
-    for name, found in ads.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(found))
-        words += [f"--{name}", tmp_path / f"{name}.json"]
-    fairq("config", "set", "accounting.uid_domain", "example.org")
-    fairq("config", "set", "negotiator.rules", "htcondor")
-    fairq("config", "set", "negotiator.preemption_requirements", "RemoteUserPrio > SubmitterUserPrio * 1.2")
-    fairq("config", "set", "negotiator.allow_pslot_preemption", "true")
-    fairq("import", *words, "--now", NOW)
-    return fairq
+    settings = {
+        "accounting.uid_domain": "example.org",
+        "negotiator.rules": "htcondor",
+        "negotiator.preemption_requirements": "RemoteUserPrio > SubmitterUserPrio * 1.2",
+        "negotiator.allow_pslot_preemption": "true",
+    }
+    return imported(run, state, tmp_path, ads, settings)
 
 
 def test_why_and_negotiate_name_the_dynamic_slots(fairq: Run) -> None:
