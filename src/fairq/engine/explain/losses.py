@@ -71,7 +71,7 @@ class Observer:
         self._draining = np.zeros(size, np.bool_)
         self._draining[list(pool.draining)] = True
         self._candidates = candidate_slots(pool, policy)
-        if policy.allow_pslot_preemption and (theirs := rolled_up(pool.ads, policy)) is not None:
+        if (theirs := rolled_up(pool.ads, policy)) is not None:
             self._candidates &= ~theirs
         self._kept_out = ~slots_taking_part(pool.ads, policy) | slots_shutting_down(pool.ads, policy)
         self.holders = holders_of(pool.ads)
