@@ -29,7 +29,7 @@ def rows_within_reach(held: Outcome) -> NDArray[np.intp] | None:
     others_matter = (
         policy.quotas is not None
         or policy.last_dealing
-        or policy.cross_slot_prios
+        or held.cycle.sees_siblings
         or policy.pool_size is not None
         or policy.slot_constraint is not None
     )

@@ -144,11 +144,18 @@ class NegotiationCycle:
 
             self._groups = Groups(pool.ads, weights, accountant, policy, now, round_robin_times)
         static = static_ranks(pool.ads, policy)
-        self._holders = self._find_holders(jobs, memory)
+        self._holders = self._find_holders(sees_siblings=False)
         self._free_weight = FreeWeight(in_pie, candidates & ~self._holders.held)
         self._partitions = self._find_partitions(candidates)
-        self._scene: Scene | None = None
-        self._autoclusters = self._find_autoclusters(jobs, memory) if whole is None else whole.autoclusters
+        queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
+        jobs = Jobs(queues, jobs.ads, jobs.kinds)
+        self._find_queues(jobs, memory, whole)
+        self.sees_siblings = self._finds_siblings_named(memory)
+        """Whether any expression reads who holds another slot of a machine."""
+        if self.sees_siblings:
+            # With more attributes, expressions may read others.
+            self._holders = self._find_holders(sees_siblings=True)
+            self._find_queues(jobs, memory, whole)
         self.candidates = Candidates(
             pool,
             policy,
@@ -166,16 +173,6 @@ class NegotiationCycle:
         self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, seen, as_today=policy.rules == "htcondor")
         if self.candidates.reach is not None and self.candidates.reach.tested is not None:
             self.candidates.reach.tested.kinds = self._autoclusters.kinds
-        queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
-        jobs = Jobs(queues, jobs.ads, jobs.kinds)
-        constraint = None
-        if policy.job_constraint is not None:
-            lasting = None if self._scene is None else self._scene.admitted
-            constraint = JobConstraint(policy.job_constraint, now, self._autoclusters.kinds, self._budget, lasting)
-        known = None if whole is None else whole.queues
-        self._submitters = find_submitters(
-            jobs, self._autoclusters, policy, accountant, constraint, known, self._scene, now
-        )
         if self._groups is not None:
             self._groups.enrol(self._submitters, jobs, self._scene)
         self.decision = CycleDecision(
@@ -276,6 +273,22 @@ class NegotiationCycle:
         """Slot weight that a submitter or group uses now."""
         return self._accountant.weighted_used(name)
 
+    def _find_queues(self, jobs: Jobs, memory: Memory | None, whole: Whole | None) -> None:
+        """Number the autoclusters, and find what each submitter has on offer."""
+        policy = self._policy
+        self._scene: Scene | None = None
+        self._autoclusters = self._find_autoclusters(jobs, memory) if whole is None else whole.autoclusters
+        constraint = None
+        if policy.job_constraint is not None:
+            lasting = None if self._scene is None else self._scene.admitted
+            constraint = JobConstraint(
+                policy.job_constraint, self._now, self._autoclusters.kinds, self._budget, lasting
+            )
+        known = None if whole is None else whole.queues
+        self._submitters = find_submitters(
+            jobs, self._autoclusters, policy, self._accountant, constraint, known, self._scene, self._now
+        )
+
     def _find_autoclusters(self, jobs: Jobs, memory: Memory | None) -> Autoclusters:
         policy, slots = self._policy, self._pool.ads
         requests = [] if self._partitions is None else self._partitions.requests()
@@ -324,17 +337,23 @@ class NegotiationCycle:
         smallest = min((*whole, least))
         return 0.0 if smallest == np.inf else smallest
 
-    def _find_holders(self, jobs: Jobs, memory: Memory | None) -> Holders:
+    def _find_holders(self, sees_siblings: bool) -> Holders:
         names = SlotNames.nobody(len(self.cost))
         if self._policy.consider_preemption:
             names = holders_of(self._pool.ads)
         held = names.codes >= 0
         if not held.any():
             return Holders(held, names, names, np.full(len(held), np.nan))
-        from fairq.engine.negotiation.remote_attributes import RemoteAttributes, siblings_are_named
+        from fairq.engine.negotiation.remote_attributes import RemoteAttributes
 
-        siblings = self._policy.cross_slot_prios and siblings_are_named(self._policy, self._pool.ads, jobs, memory)
-        remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy, siblings)
+        remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy, sees_siblings)
         known = {name: self._accountant.effective_priority(name) for name in remote.known}
         priorities = np.array([*(known[name] for name in names.distinct), np.nan])[names.codes]
         return Holders(held, names, running_on(self._pool.ads, names), priorities, remote)
+
+    def _finds_siblings_named(self, memory: Memory | None) -> bool:
+        if self._holders.changing is None or not self._policy.cross_slot_prios:
+            return False
+        from fairq.engine.negotiation.remote_attributes import siblings_are_named
+
+        return siblings_are_named(self._policy, self._pool.ads, self._autoclusters.kinds, memory)

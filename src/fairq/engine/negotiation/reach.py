@@ -110,9 +110,11 @@ class Reach:
         self._suitable = self._cache(self._find_suitable, holders)
         self._users = self._cache(self._find_users, holders)
         self._elsewhere = self._cache(self._find_elsewhere, holders)
-        self.hopeless: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self._hopeless: NDArray[np.bool_] = np.zeros(64, np.bool_)
         """By autocluster, whether no slot is left within reach, whoever asks, for the rest of the cycle."""
         self._users_of = np.full(64, _NOBODY)
+        self._left_for = np.full(64, -1, np.int32)
+        """By autocluster, a slot that was within reach when its users were last asked for; -1: they were not."""
 
     @property
     def any_left(self) -> bool:
@@ -133,29 +135,58 @@ class Reach:
         found.head = self._free.next_free(found.rows, found.head)
         if found.head < len(found.rows):
             return False
-        if self._suitable.is_settled(context) and self._users.is_settled(context):
+        if self._is_settled(context):
             self._settle(context)
         return True
 
+    def are_hopeless(self, autoclusters: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether no slot is left for each of these autoclusters, as far as it is known by now."""
+        # Autoclusters beyond the end are not known.
+        return self._hopeless.take(autoclusters, mode="clip") & (autoclusters < len(self._hopeless))
+
+    def are_refused(self, autoclusters: NDArray[np.int64], submitter: str) -> NDArray[np.bool_]:
+        """Whether each of these autoclusters is refused where the limits permit nothing free, as far as it is known.
+
+        No slot is left for it, or the preemption policy is the reason: a slot in use by another submitter suits it.
+        """
+        rows = self._left_for.take(autoclusters, mode="clip")
+        left = (rows >= 0) & self._free.among(rows) & (autoclusters < len(self._hopeless))
+        if not left.any():
+            return self.are_hopeless(autoclusters)
+        left[left] = self.keep_out(autoclusters[left], submitter)
+        return left | self.are_hopeless(autoclusters)
+
     def keep_out(self, autoclusters: NDArray[np.int64], submitter: str) -> NDArray[np.bool_]:
-        """Whether a slot in use by another submitter suits the jobs of each of these `hopeless` autoclusters."""
+        """Whether a slot in use by another submitter suits the jobs of each of these autoclusters of known users."""
         users = self._users_of[autoclusters]
         kept_out: NDArray[np.bool_] = (users == _SEVERAL) | ((users != _NOBODY) & (users != self._code_of(submitter)))
         return kept_out
 
-    def _settle(self, context: RequestContext) -> None:
-        autocluster = context.autocluster
-        if autocluster >= len(self.hopeless):
-            more = 2 * autocluster - len(self.hopeless)
-            self.hopeless = np.append(self.hopeless, np.zeros(more, np.bool_))
-            self._users_of = np.append(self._users_of, np.full(more, _NOBODY))
-        self.hopeless[autocluster] = True
-        self._users_of[autocluster] = self._users.get(context)
-
     def keeps_out(self, context: RequestContext) -> bool:
         """Whether a slot in use by another submitter suits the job."""
         users = self._users.get(context)
+        found = self._suitable.get(context)
+        if found.head < len(found.rows) and self._is_settled(context):
+            self._make_room(context.autocluster)
+            self._left_for[context.autocluster] = found.rows[found.head]
+            self._users_of[context.autocluster] = users
         return users == _SEVERAL or users not in (_NOBODY, self._code_of(context.submitter))
+
+    def _is_settled(self, context: RequestContext) -> bool:
+        return self._suitable.is_settled(context) and self._users.is_settled(context)
+
+    def _settle(self, context: RequestContext) -> None:
+        self._make_room(context.autocluster)
+        self._hopeless[context.autocluster] = True
+        self._users_of[context.autocluster] = self._users.get(context)
+
+    def _make_room(self, autocluster: int) -> None:
+        """Let there be a place for *autocluster* in what is known by autocluster."""
+        if autocluster >= len(self._hopeless):
+            more = 2 * autocluster - len(self._hopeless)
+            self._hopeless = np.append(self._hopeless, np.zeros(more, np.bool_))
+            self._users_of = np.append(self._users_of, np.full(more, _NOBODY))
+            self._left_for = np.append(self._left_for, np.full(more, -1, np.int32))
 
     def suits_any(self, context: RequestContext) -> bool:
         """Whether the job matches any slot that is not draining, whoever uses it."""

@@ -10,7 +10,7 @@ attribute stands where the negotiator has no value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,11 +22,10 @@ from fairq.engine.negotiation.groups import Groups
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.slots import HOLDER_NAMES, show_waiting_ranks, text_of
-from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.quotas.tree import QuotaGroup
 from fairq.engine.slot_names import SlotNames
 from fairq.expression_form import is_expression
-from fairq.records import Ad, JobRange
+from fairq.records import Ad
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.memory import Memory
@@ -140,18 +139,15 @@ class RemoteAttributes:
 _OF_SIBLINGS = re.compile(r"slot\d+_remote", re.IGNORECASE)
 
 
-def siblings_are_named(policy: NegotiationPolicy, slots: AdColumns, jobs: Jobs, memory: Memory | None) -> bool:
+def siblings_are_named(policy: NegotiationPolicy, slots: AdColumns, kinds: Sequence[Ad], memory: Memory | None) -> bool:
     """Whether any expression of the policy, the slots or the jobs reads a ``Slot<N>_Remote...``.
 
-    A *memory* is asked for the jobs; those that have gone may count, too.
+    *kinds* has an ad of every autocluster, with all that matters. In a *memory*, it only grows.
     """
     policies = (str(expression) for expression in policy.expressions_on_jobs)
     if any(map(_OF_SIBLINGS.search, policies)) or _named_in_slots(slots):
         return True
-    if memory is None:
-        return _named_in_ads(jobs.ads) or any(_named_in_queue(queue.idle) for queue in jobs.queues)
-    queues = (memory.once(_named_in_queue, queue.idle, queue.version) for queue in jobs.queues)
-    return memory.once(_named_in_ads, jobs.ads) or any(queues)
+    return _named_in(kinds) if memory is None else memory.once(_named_in, kinds, len(kinds))
 
 
 def _named_in_slots(slots: AdColumns) -> bool:
@@ -161,16 +157,8 @@ def _named_in_slots(slots: AdColumns) -> bool:
     return any(map(_OF_SIBLINGS.search, texts)) and any(map(_OF_SIBLINGS.search, slots.external_references()))
 
 
-def _named_in_ads(ads: Mapping[int, Ad]) -> bool:
-    return _named_in(ads.values())
-
-
-def _named_in_queue(idle: Iterable[JobRange]) -> bool:
-    return _named_in(part for jobs in idle for part in (jobs.own, jobs.template) if part)
-
-
-def _named_in(ads: Iterable[Ad]) -> bool:
-    return any(map(_OF_SIBLINGS.search, filter(is_expression, (value for ad in ads for value in ad.values()))))
+def _named_in(kinds: Sequence[Ad]) -> bool:
+    return any(map(_OF_SIBLINGS.search, filter(is_expression, (value for ad in kinds for value in ad.values()))))
 
 
 def holders_by_number(slots: AdColumns, names: Sequence[str | None]) -> dict[str, list[str | None]]:

@@ -164,29 +164,30 @@ class ColumnSession(Iterator[Request]):
         """Pass over the requests of an autocluster from now on."""
         self._refused[autocluster] = 1
 
-    def pass_over(self, hopeless: NDArray[np.bool_] | None, but: int | None) -> PassedOver | None:
-        """Refuse the next requests as far as their autoclusters are *hopeless* (None: all), and not the one *but*."""
-        if not self._go_on():
-            return None
-        if hopeless is not None:
-            # Mostly the next request is not hopeless: the arrays are not worth a look then.
-            first = int(self._autoclusters[self._at])
-            if first == but or first >= len(hopeless) or not hopeless[first]:
-                return None
-        refused = np.frombuffer(self._refused, np.bool_)
+    def next_autocluster(self) -> int | None:
+        """The autocluster of the next request that is not refused; None at the end."""
+        return int(self._autoclusters[self._at]) if self._go_on() else None
+
+    def pass_over(
+        self, refused: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None, but: int | None
+    ) -> PassedOver:
+        """Refuse the next requests, the first one of which is known to be *refused*, as far as they are.
+
+        *refused* tells of autoclusters; None: all are. The requests of the autocluster *but* are not refused.
+        """
+        marks = np.frombuffer(self._refused, np.bool_)
         autoclusters = self._autoclusters[self._at :]
-        open_ones = np.flatnonzero(~refused[autoclusters])
+        open_ones = np.flatnonzero(~marks[autoclusters])
         autoclusters = autoclusters[open_ones]
-        if hopeless is not None:
-            # Autoclusters beyond the end of what is known are not known to be hopeless.
-            is_hopeless = np.take(hopeless, autoclusters, mode="clip") & (autoclusters < len(hopeless))
+        if refused is not None:
+            are_refused = refused(autoclusters)
             if but is not None:
-                is_hopeless &= autoclusters != but
-            stop = int(is_hopeless.argmin()) if not is_hopeless.all() else len(is_hopeless)
+                are_refused &= autoclusters != but
+            stop = int(are_refused.argmin()) if not are_refused.all() else len(are_refused)
             open_ones, autoclusters = open_ones[:stop], autoclusters[:stop]
-        firsts = _firsts(autoclusters, len(refused))
+        firsts = _firsts(autoclusters, len(marks))
         found = open_ones[firsts] + self._at
-        refused[autoclusters] = True
+        marks[autoclusters] = True
         self._at += int(open_ones[-1]) + 1
         return PassedOver(autoclusters[firsts], *self._queue.first_jobs(self._places[found]))
 

@@ -6,6 +6,7 @@ docs/htcondor.md 3.3; matchmaker.cpp, negotiate.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -171,23 +172,36 @@ class Turn:
     def _pass_over(self, session: ColumnSession) -> RefusedMany | None:
         """Refuse the next requests as far as no slot is left for them, whoever may take how much; None: there are none.
 
-        Beyond the limit only slots count that prefer a job to the one they run, and here there are none.
+        Beyond the limit only slots count that prefer a job to the one they run, and here there are none. Where the
+        limits permit nothing free, jobs that the preemption policy keeps from a slot are among them.
         """
         reach, beyond = self._candidates.reach, self._limits.used >= self._limits.limit
         if reach is None or (self._only_free and not self._candidates.any_left):
             return None
         if self._limited and self._stop_when_limited:
             return None
-        listed = None if self._list is None or self._listed_for is None or beyond else self._listed_for[0]
-        found = session.pass_over(None if beyond else reach.hopeless, listed)
-        if found is None:
+        first = session.next_autocluster()
+        if first is None:
             return None
+        refused: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
+        listed = None
+        if not beyond:
+            listed = None if self._list is None or self._listed_for is None else self._listed_for[0]
+            refused = reach.are_hopeless
+            if not self._limits.permit_unclaimed(self._limits.least):
+                refused = partial(reach.are_refused, submitter=self._context_of(first).submitter)
+            # Mostly the next request is not refused: the arrays are not worth a look then.
+            if first == listed or not refused(np.array([first])):
+                return None
+        found = session.pass_over(refused, listed)
         self._told_limits.clear()
         self._used_up = ()
         self._list = self._listed_for = None
         self.offered = int(found.clusters[-1]), int(found.procs[-1])
         if beyond:
             return RefusedMany(found, np.zeros(len(found.autoclusters), np.bool_))
+        if not reach.are_hopeless(found.autoclusters).all():
+            self._limited = self._limited_free = True
         submitter = self._context_of(int(found.autoclusters[0])).submitter
         return RefusedMany(found, reach.keep_out(found.autoclusters, submitter))
 
