@@ -139,6 +139,12 @@ class Reach:
             self._settle(context)
         return True
 
+    def is_known(self, autocluster: int) -> bool:
+        """Whether the autocluster was found to be hopeless, or kept out by the preemption policy."""
+        if autocluster >= len(self._hopeless):
+            return False
+        return bool(self._hopeless[autocluster]) or bool(self._left_for[autocluster] >= 0)
+
     def are_hopeless(self, autoclusters: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether no slot is left for each of these autoclusters, as far as it is known by now."""
         # Autoclusters beyond the end are not known.

@@ -176,22 +176,21 @@ class Turn:
         limits permit nothing free, jobs that the preemption policy keeps from a slot are among them.
         """
         reach, beyond = self._candidates.reach, self._limits.used >= self._limits.limit
-        if reach is None or (self._only_free and not self._candidates.any_left):
-            return None
-        if self._limited and self._stop_when_limited:
+        all_taken = self._only_free and not self._candidates.any_left
+        if reach is None or all_taken or (self._limited and self._stop_when_limited):
             return None
         first = session.next_autocluster()
-        if first is None:
+        listed = None if self._list is None or self._listed_for is None or beyond else self._listed_for[0]
+        # Mostly the next request is not refused: the arrays are not worth a look then.
+        if first is None or not (beyond or (first != listed and reach.is_known(first))):
             return None
+        submitter = self._context_of(first).submitter
         refused: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
-        listed = None
         if not beyond:
-            listed = None if self._list is None or self._listed_for is None else self._listed_for[0]
             refused = reach.are_hopeless
             if not self._limits.permit_unclaimed(self._limits.least):
-                refused = partial(reach.are_refused, submitter=self._context_of(first).submitter)
-            # Mostly the next request is not refused: the arrays are not worth a look then.
-            if first == listed or not refused(np.array([first])):
+                refused = partial(reach.are_refused, submitter=submitter)
+            if not refused(np.array([first])):
                 return None
         found = session.pass_over(refused, listed)
         self._told_limits.clear()
@@ -202,7 +201,6 @@ class Turn:
             return RefusedMany(found, np.zeros(len(found.autoclusters), np.bool_))
         if not reach.are_hopeless(found.autoclusters).all():
             self._limited = self._limited_free = True
-        submitter = self._context_of(int(found.autoclusters[0])).submitter
         return RefusedMany(found, reach.keep_out(found.autoclusters, submitter))
 
     def _suits_any(self, many: RefusedMany) -> bool:
