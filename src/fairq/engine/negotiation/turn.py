@@ -172,8 +172,8 @@ class Turn:
     def _pass_over(self, session: ColumnSession) -> RefusedMany | None:
         """Refuse the next requests as far as no slot is left for them, whoever may take how much; None: there are none.
 
-        Beyond the limit only slots count that prefer a job to the one they run, and here there are none. Where the
-        limits permit nothing free, jobs that the preemption policy keeps from a slot are among them.
+        Beyond the limit only slots count that prefer a job to the one they run: there are none. Where the limits permit
+        nothing free, jobs that the preemption policy keeps from a slot are among them.
         """
         reach, beyond = self._candidates.reach, self._limits.used >= self._limits.limit
         all_taken = self._only_free and not self._candidates.any_left
@@ -187,9 +187,8 @@ class Turn:
         submitter = self._context_of(first).submitter
         refused: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
         if not beyond:
-            refused = reach.are_hopeless
-            if not self._limits.permit_unclaimed(self._limits.least):
-                refused = partial(reach.are_refused, submitter=submitter)
+            free = self._limits.permit_unclaimed(self._limits.least)
+            refused = reach.are_hopeless if free else partial(reach.are_refused, submitter=submitter)
             if not refused(np.array([first])):
                 return None
         found = session.pass_over(refused, listed)
