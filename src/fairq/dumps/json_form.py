@@ -23,6 +23,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 _APART = 50
 """After so many more ads that repeat none than others, they are parsed together."""
 
+_FEW = 24
 _WORTH = 8
 """An ad that repeats none, and that was compared with others for it, costs as much time as so many that do."""
 
@@ -102,7 +103,7 @@ class JsonAds:
             self._apart = self._wait if found else 0
         else:
             found = self._repetition.after(self._text, self._at)
-            self._apart = max(0, self._apart - found.ads.size // _WORTH) if found else self._apart + 1
+            self._apart = max(0, self._apart - found.ads.size // _WORTH) if found and found.ads.size > _FEW else self._apart + 1
         if found is None:
             return None
         # They tell how many line breaks they have: counting these takes a tenth of the time of an import.
