@@ -103,7 +103,9 @@ class JsonAds:
             self._apart = self._wait if found else 0
         else:
             found = self._repetition.after(self._text, self._at)
-            self._apart = max(0, self._apart - found.ads.size // _WORTH) if found and found.ads.size > _FEW else self._apart + 1
+            self._apart = (
+                max(0, self._apart - found.ads.size // _WORTH) if found and found.ads.size > _FEW else self._apart + 1
+            )
         if found is None:
             return None
         # They tell how many line breaks they have: counting these takes a tenth of the time of an import.

@@ -82,6 +82,10 @@ _BY_TEST = {
 """The reason of a test if no test before it has excluded a slot."""
 
 
+_ALIKE = 200
+"""So many pairs of a slot and an autocluster take as long to look at together as one slot."""
+
+
 class CycleInput(Struct, frozen=True):
     """The input of a cycle; running it changes *accountant*.
 
@@ -135,6 +139,11 @@ class Outcome:
         goal = None if until is None else Goal(until.schedd, until.cluster, until.first_proc)
         self.cycle = given.cycle(goal)
         self.decision: CycleDecision = self.cycle.run()
+
+    @cached_property
+    def size(self) -> int:
+        """How much the cycle looks at: slots, ranges of idle jobs, and pairs of a slot and an autocluster."""
+        return self.given.size + self.cycle.pairs // _ALIKE
 
     @cached_property
     def observer(self) -> Observer:

@@ -260,6 +260,11 @@ class NegotiationCycle:
         """The autoclusters of a range of jobs as (number, first proc, last proc)."""
         return self._autoclusters.split(job)
 
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a slot and an autocluster there are: at most so many are looked at."""
+        return len(self.cost) * len(self._autoclusters.kinds)
+
     def same_cluster(self, one: JobRange, other: JobRange) -> bool:
         """Whether two jobs, the first ones of their ranges, are in one cluster for cluster skipping."""
         chosen = self._policy.significant.chosen

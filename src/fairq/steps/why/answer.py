@@ -252,14 +252,14 @@ class _Study:
         # with such a change mostly ends early.
         few = (0, 0) if whole else (FEWEST_CYCLES, int(diagnosis.is_within_reach))
         asked = world.about(job)
-        search = Search(affordable_cycles(outcome.given, MOST_CYCLES, *few))
+        search = Search(affordable_cycles(outcome, MOST_CYCLES, *few))
         found = search.run(asked, diagnosis)
         rejection = diagnosis.rejection
         more: Document = {}
         # What is left of a machine is no advice to a job that not even a whole machine can run.
         cure = "" if whole else f" {idle_job.remedy(diagnosis, found)}"
         if self._ahead:
-            others = alternatives(asked, diagnosis, 0 if whole else affordable_cycles(outcome.given, _TRIED))
+            others = alternatives(asked, diagnosis, 0 if whole else affordable_cycles(outcome, _TRIED))
             more = (
                 {} if outcome.given.size > _LOOKED_AHEAD else {"start": None if whole else self._start(diagnosis, job)}
             )

@@ -74,7 +74,7 @@ def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
         if count > entry.largest:
             entry.largest, entry.example, entry.alike = count, diagnosis, alike
     ordered = sorted(entries.items(), key=lambda one: (-one[1].jobs, one[0]))
-    left = affordable_cycles(outcome.given, _CYCLES, _FEWEST_CYCLES, in_largest=1)
+    left = affordable_cycles(outcome, _CYCLES, _FEWEST_CYCLES, in_largest=1)
     help_of: dict[str, list[_Help]] = {}
     for reason, entry in ordered:
         help_of[reason] = _tried(world, entry, min(left, _TRIED))

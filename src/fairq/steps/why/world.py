@@ -29,18 +29,18 @@ from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.pool.claimed_ads import without_claim
 
 _WORK = 200_000
-"""Slots and ranges of jobs examined in all cycles of a search together, at most."""
+"""What all cycles of a search together look at (`Outcome.size`), at most."""
 
 _LARGEST = 100_000
-"""From so many slots and ranges of jobs on, a cycle takes long enough to wait for one only."""
+"""A cycle that looks at so much takes long enough to wait for one only."""
 
 
-def affordable_cycles(given: CycleInput, most: int, fewest: int = 0, in_largest: int = 0) -> int:
-    """Return the number of cycles on *given* that a search may run: *most*, fewer in a large pool.
+def affordable_cycles(held: Outcome, most: int, fewest: int = 0, in_largest: int = 0) -> int:
+    """Return the number of cycles like the one *held* that a search may run: *most*, fewer in a large pool.
 
     There are at least *fewest*, but *in_largest* in one of the largest pools.
     """
-    return in_largest if given.size >= _LARGEST else max(fewest, min(most, _WORK // (given.size + 1)))
+    return in_largest if held.size >= _LARGEST else max(fewest, min(most, _WORK // (held.size + 1)))
 
 
 _BRING_NO_SLOT = frozenset(
