@@ -82,6 +82,15 @@ def changed(folder: Path, queue: str) -> None:
         shutil.copy(before, state)
         cost = fairq(folder, "--state", state, "negotiate", "--quiet", "--now", now)
         show(f"{queue}: {CHANGES} jobs, {CHANGES} ends", cost)
+    imported = Path(f"{state}.toml").read_text(encoding="utf-8")
+    Path(f"{state}.toml").write_text('[accounting]\nuid_domain = "test"\n', encoding="utf-8")
+    for _ in range(TIMES):
+        shutil.copy(before, state)
+        cost = fairq(folder, "--state", state, "negotiate", "--quiet", "--now", now)
+        show(f"{queue}: the same, default settings", cost)
+    Path(f"{state}.toml").write_text(imported, encoding="utf-8")
+    shutil.copy(before, state)
+    fairq(folder, "--state", state, "negotiate", "--quiet", "--now", now)
     show(f"{queue}: nothing new", fairq(folder, "--state", state, "negotiate", "--quiet", "--now", now + 60))
     show(f"{queue}: nothing new, dry", fairq(folder, "--state", state, "negotiate", "--dry-run", "--now", now + 60))
 

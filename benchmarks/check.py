@@ -39,10 +39,11 @@ def check() -> int:
         again = measured()
         ratios = {name: min(ratio, again[name]) for name, ratio in ratios.items()}
         failed = worse(ratios, former)
-    print(f"{'ratio':44}{'table':>10}{'now':>10}")
+    width = max(map(len, ratios)) + 1
+    print(f"{'ratio':{width}}{'table':>10}{'now':>10}")
     for name, ratio in ratios.items():
         known = f"{former[name]:10.2f}" if name in former else f"{'new':>10}"
-        print(f"{name:44}{known}{ratio:10.2f}{'   WORSE' if name in failed else ''}")
+        print(f"{name:{width}}{known}{ratio:10.2f}{'   WORSE' if name in failed else ''}")
     return 1 if failed else 0
 
 

@@ -66,7 +66,6 @@ def _later(folder: Path) -> dict[str, Case]:
     pools.make(_LARGE).write(folder)
     used, state, slots = folder / "used.db", folder / "state.db", folder / "slots.db"
     _settings(used, "htcondor")
-    _settings(state, "htcondor")
     fairq(folder, "--state", used, "import", *_dumps(folder), *_AT)
     fairq(folder, "--state", used, "negotiate", *_AT, "--json", output=folder / "cycle.json")
     later = ("--now", pools.NOW + 60)
@@ -75,8 +74,12 @@ def _later(folder: Path) -> dict[str, Case]:
     fairq(folder, "--state", used, "finish", *ended, "--at", pools.NOW + 30)
     fairq(folder, "--state", used, "submit", "--count", _CHANGES, *later, "--", "/bin/true")
 
-    def next_cycle() -> float:
+    def next_cycle(rules: str | None) -> float:
         shutil.copy(used, state)
+        if rules is None:
+            Path(f"{state}.toml").unlink(missing_ok=True)
+        else:
+            _settings(state, rules)
         return fairq(folder, "--state", state, "negotiate", *later).cpu
 
     def import_of_slots() -> float:
@@ -85,7 +88,8 @@ def _later(folder: Path) -> dict[str, Case]:
 
     return {
         f"import {_LARGE} slots": import_of_slots,
-        f"negotiate {_LARGE} after {_CHANGES} ends": next_cycle,
+        f"negotiate {_LARGE} after {_CHANGES} ends": lambda: next_cycle("htcondor"),
+        f"negotiate {_LARGE} after {_CHANGES} ends, default settings": lambda: next_cycle(None),
         f"queue --limit 50 {_LARGE}": lambda: fairq(folder, "--state", used, "queue", "--limit", 50, *later).cpu,
         f"userprio {_LARGE}": lambda: fairq(folder, "--state", used, "userprio", *later).cpu,
     }

@@ -166,3 +166,14 @@ def test_a_negative_zero_keeps_its_sign_after_repetitions() -> None:
     slots, _, _ = _read_slots(f"[{', '.join(texts)}]")
 
     assert [str(slot.ad["LoadAvg"]) for slot in slots] == ["0.5", "0.25", "0.0", "0.0", "-0.0", "0.0"]
+
+
+@pytest.mark.parametrize("every", [2, 3, 10, 30, 100])
+def test_runs_of_any_length_are_read_alike(every: int) -> None:
+    """Whether the jobs between two that have a further attribute are few or many."""
+    ads = [{**JOB, "ProcId": place, **({"Rank": 1.0} if place % every == 0 else {})} for place in range(600)]
+
+    repeated, single = _read("[\n" + ",\n".join(map(json.dumps, ads)) + "\n]\n"), _read(_one_by_one(ads))
+
+    assert isinstance(repeated, JobDump)
+    assert repeated == single

@@ -21,9 +21,11 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 """A surrogate: Python's mark for a byte that is not UTF-8 (U+DC80 to U+DCFF), or half a character."""
 
 _APART = 50
-"""After so many more ads that repeat none than others, they are parsed together."""
+"""After so many more ads that repeat none, or few of them at a time, than others, they are parsed together."""
 
 _FEW = 24
+"""To find so many ads that repeat one costs as much time as to parse them together."""
+
 _WORTH = 8
 """An ad that repeats none, and that was compared with others for it, costs as much time as so many that do."""
 
@@ -53,7 +55,7 @@ class JsonAds:
         """Characters of the last ad, or of several on average."""
         self._repetition = None if own is None else Repetition(own)
         self._apart = 0
-        """How many more ads repeated none than others."""
+        """How many more ads repeated none, or few of them at a time, than others."""
         self._wait = _APART
         self._source = source
         self._text = text
@@ -103,9 +105,8 @@ class JsonAds:
             self._apart = self._wait if found else 0
         else:
             found = self._repetition.after(self._text, self._at)
-            self._apart = (
-                max(0, self._apart - found.ads.size // _WORTH) if found and found.ads.size > _FEW else self._apart + 1
-            )
+            size = 0 if found is None else found.ads.size
+            self._apart = self._apart + 1 if size <= _FEW else max(0, self._apart - size // _WORTH)
         if found is None:
             return None
         # They tell how many line breaks they have: counting these takes a tenth of the time of an import.

@@ -192,6 +192,19 @@ class TestSiblings:
 
         assert [match.slot for match in decision.matches] == got
 
+    def test_any_attribute_of_a_job_may_read_of_siblings(self) -> None:
+        """If its Requirements read that attribute; of two jobs alike but for it, only one is matched."""
+        needs_bad_neighbour, needs_good_one = (
+            jobs(1, Requirements="/Expr(MY.Wanted)/", Wanted=f"/Expr(TARGET.Slot2_RemoteUserPrio == {priority})/")
+            for priority in (1000, 1)
+        )
+        decision = cycle(
+            self.pool(), {"a@x": [needs_good_one, needs_bad_neighbour]}, {"v@x": 1000, "w@x": 500},
+            cross_slot_prios=True,
+        )  # fmt: skip
+
+        assert [(match.cluster, match.slot) for match in decision.matches] == [(2, 0)]
+
     def test_what_the_machine_says_comes_first(self) -> None:
         """A slot's ad may name the holders of its siblings itself."""
         pool = self.pool()
