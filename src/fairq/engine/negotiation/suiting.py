@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +53,10 @@ class Suiting:
         """The shapes of jobs that are tested one by one."""
         self.kinds: Sequence[Ad] = ()
         """An ad of each autocluster, by number, as far as they are known."""
+        self._of_shape: dict[Hashable, list[int]] = {}
+        """The numbers of the autoclusters of each shape, in order."""
+        self._shaped = 0
+        """The shapes of so many autoclusters are known."""
 
     def find(self, context: RequestContext) -> NDArray[np.intp]:
         """Return the slots that suit the job of *context*."""
@@ -80,12 +86,8 @@ class Suiting:
         if shape in self._alone or not self._is_settled(context):
             self._alone.add(shape)
             return
-        alike = [context.autocluster]
-        for number in range(context.autocluster + 1, len(self.kinds)):
-            if len(alike) == most:
-                break
-            if number not in self._known and shape_of(self.kinds[number], self._slots) == shape:
-                alike.append(number)
+        others = (number for number in self._after(context.autocluster, shape) if number not in self._known)
+        alike = [context.autocluster, *islice(others, most - 1)]
         alike = [number for number in alike if self._is_cheap(self.kinds[number])]
         if len(alike) < _WORTHWHILE:
             return
@@ -101,6 +103,14 @@ class Suiting:
         starts = np.searchsorted(pairs, np.arange(1, len(alike)) * size)
         for number, of_one in zip(alike, np.split(pairs, starts), strict=True):
             self._known[number] = self._accepting[of_one % size]
+
+    def _after(self, autocluster: int, shape: Hashable) -> Iterator[int]:
+        """The autoclusters of a *shape* after this one."""
+        for number in range(self._shaped, len(self.kinds)):
+            self._of_shape.setdefault(shape_of(self.kinds[number], self._slots), []).append(number)
+        self._shaped = len(self.kinds)
+        numbers = self._of_shape.get(shape, [])
+        return islice(numbers, bisect_right(numbers, autocluster), None)
 
     def _is_settled(self, context: RequestContext) -> bool:
         """Whether the answer depends neither on who asks, nor on when."""
