@@ -82,10 +82,6 @@ _BY_TEST = {
 """The reason of a test if no test before it has excluded a slot."""
 
 
-_ALIKE = 200
-"""So many pairs of a slot and an autocluster take as long to look at together as one slot."""
-
-
 class CycleInput(Struct, frozen=True):
     """The input of a cycle; running it changes *accountant*.
 
@@ -143,7 +139,7 @@ class Outcome:
     @cached_property
     def size(self) -> int:
         """How much the cycle looks at: slots, ranges of idle jobs, and pairs of a slot and an autocluster."""
-        return self.given.size + self.cycle.pairs // _ALIKE
+        return self.given.size + self.cycle.pairs
 
     @cached_property
     def observer(self) -> Observer:

@@ -97,6 +97,10 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
         accountant.forget(name)
 
 
+_ALIKE = 200
+"""So many pairs of a slot and an autocluster take as long to look at together as one slot."""
+
+
 class NegotiationCycle:
     """The state of a running cycle; `negotiate` is the entry point.
 
@@ -262,8 +266,8 @@ class NegotiationCycle:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of a slot and an autocluster there are: at most so many are looked at."""
-        return len(self.cost) * len(self._autoclusters.kinds)
+        """What pairs of a slot and an autocluster cost at most: as much as to look at so many slots once."""
+        return len(self.cost) * len(self._autoclusters.kinds) // _ALIKE
 
     def same_cluster(self, one: JobRange, other: JobRange) -> bool:
         """Whether two jobs, the first ones of their ranges, are in one cluster for cluster skipping."""

@@ -120,6 +120,8 @@ class Simulation:
         self.policy = policy
         self.cycles = 0
         """The number of cycles that ran."""
+        self.pairs = 0
+        """`NegotiationCycle.pairs` of the last of them."""
         self.now = start - (every or 1)
         """The time of the last cycle, run or skipped."""
         self._ads = ads
@@ -221,6 +223,7 @@ class Simulation:
         )
         decision = cycle.run()
         self.cycles += 1
+        self.pairs = cycle.pairs
         if decision.matches:
             self._last_change = now
         if decision.round_robin_times:

@@ -48,7 +48,10 @@ PASSES = Assumed(0.02), Assumed(0.5), Assumed(0.98, again=True)
 """The passes for the earliest, the likely and the latest start, chosen on the LCG trace (benchmarks/forecast.py)."""
 
 _WORK = 600_000
-"""Maximum number of slots and job ranges examined by all cycles of a pass; a few cycles run in any pool."""
+"""Maximum number of slots and job ranges examined by all cycles of a pass; a few cycles run in any pool.
+
+Pairs of a slot and an autocluster count, too (`NegotiationCycle.pairs`).
+"""
 
 _FEWEST_CYCLES, _MOST_CYCLES, _MOST_FOR_SOME = 3, 4000, 1000
 """Numbers of cycles of a pass; the last one is for some jobs alone: a cycle in which jobs preempt each other takes 5 ms
@@ -217,11 +220,15 @@ class Forecaster:
         arrivals = self._submitted_again() if assumed.again else ()
         simulation = world.simulation(self._run_time(assumed.quantile), seen, self._every, arrivals)
         size = len(world.names) + len(world.idle)
-        most = _MOST_CYCLES if wanted is None else _MOST_FOR_SOME
-        most = max(_FEWEST_CYCLES, min(most, _WORK // (size + 1)))
-        seen.is_over = lambda: simulation.cycles >= most
+        highest = _MOST_CYCLES if wanted is None else _MOST_FOR_SOME
+
+        def is_over() -> bool:
+            most = min(highest, _WORK // (size + simulation.pairs + 1))
+            return simulation.cycles >= max(_FEWEST_CYCLES, most)
+
+        seen.is_over = is_over
         simulation.advance(self._now + HORIZON, seen.stop)
-        seen.until = self._now + HORIZON if simulation.cycles < most else simulation.now
+        seen.until = simulation.now if is_over() else self._now + HORIZON
         return seen
 
     def _comes_again(self, last: int | None) -> bool:
