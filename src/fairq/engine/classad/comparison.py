@@ -16,7 +16,7 @@ from fairq.engine.classad.kinds import BOOLEAN, ERROR_KIND, INTEGER, LIST, REAL,
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import ERROR_VECTOR, FALSE_VECTOR, TRUE_VECTOR, Vector
 
-_COMPARE: Final[dict[str, Any]] = {
+COMPARE: Final[dict[str, Any]] = {
     "==": np.equal,
     "!=": np.not_equal,
     "<": np.less,
@@ -24,7 +24,7 @@ _COMPARE: Final[dict[str, Any]] = {
     ">": np.greater,
     ">=": np.greater_equal,
 }
-COMPARISON: Final = frozenset(_COMPARE)
+COMPARISON: Final = frozenset(COMPARE)
 IDENTITY: Final = frozenset({"is", "isnt"})
 
 
@@ -34,7 +34,7 @@ def compare(operator: str, left: Vector, right: Vector, pool: ValuePool) -> Vect
     if strict is not None:
         return strict
     kinds = {left.kind, right.kind}
-    function = _COMPARE[operator]
+    function = COMPARE[operator]
     if kinds == {STRING}:
         meaning = pool.strings.folded() if operator in ("==", "!=") else pool.strings.ranks()
         return Vector(BOOLEAN, function(meaning[left.data], meaning[right.data]))
@@ -54,4 +54,4 @@ def identical(operator: str, left: Vector, right: Vector) -> Vector:
         return same
     if left.kind == LIST:
         raise NotColumnar
-    return Vector(BOOLEAN, _COMPARE["==" if operator == "is" else "!="](left.data, right.data))
+    return Vector(BOOLEAN, COMPARE["==" if operator == "is" else "!="](left.data, right.data))

@@ -132,8 +132,9 @@ class Candidates:
         from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 
         policy, carved, any_held = self._policy, self._pool.carved, self.preemption.any_held
-        self._partitioned = PartitionedLists(partitions, policy, any_held, tie_order, self._cost)
-        if policy.allow_pslot_preemption and carved and any_held:
+        gets_back = policy.allow_pslot_preemption and bool(carved) and any_held
+        self._partitioned = PartitionedLists(partitions, policy, any_held, tie_order, self._cost, gets_back)
+        if gets_back:
             from fairq.engine.negotiation.pslot_preemption import PslotPreemption
 
             self._pslot_preemption = PslotPreemption(partitions, carved)

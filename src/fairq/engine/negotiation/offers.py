@@ -23,6 +23,7 @@ from fairq.engine.classad import (
 from fairq.engine.classad.kinds import UNDEFINED_KIND
 from fairq.engine.distinct import distinct
 from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.offer_terms import OfferTerms
 from fairq.engine.negotiation.partitionable import DEFAULT_REQUEST, Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE
@@ -47,6 +48,7 @@ class Offers:
         policy: the cycle's rules.
         any_held: whether any slot has a holder, so that the order has keys for preemption.
         tie_order: each part's place among equals.
+        terms: what the job needs and takes, if that can be told from what is left.
     """
 
     def __init__(
@@ -56,20 +58,23 @@ class Offers:
         policy: NegotiationPolicy,
         any_held: bool,
         tie_order: NDArray[np.int64],
+        terms: OfferTerms | None = None,
     ) -> None:
+        self._terms = terms
         self._job = context.ad()
         self._partitions = partitions
         self._policy = policy
         # Today's negotiator takes the price from the slot's ad, even if slot weights are off (cp_deduct_assets).
         self._weighing = replace(policy, use_slot_weights=True) if policy.partitionable_slots == "whole" else policy
         self._ranks_by_job = not policy.ignore_job_ranks and "rank" in self._job
-        self._any_held = any_held
         self._tie_order = tie_order
         size = len(partitions.rows)
         self.suitable = np.zeros(size, np.bool_)
         self.cost = np.zeros(size)
         self.amounts = np.zeros_like(partitions.left)
         self.keys = np.zeros((2 + self._ranks_by_job + 2 * any_held, size))
+        if any_held:
+            self.keys[-2] = float(NONE)
         self._seen = len(partitions.changed)
         self._work_out(np.arange(size))
 
@@ -131,7 +136,19 @@ class Offers:
         return self._price(weights[:-1], weights[1:])[:in_a_row].tolist()  # type: ignore[no-any-return]
 
     def _work_out(self, parts: NDArray[np.intp]) -> None:
-        """Evaluate everything anew for *parts*."""
+        """Bring everything up to date for *parts*."""
+        if self._terms is None:
+            self._evaluate(parts)
+            return
+        left = self._partitions.left[:, parts]
+        self.amounts[:, parts] = self._terms.amounts
+        self.suitable[parts] = suitable = self._terms.suit(left, parts)
+        parts, left = parts[suitable], left[:, suitable]
+        if len(parts):
+            self.keys[: len(self._terms.ranks), parts] = [rank(left, parts) for rank in self._terms.ranks]
+            self.cost[parts] = self._terms.cost(left, parts)
+
+    def _evaluate(self, parts: NDArray[np.intp]) -> None:
         partitions = self._partitions
         partitions.show()
         amounts = self.amounts[:, parts] = self._requested(parts)
@@ -146,7 +163,7 @@ class Offers:
             if len(fitting):
                 # Today's negotiator takes the overridden requests back before it ranks (cp_restore_requested).
                 ranked = self._job if self._policy.partitionable_slots == "whole" else job
-                self.keys[:, fitting] = self._ranked(ranked, fitting)
+                self.keys[: 2 + self._ranks_by_job, fitting] = self._ranked(ranked, fitting)
         suiting = self.suitable[parts]
         if not suiting.any():
             return
@@ -213,8 +230,6 @@ class Offers:
         if self._ranks_by_job:
             keys.append(evaluate_in_ad(expression_of(job["rank"]), job, ads, parts).as_rank(0.0))
         keys.append(negotiator_rank(policy.post_job_rank, ads, job, parts))
-        if self._any_held:
-            keys += [np.full(len(parts), float(NONE)), np.zeros(len(parts))]
         return np.array(keys, np.float64)
 
 

@@ -30,7 +30,7 @@ class Partitions:
     """Partitionable slots that are divided, and the rest of every resource in each.
 
     Slots are counted here from 0 in pool order, as *parts*; `rows` are their indices in the pool. Resources
-    count in the order of `resources`; a missing resource counts as 0.
+    count in the order of `resources`; a missing resource (not in `has`) counts as 0.
 
     Args:
         ads: all slots of the pool.
@@ -44,7 +44,7 @@ class Partitions:
         self.resources = _resources(self.ads)
         values = [evaluate_in_columns(name, self.ads, {}) for name in self.resources]
         shape = (len(self.resources), len(self.rows))
-        self._has = np.array([one.kind != UNDEFINED_KIND for one in values], np.bool_).reshape(shape)
+        self.has = np.array([one.kind != UNDEFINED_KIND for one in values], np.bool_).reshape(shape)
         self.left = np.array([one.as_rank(0.0) for one in values], np.float64).reshape(shape)
         self.has_policy = consumption_policies(self.ads)
         self._any_policy = bool(self.has_policy.any())
@@ -127,7 +127,7 @@ class Partitions:
         if less is not None:
             left = left.copy()
             left[:, parts] -= less
-        self.fill_in(self.ads, left, self._has)
+        self.fill_in(self.ads, left, self.has)
 
     def levels(
         self, part: int, amounts: NDArray[np.float64], count: int, left: NDArray[np.float64] | None = None
@@ -139,7 +139,7 @@ class Partitions:
         rows = np.full(count + 1, part)
         first = self.left[:, part] if left is None else left
         taken = amounts[:, None] * np.arange(count + 1)
-        return self.fill_in(self.ads.of_rows(rows), first[:, None] - taken, self._has[:, rows])
+        return self.fill_in(self.ads.of_rows(rows), first[:, None] - taken, self.has[:, rows])
 
     def fill_in(self, ads: AdColumns, left: NDArray[np.float64], has: NDArray[np.bool_]) -> AdColumns:
         """Write the rest *left* (per resource and ad) into *ads*, and return them."""

@@ -12,6 +12,7 @@ from fairq.engine.negotiation.consumption_list import ConsumptionList
 from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.matchlist import BucketedMatchList
+from fairq.engine.negotiation.offer_terms import TermsFinder
 from fairq.engine.negotiation.offers import Offers, expressions_read
 from fairq.engine.negotiation.ordering import Ordering
 from fairq.engine.negotiation.partitionable import Partitions
@@ -31,6 +32,7 @@ class PartitionedLists:
         any_held: whether the pool has slots with a holder.
         tie_order: each slot's place among slots that rank equally.
         cost: the weight of each slot.
+        gets_back: whether slots may get back what jobs have taken: dynamic slots may be preempted.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class PartitionedLists:
         any_held: bool,
         tie_order: NDArray[np.int64],
         cost: Sequence[float],
+        gets_back: bool,
     ) -> None:
         self.rows = partitions.rows
         self._partitions = partitions
@@ -49,19 +52,22 @@ class PartitionedLists:
         self._policy = policy
         self._cost = cost
         self._tie_order: list[int] = tie_order.tolist()
+        self._any_held = any_held
+        self._tie_order_of_parts = tie_order[partitions.rows]
+        self._terms = None if gets_back else TermsFinder(partitions, policy)
         self._offers = ExpressionCache(
-            lambda context: self._kept_in_bounds(
-                Offers(context, partitions, policy, any_held, tie_order[partitions.rows])
-            ),
+            self._find_offers,
             partitions.ads,
             ["requirements", "rank", *(f"request{name.lower()}" for name in partitions.resources)],
             expressions_read(partitions, policy),
         )
 
-    def _kept_in_bounds(self, offers: Offers) -> Offers:
-        """Drop all earlier offers once they would use too much memory."""
+    def _find_offers(self, context: RequestContext) -> Offers:
+        terms = None if self._terms is None else self._terms.find(context)
+        offers = Offers(context, self._partitions, self._policy, self._any_held, self._tie_order_of_parts, terms)
         self._kept += len(self._row_list)
         if self._kept > _MOST_KEPT:
+            # Earlier ones would use too much memory.
             self._offers.forget()
             self._kept = len(self._row_list)
         return offers

@@ -42,17 +42,22 @@ def slot_weights(
     Its own SlotWeight, or if that is not a number the pool's SLOT_WEIGHT; 1 if that is negative, not a number or too
     large, and always if slot weights are off.
     """
-    ones = np.ones(len(slots) if rows is None else len(rows))
+    size = len(slots) if rows is None else len(rows)
     if not policy.use_slot_weights:
-        return ones
-    weights = np.full(len(ones), np.nan)
+        return np.ones(size)
+    weights = np.full(size, np.nan)
     if not policy.force_slot_weight:
         weights = evaluate_in_columns("SlotWeight", slots, {}, rows).as_rank(np.nan)
     lacking = np.isnan(weights)
     if lacking.any():
         known = as_fetched(slots, policy, policy.slot_weight) if rows is None else slots
         weights = np.where(lacking, evaluate_in_columns(policy.slot_weight, known, {}, rows).as_rank(np.nan), weights)
-    return np.where((weights >= 0) & (weights <= HEAVIEST), weights, ones)
+    return valid_weights(weights)
+
+
+def valid_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """These weights, 1 for each that is negative, not a number or too large."""
+    return np.where((weights >= 0) & (weights <= HEAVIEST), weights, 1.0)
 
 
 def weights_in_pie(slots: AdColumns, weights: NDArray[np.float64], policy: NegotiationPolicy) -> NDArray[np.float64]:
