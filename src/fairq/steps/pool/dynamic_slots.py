@@ -7,6 +7,7 @@ removed dynamic slot has returned everything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from msgspec import Struct
@@ -73,28 +74,45 @@ def lay_out(ids: Sequence[int], ads: list[Ad] | dict[int, Ad], dynamic: Iterable
     *ads* are by place; those of dynamic slots and their parents must be present.
     """
     places = {number: place for place, number in enumerate(ids)}
+    for parent_id, family in by_parent(dynamic).items():
+        parent = ads[places[parent_id]]
+        children = [places[child.slot_id] for child in family]
+        inherited = inherited_by(parent, {name.lower() for place in children for name in ads[place]})
+        ads[places[parent_id]] = rest_of(
+            parent, family, (name for place in children for name in assigned_gpus(ads[place]))
+        )
+        for place in children:
+            ads[place] = {**inherited, **ads[place]}
+
+
+def by_parent(dynamic: Iterable[DynamicSlot]) -> dict[int, list[DynamicSlot]]:
+    """Return the *dynamic* slots of each partitionable slot, by its number."""
     families: dict[int, list[DynamicSlot]] = {}
     for one in dynamic:
         families.setdefault(one.parent_id, []).append(one)
-    for parent_id, family in families.items():
-        parent = ads[places[parent_id]]
-        own = {name.lower() for child in family for name in ads[places[child.slot_id]]} | _NOT_OF_CHILDREN
-        inherited = {name: value for name, value in parent.items() if name.lower() not in own}
-        slot_id = next((value for name, value in parent.items() if name.lower() == "slotid"), None)
-        if slot_id is not None:
-            inherited["ParentSlotId"] = slot_id
-        taken: dict[str, float] = {}
-        for child in family:
-            place = places[child.slot_id]
-            ads[place] = {**inherited, **ads[place]}
-            for name, amount in child.carved.items():
-                taken[name.lower()] = taken.get(name.lower(), 0) + amount
-        gpus = [name for child in family for name in assigned_gpus(ads[places[child.slot_id]])]
-        ads[places[parent_id]] = _rest(without_gpus(parent, gpus), taken, len(family))
+    return families
 
 
-def _rest(parent: Ad, taken: Mapping[str, float], count: int) -> Ad:
-    rest = {name: value for name, value in parent.items() if name.lower() != "numdynamicslots"}
+def inherited_by(parent: Ad, own: AbstractSet[str]) -> Ad:
+    """Return what dynamic slots advertise of their *parent*; *own* are attributes (in lower case) that they have."""
+    inherited = {
+        name: value
+        for name, value in parent.items()
+        if (lower := name.lower()) not in own and lower not in _NOT_OF_CHILDREN
+    }
+    slot_id = next((value for name, value in parent.items() if name.lower() == "slotid"), None)
+    if slot_id is not None:
+        inherited["ParentSlotId"] = slot_id
+    return inherited
+
+
+def rest_of(parent: Ad, family: Sequence[DynamicSlot], gpus: Iterable[str]) -> Ad:
+    """Return the ad of a partitionable slot with what its dynamic slots leave, which have these *gpus*."""
+    taken: dict[str, float] = {}
+    for child in family:
+        for name, amount in child.carved.items():
+            taken[name.lower()] = taken.get(name.lower(), 0) + amount
+    rest = {name: value for name, value in without_gpus(parent, gpus).items() if name.lower() != "numdynamicslots"}
     for name, value in rest.items():
         less = taken.get(name.lower())
         if less is None:
@@ -103,7 +121,7 @@ def _rest(parent: Ad, taken: Mapping[str, float], count: int) -> Ad:
             rest[name] = max(0, plain(value - less))
         else:
             rest[name] = as_expression(f"({within(str(value))}) - {plain(less)}")
-    rest["NumDynamicSlots"] = count
+    rest["NumDynamicSlots"] = len(family)
     return rest
 
 

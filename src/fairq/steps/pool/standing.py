@@ -11,7 +11,8 @@ from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
 from fairq.steps.pool.claimed_ads import with_claim
 from fairq.steps.pool.claimed_columns import ClaimedAds
-from fairq.steps.pool.dynamic_slots import carved_rows, lay_out
+from fairq.steps.pool.dynamic_columns import laid_out
+from fairq.steps.pool.dynamic_slots import carved_rows
 
 
 class StandingSlots(Struct, frozen=True):
@@ -30,11 +31,11 @@ def load_standing(state: State, held: ClaimTable, now: int) -> StandingSlots:
     # The slot's ad already contains a claim of a job from outside the queue.
     told = np.array([claim.advertised is not None for claim in held.alike], np.bool_)
     apart_ids = set(held.slots[held.queued & told[held.terms]].tolist())
-    apart_ids |= {number for one in dynamic for number in (one.slot_id, one.parent_id)}
+    apart_ids |= {one.parent_id for one in dynamic}
     stored = slots.load_table(state, apart_ids)
     keys, apart, ads = stored.ids, stored.apart, stored.ads
     if dynamic:
-        lay_out(keys, apart, dynamic)
+        ads = laid_out(keys, ads, apart, dynamic)
     for row, ad in apart.items():
         claim = held.get(keys[row])
         if claim is not None:

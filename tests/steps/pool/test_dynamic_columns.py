@@ -1,0 +1,67 @@
+"""Dynamic slots by column have the ads that they have one by one."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairq.ad_table import AdTable
+from fairq.records import DynamicSlot
+from fairq.steps.pool.dynamic_columns import laid_out
+from fairq.steps.pool.dynamic_slots import lay_out
+
+parent = st.fixed_dictionaries(
+    {"Name": st.sampled_from(["slot1@a", "slot1@b"]), "Cpus": st.integers(1, 9), "PartitionableSlot": st.just(True)},
+    optional={
+        "SlotID": st.integers(1, 2),
+        "Memory": st.sampled_from([4096, 1024.5, "/Expr(8 * 1024)/"]),
+        "Arch": st.sampled_from(["X86_64", "ARM"]),
+        "ParentSlotId": st.just(7),
+        "NumDynamicSlots": st.just(3),
+        "GPUs": st.just(2),
+        "AssignedGPUs": st.just("GPU-1, GPU-2"),
+        "AvailableGPUs": st.just(["GPU-1", "GPU-2"]),
+    },
+)
+child = st.fixed_dictionaries(
+    {"Name": st.sampled_from(["slot1_1@a", "slot1_2@a"]), "Cpus": st.integers(0, 2)},
+    optional={
+        "AssignedGPUs": st.sampled_from(["GPU-1", "GPU-2"]),
+        "arch": st.just("ARM"),
+        "ParentSlotId": st.just(3),
+        "Rank": st.just(1.0),
+    },
+)
+carved = st.dictionaries(st.sampled_from(["Cpus", "memory", "Memory", "GPUs"]), st.sampled_from([0.5, 1, 2]))
+families = st.lists(
+    st.tuples(parent, st.lists(st.tuples(child, carved, st.booleans()), max_size=4)), min_size=1, max_size=4
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(families=families, lone=st.lists(child, max_size=2))
+def test_ads_by_column_are_those_of_single_slots(families: list[Any], lone: list[dict[str, Any]]) -> None:
+    """Whatever its family advertises, a dynamic slot inherits the same, in the same order."""
+    ads, apart, dynamic = [dict(ad) for ad in lone], [], []
+    for parent_ad, children in families:
+        place = len(ads)
+        ads.append(parent_ad)
+        if children:
+            apart.append(place)
+        for ad, amounts, is_apart in children:
+            if is_apart:
+                apart.append(len(ads))
+            dynamic.append(DynamicSlot(len(ads) + 10, place + 10, amounts))
+            ads.append(ad)
+    ids = [place + 10 for place in range(len(ads))]
+    table, changed = AdTable(), {place: deepcopy(ads[place]) for place in apart}
+    rest = [place for place in range(len(ads)) if place not in changed]
+    table.put(rest, [deepcopy(ads[place]) for place in rest])
+
+    found = laid_out(ids, table, changed, dynamic)
+    found.put(list(changed), list(changed.values()))
+    lay_out(ids, ads, dynamic)
+    assert [list(ad.items()) for ad in found] == [list(ad.items()) for ad in ads]
