@@ -365,3 +365,19 @@ def test_an_imported_dynamic_slot_gives_back_to_the_parent_on_its_machine(
     assert document["reason"] == "partitionable slots are carved up"
     assert document["verified"]
     assert document["changes"] == [{"change": "free slot", "of": name, "to": None}]
+
+
+def test_long_tables_are_cut_and_say_so(state: Path, tmp_path: Path, run: Run) -> None:
+    """Two hundred submitters do not push the answer off the screen; the JSON has all of them."""
+    jobs = [each for number in range(25) for each in job(number + 1, f"u{number:02}")]
+    slots = [claimed({**SLOT, "Name": f"slot1@m{number}"}, f"u{number:02}@x") for number in range(23)]
+    (tmp_path / "slots.json").write_text(json.dumps(slots))
+    (tmp_path / "jobs.json").write_text(json.dumps(jobs))
+    dumps = ("--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json")
+    assert run("--state", state, "import", *dumps, "--now", NOW).code == 0
+    ended = run("--state", state, "why", "25.0", "--now", NOW)
+    assert "Users of the matching slots: the first 20 of 23" in ended.out
+    lines = ended.out.split("Users of the matching slots")[1].splitlines()
+    assert len(lines[2 : lines.index("")]) == 20
+    assert len(json.loads(run("--state", state, "why", "25.0", "--now", NOW, "--json").out)["users"]) == 23
+    assert "Other submitters: the first 20 of 24" in run("--state", state, "why", "u01@x", "--now", NOW).out

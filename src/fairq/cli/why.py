@@ -16,6 +16,9 @@ from fairq.words.starts import start_sentence
 
 app = App()
 
+_MOST_LINES = 20
+"""Number of lines of a table that is not the answer itself."""
+
 
 @app.command(
     examples="""
@@ -65,7 +68,7 @@ def why(
     number left after it, and the nearest available value if none is left. Further tables show the clauses by which
     slots reject the job, how many slots fail each test (as in negotiate --explain), and who uses the matching slots.
     The last tables show the submitter's share, limit, floor and ceiling, and the quotas of its group and the groups
-    above.
+    above. Of users, submitters and rejecting clauses, the first 20 are shown; --json has all of them.
 
     With --compare, the command also decides under the other set of rules (documented or htcondor). It shows the steps
     of both decisions, the first step at which they differ, and the rule points that change the decision on their own.
@@ -137,9 +140,9 @@ def _job(document: dict[str, Any]) -> list[Table]:
         return []
     return [
         _table(document, "requirements", "Requirements of the job", _REQUIREMENTS),
-        _table(document, "slot_requirements", "Slot clauses that reject the job", _REFUSALS),
+        _first(document, "slot_requirements", "Slot clauses that reject the job", _REFUSALS),
         _table(document, "slots", "Slots by first failed test", _LOST),
-        _table(document, "users", "Users of the matching slots", _USERS),
+        _first(document, "users", "Users of the matching slots", _USERS),
         Table(_ENTITLED, [document["submitter_state"]], title="Submitter"),
         _table(document, "groups", "Quotas of its group and the groups above", _QUOTAS),
     ]
@@ -162,7 +165,7 @@ def _pair(document: dict[str, Any]) -> list[Table]:
 def _submitter(document: dict[str, Any]) -> list[Table]:
     return [
         _table(document, "submitters", "Share", _ENTITLED),
-        _table(document, "others", "Other submitters", _ENTITLED),
+        _first(document, "others", "Other submitters", _ENTITLED),
         _table(document, "groups", "Quotas of its group and the groups above", _QUOTAS),
     ]
 
@@ -170,12 +173,20 @@ def _submitter(document: dict[str, Any]) -> list[Table]:
 def _group(document: dict[str, Any]) -> list[Table]:
     return [
         _table(document, "groups", "Quotas of the group and the groups above", _QUOTAS),
-        _table(document, "submitters", "Submitters of the group", _ENTITLED),
+        _first(document, "submitters", "Submitters of the group", _ENTITLED),
     ]
 
 
 def _table(document: dict[str, Any], key: str, title: str, columns: list[Column]) -> Table:
     return Table(columns, document[key], title=title)
+
+
+def _first(document: dict[str, Any], key: str, title: str, columns: list[Column]) -> Table:
+    """Return a table of the first records, of which there may be thousands; the title tells how many there are."""
+    records = document[key]
+    if len(records) > _MOST_LINES:
+        title = f"{title}: the first {_MOST_LINES} of {len(records)}"
+    return Table(columns, records[:_MOST_LINES], title=title)
 
 
 def _short(value: Any) -> str:
