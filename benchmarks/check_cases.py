@@ -18,6 +18,7 @@ RULES = ("documented", "htcondor")
 
 _LARGE = "c10000-20000-10"
 _CHANGES = 20
+_PARTITIONABLE, _CORES = "c300-6000-20x", 16
 _TASKS, _BROKER_QUEUES = 300, 200
 _TASK_QUEUES = 5_000
 _AT = ("--now", pools.NOW)
@@ -31,9 +32,8 @@ def cases(folder: Path) -> dict[str, Case]:
     found: dict[str, Case] = {"--help": lambda: fairq(folder, "--help").cpu}
     for pool in POOLS:
         found |= _of_pool(pool, _inside(folder, pool))
-    return (
-        found | _later(_inside(folder, _LARGE)) | _broker(_inside(folder, "broker")) | _pilot(_inside(folder, "pilot"))
-    )
+    found |= _later(_inside(folder, _LARGE)) | _divided(_inside(folder, _PARTITIONABLE))
+    return found | _broker(_inside(folder, "broker")) | _pilot(_inside(folder, "pilot"))
 
 
 def _inside(folder: Path, name: str) -> Path:
@@ -92,6 +92,28 @@ def _later(folder: Path) -> dict[str, Case]:
         f"negotiate {_LARGE} after {_CHANGES} ends, default settings": lambda: next_cycle(None),
         f"queue --limit 50 {_LARGE}": lambda: fairq(folder, "--state", used, "queue", "--limit", 50, *later).cpu,
         f"userprio {_LARGE}": lambda: fairq(folder, "--state", used, "userprio", *later).cpu,
+    }
+
+
+def _divided(folder: Path) -> dict[str, Case]:
+    """Cycles that divide partitionable slots among jobs of kinds that take turns: the first, and one after it."""
+    pool = pools.make(_PARTITIONABLE)
+    pool.write(folder)
+    many = {name: _CORES * pools.SLOT[name] for name in ("Cpus", "Memory", "Disk")}
+    own = {"PartitionableSlot": True, "SlotType": "Partitionable", **many}
+    pools.write_ads(folder / "slots.json", ({**ad, **own} for ad in pool.slot_ads()))
+    fresh, used, state = folder / "imported.db", folder / "used.db", folder / "state.db"
+    fairq(folder, "--state", fresh, "import", *_dumps(folder), *_AT)
+    shutil.copy(fresh, used)
+    fairq(folder, "--state", used, "negotiate", *_AT)
+
+    def negotiated(before: Path, seconds: int) -> float:
+        shutil.copy(before, state)
+        return fairq(folder, "--state", state, "negotiate", "--now", pools.NOW + seconds).cpu
+
+    return {
+        f"negotiate {_PARTITIONABLE} partitionable": lambda: negotiated(fresh, 0),
+        f"negotiate {_PARTITIONABLE} with dynamic slots": lambda: negotiated(used, 60),
     }
 
 
