@@ -14,6 +14,7 @@ from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.ordering import Ordering, StaticRanks, order_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import EXPRESSIONS, ClaimStates, claim_states
+from fairq.engine.negotiation.rank_sharing import MachineRanks, SharedByRank
 from fairq.engine.negotiation.row_values import RowValues
 from fairq.engine.negotiation.snapshot import PoolSlots
 
@@ -55,17 +56,20 @@ class Orderings:
         self._values = values
         self._scene = scene
         self._slots_stay = slots_stay
+        self._machine_ranks = MachineRanks(pool.ads)
 
     @cached_property
     def claims(self) -> ExpressionCache[ClaimStates]:
         """What a match would do to each slot."""
         slots, held, values = self._pool.ads, self._holders.held, self._values
+        read, changing = EXPRESSIONS if held.any() else (), self._holders.changing
+        shared = SharedByRank[ClaimStates](self._machine_ranks, read, [], changing)
         return ExpressionCache(
-            lambda context: claim_states(context.ad(), slots, held, values),
+            lambda context: shared.get(context, lambda of: claim_states(of.ad(), slots, held, values)),
             slots,
             [],
-            EXPRESSIONS if held.any() else [],
-            self._holders.changing,
+            read,
+            changing,
             None if self._scene is None else Recall(self._scene, "claims", held.tobytes()),
         )
 
@@ -100,11 +104,6 @@ class Orderings:
                 context.ad(), slots, held, claims(context), self._tie_order, policy, static, self._values
             )
 
-        return ExpressionCache(
-            order,
-            slots,
-            [] if policy.ignore_job_ranks else ["rank"],
-            ranks,
-            self._holders.changing,
-            recall,
-        )
+        of_job, changing = [] if policy.ignore_job_ranks else ["rank"], self._holders.changing
+        shared = SharedByRank[Ordering](self._machine_ranks, ranks, of_job, changing)
+        return ExpressionCache(lambda context: shared.get(context, order), slots, of_job, ranks, changing, recall)
