@@ -19,12 +19,13 @@ from fairq.engine.classad import logic
 from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.columns import AdColumns
 from fairq.engine.classad.comparison import COMPARE
+from fairq.engine.classad.convert import constant
 from fairq.engine.classad.costs import UNGUARDED
 from fairq.engine.classad.evaluator import Evaluator
 from fairq.engine.classad.expression import Expression
 from fairq.engine.classad.kinds import BOOLEAN, EXPRESSION, INTEGER, MISSING, REAL, UNDEFINED_KIND
 from fairq.engine.classad.metered import bound
-from fairq.engine.classad.nodes import Binary, Call, Conditional, Node, Reference, Unary
+from fairq.engine.classad.nodes import Binary, Call, Conditional, Literal, Node, Reference, Unary
 from fairq.engine.classad.parties import Parties
 from fairq.engine.classad.references import Attribute, closure
 from fairq.engine.classad.scopes import RESERVED, Side, scope_side
@@ -102,10 +103,12 @@ class Reducer:
         Raises NotReducedError if there are too many shapes of ads.
         """
         parties = Parties(ad, self.columns)
-        parts = self._parts.setdefault(parties.shape(), {})
-        if len(self._parts) > _MOST_SHAPES:
-            raise NotReducedError
-        return Reduced(self, ad, parties, parts)
+        shape = parties.shape()
+        if shape not in self._parts:
+            if len(self._parts) >= _MOST_SHAPES:
+                raise NotReducedError
+            self._parts[shape] = {}
+        return Reduced(self, ad, parties, self._parts[shape])
 
     def fixed(self, key: Hashable, make: Callable[[], Vector]) -> Vector:
         """Return the values for all rows that *key* stands for, made at most once."""
@@ -166,8 +169,14 @@ class Reduced:
             part = self._parts[side, id(node)] = _Part(node, reads, tuple(sorted(found.names(Side.AD))), changes)
         return part
 
+    def _steady(self, node: Node, side: Side) -> Vector | None:
+        """The values of *node* for all rows if nothing in it changes."""
+        if isinstance(node, Literal):
+            return constant(node.value, self._reducer.columns.pool)
+        part = self._part(node, side)
+        return None if part.changes else self._evaluated(part, side)
+
     def _evaluated(self, part: _Part, side: Side) -> Vector:
-        """The values of a part in which nothing changes."""
         if not part.reads.isdisjoint(self._active):
             raise NotReducedError
         columns, ad = self._reducer.columns, self._ad
@@ -179,14 +188,13 @@ class Reduced:
             except NotColumnar as problem:
                 raise NotReducedError from problem
 
-        return self._reducer.fixed((side, id(part.node), own), make)
+        return self._reducer.fixed((side, id(part.node), part.of_ad, own), make)
 
     # where an expression is true
 
     def _truth(self, node: Node, side: Side) -> _Truth:  # noqa: PLR0911 - one per case
-        part = self._part(node, side)
-        if not part.changes:
-            return self._fixed_truth(self._evaluated(part, side))
+        if (steady := self._steady(node, side)) is not None:
+            return self._fixed_truth(steady)
         match node:
             case Binary("&&", left, right):
                 return self._both(self._truth(left, side), right, side)
@@ -256,16 +264,15 @@ class Reduced:
     # its numbers
 
     def _number(self, node: Node, side: Side) -> _Number:
-        part = self._part(node, side)
-        if not part.changes:
-            return self._fixed_number(self._evaluated(part, side))
+        if (steady := self._steady(node, side)) is not None:
+            return self._fixed_number(steady)
         match node:
             case Binary(operator, left, right) if operator in _ARITHMETIC:
                 first, second = self._number(left, side), self._number(right, side)
                 most = first.most * second.most if operator == "*" else first.most + second.most
                 return self._computed(_ARITHMETIC[operator], first, second, most)
-            case Binary("/", left, right) if not self._part(right, side).changes:
-                return self._divided(self._number(left, side), self._evaluated(self._part(right, side), side))
+            case Binary("/", left, right) if (by := self._steady(right, side)) is not None:
+                return self._divided(self._number(left, side), by)
             case Unary("-", operand):
                 number = self._number(operand, side)
                 return _Number(lambda numbers, rows: -number.of(numbers, rows), number.most, number.valid)
@@ -335,7 +342,7 @@ class Reduced:
         return party, name
 
     def _own(
-        self, party: Side, name: str, reduced: Callable[[Node, Side], _Term], constant: Callable[[Vector], _Term]
+        self, party: Side, name: str, reduced: Callable[[Node, Side], _Term], fixed: Callable[[Vector], _Term]
     ) -> list[tuple[NDArray[np.bool_], _Term]]:
         """Each of the expressions of an attribute, and its constants, with the rows that have it."""
         size = len(self._reducer.columns)
@@ -353,7 +360,7 @@ class Reduced:
             nodes = [((kinds == EXPRESSION) & (codes == code), one.node) for code, one in enumerate(column.expressions)]
             constants = kinds != EXPRESSION
             if constants.any():
-                own.append((constants, constant(_constants(vector))))
+                own.append((constants, fixed(_constants(vector))))
         self._active.append((party, name))
         try:
             for rows, node in nodes:
