@@ -24,6 +24,8 @@ FEW: Final = 100
 class Parties:
     """The single ad and the ads in columns, for which one expression is evaluated."""
 
+    _shape: Hashable = None
+
     def __init__(self, ad: Mapping[str, Any], columns: AdColumns) -> None:
         self.columns = columns
         self._attributes = {name.lower(): value for name, value in ad.items()}
@@ -82,13 +84,15 @@ class Parties:
 
     def shape(self) -> Hashable:
         """Return the key of the single ad for the costs of expressions; it does not hold if its texts were examined."""
-        long = [
-            (name, value if value.__class__ is str else repr(value))
-            for name, value in self._attributes.items()
-            if (value.__class__ is str and (len(value) > SHORT or value.startswith(OPEN)))
-            or isinstance(value, list | tuple | Mapping)
-        ]
-        return tuple(self._attributes), *long
+        if self._shape is None:
+            long = [
+                (name, value if value.__class__ is str else repr(value))
+                for name, value in self._attributes.items()
+                if (value.__class__ is str and (len(value) > SHORT or value.startswith(OPEN)))
+                or isinstance(value, list | tuple | Mapping)
+            ]
+            self._shape = tuple(self._attributes), *long
+        return self._shape
 
     def json_ad(self, names: frozenset[str]) -> dict[str, Any]:
         """Return the single ad with only the attributes *names*."""

@@ -41,6 +41,7 @@ Of = Callable[[Numbers, Rows], Any]
 _EXACT: Final = 2.0**53
 _MOST_FIXED: Final = 10_000
 _MOST_TEXTS: Final = 8
+_NUMBERS: Final = (BOOLEAN, INTEGER, REAL)
 _MOST_SHAPES: Final = 500
 _ARITHMETIC: Final[dict[str, Any]] = {"+": np.add, "-": np.subtract, "*": np.multiply}
 
@@ -290,19 +291,19 @@ class Reduced:
         return _Number(lambda numbers, rows: numbers[place], most, None if present.all() else present)
 
     def _fixed_number(self, vector: Vector) -> _Number:
-        size = len(self._reducer.columns)
-        values = Values(vector, size, self._reducer.columns.pool)
-        reals = values.numbers
-        valid = np.isin(values.kind, (BOOLEAN, INTEGER, REAL))
-        if not np.isfinite(reals[valid]).all():
+        if vector.kind in _NUMBERS and vector.is_constant():
+            assert vector.data is not None
+            one = float(vector.data[0])
+            if not abs(one) <= _EXACT:
+                raise NotReducedError
+            return _Number(lambda numbers, rows: one, abs(one))
+        values = Values(vector, len(self._reducer.columns), self._reducer.columns.pool)
+        valid = np.isin(values.kind, _NUMBERS)
+        reals = np.where(valid, values.numbers, 0.0)
+        most = float(np.abs(reals).max(initial=0.0))
+        if not most <= _EXACT:
             raise NotReducedError
-        most = float(np.abs(reals[valid]).max(initial=0.0))
-        if most > _EXACT:
-            raise NotReducedError
-        if vector.is_constant() and valid.all():
-            one = float(reals[0])
-            return _Number(lambda numbers, rows: one, most)
-        return _Number(_taken(np.where(valid, reals, 0.0)), most, None if valid.all() else valid)
+        return _Number(_taken(reals), most, None if valid.all() else valid)
 
     def _computed(self, function: Any, first: _Number, second: _Number, most: float) -> _Number:
         if most > _EXACT:

@@ -306,7 +306,7 @@ class Candidates:
             return None
         if self._partitioned is not None:
             job = self._scene.autoclusters.kinds[autocluster]
-            if not self._parts_are_told or not self._partitioned.none_has_enough(job):
+            if not self._parts_are_told or not self._partitioned.none_has_enough(autocluster, job):
                 return None
         suitable = self._suitable.settled(autocluster)
         if suitable is None:

@@ -46,6 +46,7 @@ class PartitionedLists:
     ) -> None:
         self.rows = partitions.rows
         self._partitions = partitions
+        self._amounts: dict[int, tuple[float, ...] | None] = {}
         self._enough: dict[tuple[tuple[float, ...], int], bool] = {}
         self._row_list: list[int] = partitions.rows.tolist()
         self._kept = 0
@@ -74,11 +75,13 @@ class PartitionedLists:
 
     def none_left(self, context: RequestContext) -> bool:
         """Whether no partitionable slot can take another job now."""
-        return self.none_has_enough(context.job) or not self.suitable(context).any()
+        return self.none_has_enough(context.autocluster, context.job) or not self.suitable(context).any()
 
-    def none_has_enough(self, job: Ad) -> bool:
-        """Whether no slot has left what the job requests; False also where numbers alone do not tell."""
-        amounts = self._partitions.amounts_of(job)
+    def none_has_enough(self, autocluster: int, job: Ad) -> bool:
+        """Whether no slot has left what the *job* of an autocluster requests; False where numbers alone do not tell."""
+        if autocluster not in self._amounts:
+            self._amounts[autocluster] = self._partitions.amounts_of(job)
+        amounts = self._amounts[autocluster]
         if amounts is None:
             return False
         key = (amounts, len(self._partitions.changed))
