@@ -24,13 +24,7 @@ from fairq.engine.negotiation.ordering import StaticRanks
 from fairq.engine.negotiation.orderings import Orderings
 from fairq.engine.negotiation.partitionable import Partitions, jobs_in_slot
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.preemption import (
-    NONE,
-    PRIO,
-    RANK,
-    PreemptionPolicy,
-    PreemptState,
-)
+from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptionPolicy, PreemptState
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
 from fairq.engine.negotiation.row_values import RowValues
@@ -160,6 +154,11 @@ class Candidates:
                 found & held,
                 self._divided,
             )
+
+    def end(self) -> None:
+        """Let go of what only further matches need: who asks why keeps many cycles."""
+        if self._partitioned is not None:
+            self._partitioned.forget_terms()
 
     @property
     def any_left(self) -> bool:

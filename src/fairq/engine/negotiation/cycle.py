@@ -230,6 +230,7 @@ class NegotiationCycle:
             for slot in (slot for match in self.decision.matches.single for slot in match.evicted or ()):
                 self._accountant.evict(self._pool.keys[slot], self._now)
         evaluate_for(self._budget, NOBODY)
+        self.candidates.end()
         if self._stopwatch is not None:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
         self.decision.overruns = [] if self._budget is None else list(self._budget.overruns)

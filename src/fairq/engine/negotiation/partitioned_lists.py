@@ -56,6 +56,7 @@ class PartitionedLists:
         self._any_held = any_held
         self._tie_order_of_parts = tie_order[partitions.rows]
         self._terms = None if gets_back else TermsFinder(partitions, policy)
+        self._with_terms: list[Offers] = []
         self._offers = ExpressionCache(
             self._find_offers,
             partitions.ads,
@@ -70,8 +71,18 @@ class PartitionedLists:
         if self._kept > _MOST_KEPT:
             # Earlier ones would use too much memory.
             self._offers.forget()
+            self._with_terms = []
             self._kept = len(self._row_list)
+        if terms is not None:
+            self._with_terms.append(offers)
         return offers
+
+    def forget_terms(self) -> None:
+        """Drop what makes the next look at changed slots cheap."""
+        self._terms = None
+        for offers in self._with_terms:
+            offers.forget_terms()
+        self._with_terms = []
 
     def none_left(self, context: RequestContext) -> bool:
         """Whether no partitionable slot can take another job now."""
