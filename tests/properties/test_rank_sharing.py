@@ -58,7 +58,7 @@ def test_what_is_shared_is_what_each_job_would_get(
             values.append(evaluate_in_ad(expression_of(own["rank"]), own, ads))
         return [repr(value.python(row)) for value in values for row in range(len(ads))]
 
-    shared = SharedByRank[list[Any]](MachineRanks(ads), of_slots, ["rank"] if by_job else [], None)
+    shared = SharedByRank[list[Any]](MachineRanks(ads, None), of_slots, ["rank"] if by_job else [], None)
     for number, own in enumerate(jobs):
         context = RequestContext(number, own, "u@x", 1.0)
         assert shared.get(context, make) == make(context)

@@ -29,7 +29,7 @@ from fairq.engine.classad.nodes import Binary, Call, Conditional, Literal, Node,
 from fairq.engine.classad.parties import Parties
 from fairq.engine.classad.references import Attribute, closure
 from fairq.engine.classad.scopes import RESERVED, Side, scope_side
-from fairq.engine.classad.values import Values
+from fairq.engine.classad.values import EXACT, Values
 from fairq.engine.classad.vectors import MIXED, UNDEFINED_VECTOR, Array, Rows, Vector
 
 Numbers = NDArray[np.float64]
@@ -38,7 +38,6 @@ Numbers = NDArray[np.float64]
 Of = Callable[[Numbers, Rows], Any]
 """A value for each of these rows, or one for all of them."""
 
-_EXACT: Final = 2.0**53
 _MOST_FIXED: Final = 10_000
 _MOST_TEXTS: Final = 8
 _NUMBERS: Final = (BOOLEAN, INTEGER, REAL)
@@ -286,7 +285,7 @@ class Reduced:
 
     def _changing(self, place: int) -> _Number:
         present, most = self._reducer.present[place], self._reducer.most[place]
-        if most > _EXACT:
+        if most > EXACT:
             raise NotReducedError
         return _Number(lambda numbers, rows: numbers[place], most, None if present.all() else present)
 
@@ -294,19 +293,19 @@ class Reduced:
         if vector.kind in _NUMBERS and vector.is_constant():
             assert vector.data is not None
             one = float(vector.data[0])
-            if not abs(one) <= _EXACT:
+            if not abs(one) <= EXACT:
                 raise NotReducedError
             return _Number(lambda numbers, rows: one, abs(one))
         values = Values(vector, len(self._reducer.columns), self._reducer.columns.pool)
         valid = np.isin(values.kind, _NUMBERS)
         reals = np.where(valid, values.numbers, 0.0)
         most = float(np.abs(reals).max(initial=0.0))
-        if not most <= _EXACT:
+        if not most <= EXACT:
             raise NotReducedError
         return _Number(_taken(reals), most, None if valid.all() else valid)
 
     def _computed(self, function: Any, first: _Number, second: _Number, most: float) -> _Number:
-        if most > _EXACT:
+        if most > EXACT:
             raise NotReducedError
         return _Number(_joined(function, first.of, second.of), most, _valid(first, second))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,10 @@ from fairq.engine.classad.convert import item
 from fairq.engine.classad.kinds import BOOLEAN, INTEGER, LIST, OTHER, REAL, STRING
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Vector
+
+
+EXACT: Final = 2.0**53
+"""Whole numbers below it are exact as reals."""
 
 
 class Values:

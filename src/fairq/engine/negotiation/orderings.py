@@ -56,7 +56,7 @@ class Orderings:
         self._values = values
         self._scene = scene
         self._slots_stay = slots_stay
-        self._machine_ranks = MachineRanks(pool.ads)
+        self._machine_ranks = MachineRanks(pool.ads, holders.changing)
 
     @cached_property
     def claims(self) -> ExpressionCache[ClaimStates]:

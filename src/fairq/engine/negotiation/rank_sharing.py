@@ -17,6 +17,7 @@ from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.references import Attribute, closure
 from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.unknown import UnknownAd
+from fairq.engine.classad.values import EXACT
 from fairq.engine.negotiation.expression_cache import LiveAttributes, RequestContext
 from fairq.expression_form import may_read
 
@@ -25,7 +26,6 @@ Result = TypeVar("Result")
 _RANK = parse("MY.Rank")
 _OF_SLOTS: Attribute = (Side.COLUMNS, "rank")
 _KINDS = (UNDEFINED_KIND, ERROR_KIND, BOOLEAN, INTEGER, REAL)
-_EXACT = 2.0**53
 
 
 class _RankUnread(UnknownAd):
@@ -37,14 +37,18 @@ class _RankUnread(UnknownAd):
 
 
 class MachineRanks:
-    """The Rank that every slot gives a job, as a key; that of the last job is at hand."""
+    """The Rank that every slot gives a job, as a key; that of the last job is at hand.
 
-    def __init__(self, slots: AdColumns) -> None:
+    *changing* are attributes of the slots that change within the cycle.
+    """
+
+    def __init__(self, slots: AdColumns, changing: LiveAttributes | None) -> None:
         self.slots = slots
         self._last: tuple[RequestContext, Hashable] | None = None
         found = closure([(Side.COLUMNS, node) for node in slots.nodes("rank")], UnknownAd((), slots))
         leads_back = any(end == _OF_SLOTS for ends in found.edges.values() for end, _ in ends)
-        self.read_jobs = bool(found.names(Side.AD)) and not (found.everything or found.draws or leads_back)
+        stays = changing is None or found.names(Side.COLUMNS).isdisjoint(changing.live)
+        self.read_jobs = stays and bool(found.names(Side.AD)) and not (found.everything or found.draws or leads_back)
         """Whether they depend on the job, and can be told before what else they are used for."""
 
     def key(self, context: RequestContext) -> Hashable:
@@ -56,7 +60,7 @@ class MachineRanks:
     def _find(self, context: RequestContext) -> Hashable:
         values = evaluate_in_columns(_RANK, self.slots, context.ad())
         kind, numbers = values.kind, values.numbers
-        if not np.isin(kind, _KINDS).all() or (np.abs(numbers) >= _EXACT).any():
+        if not np.isin(kind, _KINDS).all() or (np.abs(numbers) >= EXACT).any():
             return None
         return kind.tobytes(), numbers.tobytes()
 
@@ -79,7 +83,6 @@ class SharedByRank(Generic[Result]):
         changing: LiveAttributes | None,
     ) -> None:
         self._ranks = ranks
-        self._of_job = of_job
         found = closure([(Side.COLUMNS, of.node) for of in of_slots], _RankUnread((), ranks.slots))
         self._names = sorted({*found.names(Side.AD), *of_job})
         reads_changing = changing is not None and not found.names(Side.COLUMNS).isdisjoint(changing.live)
