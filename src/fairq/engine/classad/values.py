@@ -14,7 +14,6 @@ from fairq.engine.classad.kinds import BOOLEAN, INTEGER, LIST, OTHER, REAL, STRI
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Vector
 
-
 EXACT: Final = 2.0**53
 """Whole numbers below it are exact as reals."""
 
