@@ -22,6 +22,11 @@ class Part(NamedTuple):
     rows: Sequence[int]
     columns: Sequence[Sequence[Any]]
 
+    def column_at(self, number: int, places: Sequence[int]) -> Sequence[Any]:
+        """Return the values that a column has at *places* (ascending)."""
+        column = self.columns[number]
+        return column if len(places) == len(column) else picked(column, places)
+
 
 class AdTable(Rows[Ad]):
     """Ads in JSON form; ads of the same shape share their names and are stored by column.

@@ -24,7 +24,6 @@ COMPARE: Final[dict[str, Any]] = {
     ">": np.greater,
     ">=": np.greater_equal,
 }
-COMPARISON: Final = frozenset(COMPARE)
 IDENTITY: Final = frozenset({"is", "isnt"})
 
 

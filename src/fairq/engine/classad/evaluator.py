@@ -10,7 +10,7 @@ import numpy as np
 from fairq.engine.classad import logic
 from fairq.engine.classad.arithmetic import ARITHMETIC, BITWISE, arithmetic, bitwise, unary
 from fairq.engine.classad.columnar import NotColumnar
-from fairq.engine.classad.comparison import COMPARISON, IDENTITY, compare, identical
+from fairq.engine.classad.comparison import COMPARE, IDENTITY, compare, identical
 from fairq.engine.classad.convert import constant
 from fairq.engine.classad.distinct import Arguments, by_arguments, by_elements
 from fairq.engine.classad.expression import Expression
@@ -102,7 +102,7 @@ class Evaluator:
         raise NotColumnar
 
     def _binary(self, operator: str, operands: list[Vector], n: int) -> Vector:
-        if operator in COMPARISON:
+        if operator in COMPARE:
             return by_kinds(lambda left, right: compare(operator, left, right, self._pool), operands, n)
         if operator in IDENTITY:
             return by_kinds(lambda left, right: identical(operator, left, right), operands, n)

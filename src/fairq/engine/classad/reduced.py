@@ -346,11 +346,10 @@ class Reduced:
     ) -> list[tuple[NDArray[np.bool_], _Term]]:
         """Each of the expressions of an attribute, and its constants, with the rows that have it."""
         size = len(self._reducer.columns)
-        everywhere = np.ones(size, np.bool_)
         nodes: list[tuple[NDArray[np.bool_], Node | None]]
         own: list[tuple[NDArray[np.bool_], _Term]] = []
         if party is Side.AD:
-            nodes = [(everywhere, node) for node in self._parties.nodes(party, name)]
+            nodes = [(np.ones(size, np.bool_), node) for node in self._parties.nodes(party, name)]
         else:
             column = self._reducer.columns.column(name)
             if column.raw or len(column.expressions) > _MOST_TEXTS:

@@ -17,8 +17,8 @@ from fairq.engine.classad.scopes import Side
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.ranks import LOWEST
-from fairq.engine.negotiation.slots import valid_weights
+from fairq.engine.negotiation.ranks import LOWEST, as_stored
+from fairq.engine.negotiation.slots import weights_by
 from fairq.records import Ad
 
 _REQUIREMENTS, _SLOT_WEIGHT = parse("MY.Requirements"), parse("MY.SlotWeight")
@@ -103,25 +103,10 @@ class TermsFinder:
         policy = self._policy
         of_pool = reduced.number(policy.slot_weight, Side.COLUMNS, np.nan)
         if policy.force_slot_weight:
-            return lambda left, parts: valid_weights(of_pool(left, parts))
+            return lambda left, parts: weights_by(None, lambda: of_pool(left, parts))
         own = reduced.number(_SLOT_WEIGHT, Side.COLUMNS, np.nan)
-
-        def weight(left: Numbers, parts: Rows) -> NDArray[np.float64]:
-            weights: NDArray[np.float64] = own(left, parts)
-            lacking = np.isnan(weights)
-            if lacking.any():
-                weights = np.array(np.where(lacking, of_pool(left, parts), weights))
-            return valid_weights(weights)
-
-        return weight
+        return lambda left, parts: weights_by(own(left, parts), lambda: of_pool(left, parts))
 
 
 def _rounded(rank: Of) -> Of:
-    """A rank as the negotiator stores it (`negotiator_rank`)."""
-
-    def rounded(left: Numbers, parts: Rows) -> NDArray[np.float32]:
-        with np.errstate(over="ignore"):
-            found: NDArray[np.float32] = rank(left, parts).astype(np.float32)
-        return found
-
-    return rounded
+    return lambda left, parts: as_stored(rank(left, parts))

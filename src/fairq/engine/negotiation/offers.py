@@ -72,6 +72,8 @@ class Offers:
         self.suitable = np.zeros(size, np.bool_)
         self.cost = np.zeros(size)
         self.amounts = np.zeros_like(partitions.left)
+        if terms is not None:
+            self.amounts += terms.amounts
         self.keys = np.zeros((2 + self._ranks_by_job + 2 * any_held, size))
         if any_held:
             self.keys[-2] = float(NONE)
@@ -145,7 +147,6 @@ class Offers:
             self._evaluate(parts)
             return
         left = self._partitions.left[:, parts]
-        self.amounts[:, parts] = self._terms.amounts
         self.suitable[parts] = suitable = self._terms.suit(left, parts)
         parts, left = parts[suitable], left[:, suitable]
         if len(parts):

@@ -83,16 +83,21 @@ class SharedByRank(Generic[Result]):
         changing: LiveAttributes | None,
     ) -> None:
         self._ranks = ranks
-        found = closure([(Side.COLUMNS, of.node) for of in of_slots], _RankUnread((), ranks.slots))
-        self._names = sorted({*found.names(Side.AD), *of_job})
-        reads_changing = changing is not None and not found.names(Side.COLUMNS).isdisjoint(changing.live)
-        self._works = ranks.read_jobs and not (found.everything or found.draws or reads_changing)
+        self._works = ranks.read_jobs
+        self._names: list[str] = []
         self._known: dict[Hashable, Result] = {}
+        if ranks.read_jobs:
+            found = closure([(Side.COLUMNS, of.node) for of in of_slots], _RankUnread((), ranks.slots))
+            self._names = sorted({*found.names(Side.AD), *of_job})
+            reads_changing = changing is not None and not found.names(Side.COLUMNS).isdisjoint(changing.live)
+            self._works = not (found.everything or found.draws or reads_changing)
 
     def get(self, context: RequestContext, make: Callable[[RequestContext], Result]) -> Result:
         """Return what *make* returns for *context*, made at most once for the same Ranks."""
+        if not self._works:
+            return make(context)
         job = context.ad()
-        if not self._works or any(may_read(job.get(name)) for name in self._names):
+        if any(may_read(job.get(name)) for name in self._names):
             return make(context)
         budget = self._ranks.slots.budget
         before = 0 if budget is None else budget.cut_short

@@ -22,10 +22,14 @@ def negotiator_rank(
 ) -> NDArray[np.float32]:
     """Evaluate one of the negotiator's rank expressions with MY = slot, TARGET = job, for all slots or *rows*.
 
-    The value is rounded to a 32-bit float as the negotiator stores it (EvalNegotiatorMatchRank). *values* evaluates
-    for all slots.
+    *values* evaluates for all slots.
     """
+    if values is not None:
+        return as_stored(values.rank(expression, job, LOWEST))
+    return as_stored(evaluate_in_columns(expression, slots, job, rows).as_rank(LOWEST))
+
+
+def as_stored(ranks: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Ranks as the negotiator stores them, rounded to 32-bit floats (EvalNegotiatorMatchRank)."""
     with np.errstate(over="ignore"):
-        if values is not None:
-            return values.rank(expression, job, LOWEST).astype(np.float32)
-        return evaluate_in_columns(expression, slots, job, rows).as_rank(LOWEST).astype(np.float32)
+        return ranks.astype(np.float32)

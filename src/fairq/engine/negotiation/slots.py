@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -45,18 +45,25 @@ def slot_weights(
     size = len(slots) if rows is None else len(rows)
     if not policy.use_slot_weights:
         return np.ones(size)
-    weights = np.full(size, np.nan)
-    if not policy.force_slot_weight:
-        weights = evaluate_in_columns("SlotWeight", slots, {}, rows).as_rank(np.nan)
-    lacking = np.isnan(weights)
-    if lacking.any():
+
+    def of_pool() -> NDArray[np.float64]:
         known = as_fetched(slots, policy, policy.slot_weight) if rows is None else slots
-        weights = np.where(lacking, evaluate_in_columns(policy.slot_weight, known, {}, rows).as_rank(np.nan), weights)
-    return valid_weights(weights)
+        return evaluate_in_columns(policy.slot_weight, known, {}, rows).as_rank(np.nan)
+
+    if policy.force_slot_weight:
+        return weights_by(None, of_pool)
+    return weights_by(evaluate_in_columns("SlotWeight", slots, {}, rows).as_rank(np.nan), of_pool)
 
 
-def valid_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """These weights, 1 for each that is negative, not a number or too large."""
+def weights_by(own: NDArray[np.float64] | None, of_pool: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The weights of slots by their *own* SlotWeight (None: it does not count) and SLOT_WEIGHT, which *of_pool* tells.
+
+    Both are NaN where they are not a number.
+    """
+    weights = of_pool() if own is None else own
+    lacking = np.isnan(weights)
+    if own is not None and lacking.any():
+        weights = np.where(lacking, of_pool(), weights)
     return np.where((weights >= 0) & (weights <= HEAVIEST), weights, 1.0)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from fairq.ad_table import AdTable, Part, Repeated, picked, repeated
+from fairq.ad_table import AdTable, Part, Repeated, repeated
 from fairq.records import Ad, Claim
 from fairq.slot_table import AlikeSlots, SlotCollector, SlotTable
 
@@ -85,17 +85,11 @@ def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
             left = [at for at, name in enumerate(part.names) if name.lower() not in lower]
             names = (*(part.names[at] for at in left), *told)
             over = [columns[_OF[name]] for name in told]
-            result.put_columns(names, rows, [*(_of_places(part, at, places) for at in left), *over])
+            result.put_columns(names, rows, [*(part.column_at(at, places) for at in left), *over])
     return result
 
 
 _OF = {**ALWAYS, **IF_KNOWN}
-
-
-def _of_places(part: Part, at: int, places: Sequence[int]) -> Sequence[Any]:
-    """The values of a column of *part* at *places*."""
-    column = part.columns[at]
-    return column if len(places) == len(column) else picked(column, places)
 
 
 _TOLD = {
@@ -186,7 +180,7 @@ def without_claims(slots: SlotTable, ends: Mapping[int, int]) -> SlotTable:
 def _alike(part: Part, places: Sequence[int], left: Collection[str], more: Mapping[str, Sequence[Any]]) -> AlikeSlots:
     """Return the ads of *part* at *places*, with the attributes *left* of theirs and those of *more*."""
     columns: dict[str, Sequence[Any]] = {
-        name: _of_places(part, at, places) for at, name in enumerate(part.names) if name in left
+        name: part.column_at(at, places) for at, name in enumerate(part.names) if name in left
     }
     columns |= more
     varying = {name: column for name, column in columns.items() if not isinstance(column, Repeated)}

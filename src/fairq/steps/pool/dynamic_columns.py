@@ -53,9 +53,7 @@ def _put(result: AdTable, part: Part, parents: Mapping[int, int], inherited: Map
         groups.setdefault(None if parent is None else tuple(inherited[parent]), []).append(place)
     for names, here in groups.items():
         rows = [part.rows[place] for place in here]
-        columns: dict[str, Sequence[Any]] = {
-            name: picked(column, here) for name, column in zip(part.names, part.columns, strict=True)
-        }
+        columns = {name: part.column_at(number, here) for number, name in enumerate(part.names)}
         if names is not None:
             columns = {**_inherited(names, [parents[row] for row in rows], inherited), **columns}
         result.put_columns(tuple(columns), rows, list(columns.values()))
