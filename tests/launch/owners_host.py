@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.launch.conftest import is_alive, until
 from tests.verb import host as hosts
-from tests.verb.host import ACCOUNT, PREFIX, PYTHON, RULE, USERS, processes
+from tests.verb.host import ACCOUNT, PLACE, PREFIX, PYTHON, START_RULE, USERS, processes
 from tests.verb.test_sudo import answer, call, document
 
 from fairq.records import JobStatus
@@ -20,9 +20,7 @@ from fairq.state import jobs, launches
 from fairq.state.connection import reading
 
 ANN, BOB, EVE = USERS
-GONE = f"{PREFIX}gone"
 ALIAS = f"{PREFIX.upper()}_START"
-START_RULE = RULE.with_name(f"{RULE.name}-start")
 
 
 class Host:
@@ -101,8 +99,7 @@ class Host:
 
 
 def home(user: str) -> Path:
-    (place,) = Path("/var/lib").glob(f"{PREFIX}*/home")
-    return place / user
+    return PLACE / "home" / user
 
 
 def as_user(user: str) -> dict[str, Any]:
@@ -122,11 +119,8 @@ def owners_host() -> Iterator[Host]:
         host.script("start", f"{head}from fairq.launch.root.main import main\nsys.exit(main({str(host.site)!r}))\n")
         for user in USERS:
             home(user).chmod(0o700)
-        try:
-            _write_rule(host)
-            yield host
-        finally:
-            START_RULE.unlink(missing_ok=True)
+        _write_rule(host)
+        yield host
 
 
 def _write_rule(host: Host) -> None:

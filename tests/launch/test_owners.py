@@ -23,7 +23,6 @@ from tests.launch.owners_host import (
     ANN,
     BOB,
     EVE,
-    GONE,
     Host,
     alive_of,
     as_user,
@@ -33,7 +32,7 @@ from tests.launch.owners_host import (
     starters,
     supervisor_of,
 )
-from tests.verb.host import ACCOUNT, PYTHON, USERS, missing
+from tests.verb.host import ACCOUNT, GONE, PYTHON, USERS, missing
 
 from fairq.state import launches
 from fairq.state.connection import reading

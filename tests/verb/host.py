@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import grp
 import os
 import pwd
 import re
@@ -10,9 +12,8 @@ import signal
 import site as site_packages
 import subprocess
 import sysconfig
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,20 @@ from typing import Any
 import fairq
 
 PYTHON = "/usr/bin/python3"
-PREFIX = os.environ.get("FAIRQ_TEST_PREFIX", "fqc")
-"""The beginning of all names on the host, so that two runs of the tests can have one each."""
+PREFIX = "fqc"
+"""The beginning of all names on the host."""
 
 ACCOUNT, ADMINISTRATOR, USERS = f"{PREFIX}pool", f"{PREFIX}adm", (f"{PREFIX}ann", f"{PREFIX}bob", f"{PREFIX}eve")
 MORE = tuple(f"{PREFIX}user{number}" for number in range(1, 6))
+GONE = f"{PREFIX}gone"
+"""A user for a while."""
+
 GROUP = f"{PREFIX}phys"
 """A Unix group with the first of `USERS`."""
 
+PLACE = Path("/var/lib", f"{PREFIX}-tests")
 RULE = Path("/etc/sudoers.d", PREFIX)
+START_RULE = RULE.with_name(f"{RULE.name}-start")
 SITE = f"""
 [pool]
 administrators = ["{ADMINISTRATOR}"]
@@ -109,51 +115,77 @@ def as_user(user: str) -> dict[str, Any]:
 
 @contextmanager
 def host() -> Iterator[Host]:
-    """Make the accounts, the program and the rule of sudo, and take them back."""
-    found = Host(Path(tempfile.mkdtemp(prefix=PREFIX, dir="/var/lib")))
-    found.place.chmod(0o755)
-    made: list[str] = []
+    """Make the accounts, the program and the rule of sudo, and take them back.
+
+    One run of the tests at a time has them; the next waits. What a run left that was killed is taken back first.
+    """
+    with _alone():
+        _take_back()
+        try:
+            yield _made()
+        finally:
+            _take_back()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    rules = os.open(RULE.parent, os.O_RDONLY)
     try:
-        _make_users(made)
-        _install(found)
-        for user in made:
-            found.home(user).mkdir(parents=True, mode=0o755)
-            os.chown(found.home(user), pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
-        found.state.parent.mkdir()
-        account = pwd.getpwnam(ACCOUNT)
-        os.chown(found.state.parent, account.pw_uid, account.pw_gid)
-        found.state.parent.chmod(0o711)
-        found.site.parent.mkdir(parents=True)
-        found.configure(SITE)
-        RULE.write_text(
-            f'Cmnd_Alias {PREFIX.upper()} = {found.program} ""\n'
-            f"Defaults!{PREFIX.upper()} env_reset, !env_keep, !env_check, !setenv, "
-            'secure_path="/usr/sbin:/usr/bin:/sbin:/bin", closefrom=3, !closefrom_override, umask=0077, '
-            'umask_override, !use_pty, !requiretty, !lecture, runcwd="/"\n'
-            f"ALL ALL=({ACCOUNT}:{ACCOUNT}) NOPASSWD: {PREFIX.upper()}\n"
-        )
-        RULE.chmod(0o440)
-        subprocess.run(["visudo", "-c"], check=True, capture_output=True)
-        yield found
+        fcntl.flock(rules, fcntl.LOCK_EX)
+        yield
     finally:
-        if made:  # otherwise the rule is that of another run, whose users are there
-            RULE.unlink(missing_ok=True)
-        for user in made:
-            for process in processes(pwd.getpwnam(user).pw_uid):
-                os.kill(process, signal.SIGKILL)
-            subprocess.run(["userdel", "--force", user], check=False, capture_output=True)
-        if made:
-            subprocess.run(["groupdel", GROUP], check=False, capture_output=True)
-        shutil.rmtree(found.place)
+        os.close(rules)
 
 
-def _make_users(made: list[str]) -> None:
-    subprocess.run(["groupadd", "--force", GROUP], check=True, capture_output=True)
+def _made() -> Host:
+    made = Host(PLACE)
+    made.place.mkdir()
+    made.place.chmod(0o755)
+    _make_users()
+    _install(made)
+    for user in (ACCOUNT, ADMINISTRATOR, *USERS, *MORE):
+        made.home(user).mkdir(parents=True, mode=0o755)
+        os.chown(made.home(user), pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
+    made.state.parent.mkdir()
+    account = pwd.getpwnam(ACCOUNT)
+    os.chown(made.state.parent, account.pw_uid, account.pw_gid)
+    made.state.parent.chmod(0o711)
+    made.site.parent.mkdir(parents=True)
+    made.configure(SITE)
+    RULE.write_text(
+        f'Cmnd_Alias {PREFIX.upper()} = {made.program} ""\n'
+        f"Defaults!{PREFIX.upper()} env_reset, !env_keep, !env_check, !setenv, "
+        'secure_path="/usr/sbin:/usr/bin:/sbin:/bin", closefrom=3, !closefrom_override, umask=0077, '
+        'umask_override, !use_pty, !requiretty, !lecture, runcwd="/"\n'
+        f"ALL ALL=({ACCOUNT}:{ACCOUNT}) NOPASSWD: {PREFIX.upper()}\n"
+    )
+    RULE.chmod(0o440)
+    subprocess.run(["visudo", "-c"], check=True, capture_output=True)
+    return made
+
+
+def _make_users() -> None:
+    subprocess.run(["groupadd", GROUP], check=True, capture_output=True)
     for user in (ACCOUNT, ADMINISTRATOR, *USERS, *MORE):
         member = ["--groups", GROUP] if user == USERS[0] else []
         words = ["useradd", "--no-create-home", "--shell", "/bin/bash", *member, user]
         subprocess.run(words, check=True, capture_output=True)
-        made.append(user)
+
+
+def _take_back() -> None:
+    for rule in (RULE, START_RULE):
+        rule.unlink(missing_ok=True)
+    for user in (ACCOUNT, ADMINISTRATOR, *USERS, *MORE, GONE):
+        with suppress(KeyError):
+            for process in processes(pwd.getpwnam(user).pw_uid):
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            subprocess.run(["userdel", "--force", user], check=True, capture_output=True)
+    with suppress(KeyError):
+        grp.getgrnam(GROUP)
+        subprocess.run(["groupdel", GROUP], check=True, capture_output=True)
+    if PLACE.exists():
+        shutil.rmtree(PLACE)
 
 
 def _install(found: Host) -> None:
