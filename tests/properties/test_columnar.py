@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from random import Random
 from typing import Any
 
@@ -243,6 +245,8 @@ def test_attributes_that_are_not_read_do_not_matter(
 def test_truth_and_rank_follow_from_the_value(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) -> None:
     """
     Requirements hold for true and for numbers but zero; a rank is the number, 1 for true, else the default.
+
+    NaN ranks as what is no number, and infinity as the largest number.
     """
     results = evaluate_in_ad(parse(text), job, AdColumns(pool))
 
@@ -250,7 +254,8 @@ def test_truth_and_rank_follow_from_the_value(text: str, job: dict[str, Any], po
         value = results.python(row)
         number = isinstance(value, bool | int | float) and results.kind[row] in (2, 3, 4)
         assert bool(true) == (number and bool(value))
-        assert repr(float(rank)) == repr(float(value) if number else -7.5)
+        expected = float(value) if number and not math.isnan(value) else -7.5
+        assert repr(float(rank)) == repr(max(-sys.float_info.max, min(sys.float_info.max, expected)))
 
 
 @settings(deadline=None)
