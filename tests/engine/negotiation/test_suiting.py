@@ -45,8 +45,7 @@ def test_many_autoclusters_at_once_are_tested_as_one_by_one(
     columns = AdColumns(slots, now=1_800_000_000)
     rows = np.array(sorted(data.draw(st.sets(st.integers(0, len(slots) - 1)))), np.intp)
     kinds = [{**job, "requirements": requirements} for job in jobs]
-    suiting = Suiting(columns, rows, None)
-    suiting.kinds = kinds
+    suiting = Suiting(columns, rows, None, kinds)
 
     for number in data.draw(st.permutations(range(len(kinds)))):
         context = RequestContext(number, kinds[number], "ann@x", 1.0, {"submitteruserprio": float(number % 3)})
@@ -67,7 +66,7 @@ class Use:
 def test_a_slot_that_refuses_all_until_its_sibling_is_used_more_is_tested_again() -> None:
     slot = {"Requirements": "/Expr(MY.Slot1_RemoteUserResourcesInUse > 1 && TARGET.RequestCpus > 0)/"}
     columns = AdColumns([slot]).with_column("Slot1_RemoteUserResourcesInUse", [1])
-    suiting = Suiting(columns, np.array([0]), Use())
+    suiting = Suiting(columns, np.array([0]), Use(), [])
     context = RequestContext(0, {"requirements": True, "requestcpus": 1}, "ann@x", 1.0)
 
     before = suiting.find(context).tolist()

@@ -22,12 +22,13 @@ from fairq.records import JobRange
 def rows_within_reach(held: Outcome) -> NDArray[np.intp] | None:
     """Return the slots that the cycle *held* could hand out, by row; None if others may matter to its matches.
 
-    Others matter if they can be taken from their users, if they move quotas of groups or what is dealt last, if
-    settings choose which slots count, or if jobs see the users of other slots.
+    Others matter if they can be taken from their users, if slots are divided, if they move quotas of groups or what is
+    dealt last, if settings choose which slots count, or if jobs see the users of other slots.
     """
     reach, policy = held.cycle.candidates.reach, held.given.policy
     others_matter = (
-        policy.quotas is not None
+        held.cycle.candidates.divides
+        or policy.quotas is not None
         or policy.last_dealing
         or held.cycle.sees_siblings
         or policy.pool_size is not None

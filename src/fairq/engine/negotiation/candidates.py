@@ -32,6 +32,7 @@ from fairq.engine.negotiation.slot_tests import SlotTests
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.sorted_lists import SortedLists
 from fairq.engine.negotiation.suiting import Suiting, agreeing
+from fairq.records import Ad
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.memory import Scene
@@ -53,6 +54,7 @@ class Candidates:
         holders: the users of the slots.
         tie_order: each slot's place among slots that rank equally.
         free: the slots not yet matched.
+        kinds: an ad of each autocluster, by number, as far as they are known.
         partitions: the partitionable slots that are divided, None if there are none.
         static: the ranks of all slots if they are the same for all jobs; ignored if slots are divided.
         tells_reasons: whether anybody asks why there are no more matches.
@@ -68,6 +70,7 @@ class Candidates:
         holders: Holders,
         tie_order: NDArray[np.int64],
         free: FreeSlots,
+        kinds: Sequence[Ad],
         partitions: Partitions | None = None,
         static: StaticRanks | None = None,
         *,
@@ -86,17 +89,13 @@ class Candidates:
         holders_known = None if scene is None else Recall(scene, "holders", holders.held.tobytes())
         self.preemption = PreemptionPolicy(pool.ads, policy, holders, self._values, holders_known)
         self._kept_out = KeptOut(self.preemption, free)
-        self._free = free
+        self._free, self._kinds = free, kinds
         self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
         self._partitions = partitions
         self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
         self._claimable: dict[tuple[int, int], Claimable] = {}
         self._sorted = SortedLists(cost, costs, free, static, std_sort=policy.tie_break == "std_sort")
-        self._partitioned: PartitionedLists | None = None
-        self._pslot_preemption: PslotPreemption | None = None
-        if partitions is not None:
-            self._divide(partitions, tie_order)
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         self._rolled_up: NDArray[np.bool_] | None = None
         self.rooms: RoomLists | None = None
@@ -109,11 +108,18 @@ class Candidates:
         self._suitable = ExpressionCache(self._find_suitable, slots, ["requirements"], [REQUIREMENTS], changing, recall)
         self.reach: Reach | None = None
         """Set if no slot can be taken from its user in this cycle."""
-        stay = partitions is None and static is None and self._rolled_up is None
-        if stay and slots_stay(slots, self.preemption, holders):
+        gets_back = policy.allow_pslot_preemption and bool(pool.carved) and self.preemption.any_held
+        # Whether no part is left where none is suitable now: none can be made by preemption.
+        self._parts_are_told = not gets_back and policy.partitionable_slots == "carve"
+        told = static is None and self._rolled_up is None and (partitions is None or self._parts_are_told)
+        stay = told and slots_stay(slots, self.preemption, holders)
+        self._partitioned: PartitionedLists | None = None
+        self._pslot_preemption: PslotPreemption | None = None
+        if partitions is not None:
+            self._divide(partitions, tie_order, gets_back, stay)
+        if stay:
             known = (None, None) if scene is None else (self._suitable.get, Recall(scene, "reach", keeps_results=False))
-            self.reach = Reach(pool, self.preemption, holders, free, *known)
-        stay = self.reach is not None
+            self.reach = Reach(pool, self.preemption, holders, free, kinds, self._partitioned, *known)
         self._orderings = Orderings(pool, policy, holders, tie_order, static, self._values, scene, slots_stay=stay)
         recall = None if scene is None else Recall(scene, "machine ranks", keeps_results=False)
         self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing, recall)
@@ -121,17 +127,16 @@ class Candidates:
         if not self._machine_ranks.read_by_slots:
             self._same_machine_ranks = self._values.rank(_OWN_RANK, {}, 0.0).tolist()
 
-    def _divide(self, partitions: Partitions, tie_order: NDArray[np.int64]) -> None:
+    def _divide(self, partitions: Partitions, tie_order: NDArray[np.int64], gets_back: bool, slots_stay: bool) -> None:
         """Prepare the lists of parts of slots; most pools have none, and load nothing for them."""
         from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 
-        policy, carved, any_held = self._policy, self._pool.carved, self.preemption.any_held
-        gets_back = policy.allow_pslot_preemption and bool(carved) and any_held
-        self._partitioned = PartitionedLists(partitions, policy, any_held, tie_order, self._cost, gets_back)
+        any_listed = self.preemption.any_held and not slots_stay
+        self._partitioned = PartitionedLists(partitions, self._policy, any_listed, tie_order, self._cost, gets_back)
         if gets_back:
             from fairq.engine.negotiation.pslot_preemption import PslotPreemption
 
-            self._pslot_preemption = PslotPreemption(partitions, carved)
+            self._pslot_preemption = PslotPreemption(partitions, self._pool.carved)
 
     def _roll_up(self, tie_order: NDArray[np.int64]) -> None:
         """Leave dynamic slots to their partitionable slots; most pools have none, and load nothing for them."""
@@ -303,10 +308,9 @@ class Candidates:
         """
         if self._scene is None or self.rooms is not None or autocluster in self._scene.autoclusters.limited:
             return None
-        if self._partitioned is not None:
-            job = self._scene.autoclusters.kinds[autocluster]
-            if not self._parts_are_told or not self._partitioned.none_has_enough(autocluster, job):
-                return None
+        parts, job = self._partitioned, self._kinds[autocluster]
+        if parts is not None and not (self._parts_are_told and parts.none_has_enough(autocluster, job)):
+            return None
         suitable = self._suitable.settled(autocluster)
         if suitable is None:
             return None
@@ -328,11 +332,6 @@ class Candidates:
         if not found.none_sure(self._free):
             return False
         return not (self.preemption.any_held and found.any_victim(self._free, self.preemption, context))
-
-    @property
-    def _parts_are_told(self) -> bool:
-        """Whether no part is left where none is suitable now: none can be made by preemption."""
-        return self._pslot_preemption is None and self._policy.partitionable_slots == "carve"
 
     def keeps_out(self, context: RequestContext) -> bool:
         """Whether the preemption policy excludes a slot for the job that it could use otherwise."""
@@ -386,8 +385,7 @@ class Candidates:
             suitable[agreeing(context.ad(), slots)] = True
             return suitable if self._rolled_up is None else suitable & ~self._rolled_up
         if self._suiting is None:
-            self._suiting = Suiting(slots, np.arange(len(slots)), self._holders.changing)
-            self._suiting.kinds = self._scene.autoclusters.kinds
+            self._suiting = Suiting(slots, np.arange(len(slots)), self._holders.changing, self._kinds)
         suitable[self._suiting.find(context)] = True
         if self._rolled_up is not None:
             suitable &= ~self._rolled_up

@@ -168,6 +168,7 @@ class NegotiationCycle:
             self._holders,
             tie_order(pool.names, policy),
             self._free,
+            self._autoclusters.kinds,
             self._partitions,
             static,
             tells_reasons=whole is None,
@@ -175,8 +176,6 @@ class NegotiationCycle:
         )
         seen = slots_seen(pool.ads, policy)
         self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, seen, as_today=policy.rules == "htcondor")
-        if self.candidates.reach is not None and self.candidates.reach.tested is not None:
-            self.candidates.reach.tested.kinds = self._autoclusters.kinds
         if self._groups is not None:
             self._groups.enrol(self._submitters, jobs, self._scene)
         self.decision = CycleDecision(

@@ -51,6 +51,7 @@ class Partitions:
         defaults = (DEFAULT_REQUEST.get(name.lower(), 0.0) for name in self.resources)
         self._requests = [(f"request{name.lower()}", of) for name, of in zip(self.resources, defaults, strict=True)]
         self.changed: list[int] = []
+        self.is_changed = np.zeros(len(self.rows), np.bool_)
         self._shown: int | None = None
         """How many changes `ads` show; None: something else."""
         self._next: tuple[int, Carving, NDArray[np.float64]] | None = None
@@ -66,11 +67,11 @@ class Partitions:
         requests = [job.get(request, default) for request, default in self._requests]
         return tuple(map(float, requests)) if all(isinstance(one, int | float) for one in requests) else None
 
-    def any_has(self, amounts: tuple[float, ...]) -> bool:
-        """Whether any slot has as much left of every resource, and the job takes anything."""
+    def with_enough(self, amounts: tuple[float, ...]) -> NDArray[np.bool_]:
+        """The parts that have as much left of every resource; none if the job takes nothing."""
         wanted = np.array(amounts)[:, None]
-        has = ((wanted >= 0) & (wanted <= self.left)).all(axis=0).any() and (wanted > 0).any()
-        return bool(has)
+        enough: NDArray[np.bool_] = np.asarray((wanted <= self.left).all(axis=0))
+        return enough & bool((wanted >= 0).all() and (wanted > 0).any())
 
     def propose(
         self,
@@ -95,6 +96,7 @@ class Partitions:
         self._next = None
         self.left[:, part] -= amounts
         self.changed.append(part)
+        self.is_changed[part] = True
         return piece
 
     def is_used_up(self, row: int) -> bool:

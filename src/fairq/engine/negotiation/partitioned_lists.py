@@ -47,7 +47,9 @@ class PartitionedLists:
         self.rows = partitions.rows
         self._partitions = partitions
         self._amounts: dict[int, tuple[float, ...] | None] = {}
-        self._enough: dict[tuple[tuple[float, ...], int], bool] = {}
+        self._enough: dict[tuple[float, ...], NDArray[np.bool_]] = {}
+        """The parts that have enough left, after so many changes."""
+        self._enough_after = 0
         self._row_list: list[int] = partitions.rows.tolist()
         self._kept = 0
         self._policy = policy
@@ -84,22 +86,35 @@ class PartitionedLists:
             offers.forget_terms()
         self._with_terms = []
 
-    def none_left(self, context: RequestContext) -> bool:
-        """Whether no partitionable slot can take another job now."""
-        return self.none_has_enough(context.autocluster, context.job) or not self.suitable(context).any()
+    def none_left(self, context: RequestContext, suited: NDArray[np.bool_] | None = None) -> bool:
+        """Whether no partitionable slot can take another job now.
+
+        *suited*: by part, no where the Requirements of job and slot were not true at the cycle's start.
+        """
+        enough = self._with_enough(context.autocluster, context.job)
+        if enough is not None and suited is not None:
+            # As long as nothing is taken from a slot, they stay as they were.
+            enough = enough & (suited | self._partitions.is_changed)
+        return (enough is not None and not enough.any()) or not self.suitable(context).any()
 
     def none_has_enough(self, autocluster: int, job: Ad) -> bool:
         """Whether no slot has left what the *job* of an autocluster requests; False where numbers alone do not tell."""
+        enough = self._with_enough(autocluster, job)
+        return enough is not None and not enough.any()
+
+    def _with_enough(self, autocluster: int, job: Ad) -> NDArray[np.bool_] | None:
         if autocluster not in self._amounts:
             self._amounts[autocluster] = self._partitions.amounts_of(job)
         amounts = self._amounts[autocluster]
         if amounts is None:
-            return False
-        key = (amounts, len(self._partitions.changed))
-        known = self._enough.get(key)
-        if known is None:
-            known = self._enough[key] = self._partitions.any_has(amounts)
-        return not known
+            return None
+        if self._enough_after != len(self._partitions.changed):
+            self._enough.clear()
+            self._enough_after = len(self._partitions.changed)
+        enough = self._enough.get(amounts)
+        if enough is None:
+            enough = self._enough[amounts] = self._partitions.with_enough(amounts)
+        return enough
 
     def suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """The partitionable slots that can take another job now."""

@@ -6,8 +6,9 @@ the job, and the first one found is answer enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,10 @@ from fairq.engine.negotiation.preemption import EXPRESSIONS, PreemptionPolicy
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.suiting import Suiting, agreeing
 from fairq.lazy import lazy
+from fairq.records import Ad
+
+if TYPE_CHECKING:
+    from fairq.engine.negotiation.partitioned_lists import PartitionedLists
 
 REQUIREMENTS = parse("Requirements")
 
@@ -54,11 +59,14 @@ def slots_stay(slots: AdColumns, preemption: PreemptionPolicy, holders: Holders)
 class _Found:
     """The slots that suit a job: those in reach, *rows* of *size* slots, and some *in_use*.
 
-    All of *rows* before the place *head* are taken.
+    All of *rows* before the place *head* are taken. Partitionable slots that are divided are not among *rows*: for
+    each, *divided* tells whether it suits the job as it was at the cycle's start; None: there are none.
     """
 
-    def __init__(self, rows: NDArray[np.int32], in_use: NDArray[np.intp], size: int) -> None:
-        self.rows, self.in_use, self._size = rows, in_use, size
+    def __init__(
+        self, rows: NDArray[np.int32], in_use: NDArray[np.intp], divided: NDArray[np.bool_] | None, size: int
+    ) -> None:
+        self.rows, self.in_use, self.divided, self._size = rows, in_use, divided, size
         self.head = 0
 
     @lazy
@@ -76,6 +84,8 @@ class Reach:
         pool: all slots.
         preemption, holders: who holds which slot.
         free: the candidates, none of them matched yet.
+        kinds: an ad of each autocluster, by number, as far as they are known.
+        parts: the partitionable slots that are divided, and get nothing back in this cycle; None: there are none.
         all_suitable: tells for all slots at once whether they suit a job; None: that is not known.
         recall: where earlier cycles are known.
     """
@@ -86,6 +96,8 @@ class Reach:
         preemption: PreemptionPolicy,
         holders: Holders,
         free: FreeSlots,
+        kinds: Sequence[Ad],
+        parts: PartitionedLists | None = None,
         all_suitable: Callable[[RequestContext], NDArray[np.bool_]] | None = None,
         recall: Recall | None = None,
     ) -> None:
@@ -96,6 +108,12 @@ class Reach:
         self._codes, self._code_of = preemption.holder_codes, preemption.code_of
         candidates = free.mask()
         self._held = holders.held
+        self._parts = parts
+        self._part_of = np.full(0 if parts is None else len(candidates), -1, np.int32)
+        if parts is not None:
+            self._part_of[parts.rows] = np.arange(len(parts.rows))
+        # What is used up at the cycle's start is no candidate.
+        self._unseen = np.empty(0, np.bool_) if parts is None else ~candidates[parts.rows]
         self._in_use = np.flatnonzero(candidates & holders.held)
         # The first slots in use are looked at together with those within reach: mostly one of them is answer enough.
         looked_at = candidates & ~holders.held
@@ -103,7 +121,9 @@ class Reach:
         """The slots within reach, none of them matched yet."""
         looked_at[self._in_use[:_FIRST]] = True
         self._looked_at = looked_at
-        self.tested = None if all_suitable else Suiting(pool.ads, np.flatnonzero(looked_at), holders.changing)
+        self._tested = None
+        if all_suitable is None:
+            self._tested = Suiting(pool.ads, np.flatnonzero(looked_at), holders.changing, kinds)
         others = ~candidates
         others[list(pool.draining)] = False
         self._others = np.flatnonzero(others)
@@ -118,8 +138,11 @@ class Reach:
 
     @property
     def any_left(self) -> bool:
-        """Whether a slot is left that the cycle can hand out; what is in use stays so."""
-        return self._free.left > len(self._in_use)
+        """Whether a slot is left that the cycle can hand out; what is in use stays so.
+
+        A divided slot without cores can still be: to a job that requests none.
+        """
+        return self._parts is not None or self._free.left > len(self._in_use)
 
     def _cache(self, make: Callable[[RequestContext], Result], holders: Holders) -> ExpressionCache[Result]:
         changing = holders.changing
@@ -130,12 +153,18 @@ class Reach:
         return self._suitable.get(context).within
 
     def none_left(self, context: RequestContext) -> bool:
-        """Whether all of them are taken by now: they stay so."""
+        """Whether all of them are taken by now, and no part of a divided one is left."""
         found = self._suitable.get(context)
         found.head = self._free.next_free(found.rows, found.head)
         if found.head < len(found.rows):
             return False
-        if self._is_settled(context):
+        stays = True
+        if self._parts is not None and found.divided is not None:
+            if not self._parts.none_left(context, found.divided | self._unseen):
+                return False
+            # Requirements may ask for a slot that has less left.
+            stays = self._parts.none_has_enough(context.autocluster, context.job)
+        if stays and self._is_settled(context):
             self._settle(context)
         return True
 
@@ -196,25 +225,31 @@ class Reach:
 
     def suits_any(self, context: RequestContext) -> bool:
         """Whether the job matches any slot that is not draining, whoever uses it."""
-        return (
-            self._users.get(context) != _NOBODY
-            or len(self._suitable.get(context).rows) > 0
-            or self._elsewhere.get(context)
-        )
+        if self._users.get(context) != _NOBODY:
+            return True
+        found = self._suitable.get(context)
+        fits = len(found.rows) > 0 or (found.divided is not None and bool(found.divided.any()))
+        return fits or self._elsewhere.get(context)
 
     def _find_suitable(self, context: RequestContext) -> _Found:
-        if self.tested is None:
+        if self._tested is None:
             assert self._all_suitable is not None
             suitable = self._all_suitable(context)
             if id(suitable) not in self._known:
                 # The array is kept with it, so that its id stays its own.
                 self._known[id(suitable)] = self._sorted(np.flatnonzero(suitable & self._looked_at)), suitable
             return self._known[id(suitable)][0]
-        return self._sorted(self.tested.find(context))
+        return self._sorted(self._tested.find(context))
 
     def _sorted(self, found: NDArray[np.intp]) -> _Found:
-        in_use = self._held[found]
-        return _Found(found[~in_use].astype(np.int32), found[in_use], len(self._slots))
+        held = self._held[found]
+        rows, in_use, size = found[~held].astype(np.int32), found[held], len(self._slots)
+        if self._parts is None:
+            return _Found(rows, in_use, None, size)
+        parts = self._part_of[rows]
+        divided = np.zeros(len(self._unseen), np.bool_)
+        divided[parts[parts >= 0]] = True
+        return _Found(rows[parts < 0], in_use, divided, size)
 
     def _find_users(self, context: RequestContext) -> int:
         """The number of the submitter whose slots suit the job, `_NOBODY` or `_SEVERAL`."""

@@ -42,17 +42,19 @@ class Suiting:
         slots: the slots' ads.
         rows: the slots to test.
         changing: attributes of the slots that change within the cycle; None if none do.
+        kinds: an ad of each autocluster, by number, as far as they are known.
     """
 
-    def __init__(self, slots: AdColumns, rows: NDArray[np.intp], changing: LiveAttributes | None) -> None:
+    def __init__(
+        self, slots: AdColumns, rows: NDArray[np.intp], changing: LiveAttributes | None, kinds: Sequence[Ad]
+    ) -> None:
         self._slots, self._rows, self._changing = slots, rows, changing
         live = frozenset[str]() if changing is None else changing.live
         self._accepting = rows[~refusing("requirements", slots, live)[rows]]
         self._known: dict[int, NDArray[np.intp]] = {}
         self._alone: set[Hashable] = set()
         """The shapes of jobs that are tested one by one."""
-        self.kinds: Sequence[Ad] = ()
-        """An ad of each autocluster, by number, as far as they are known."""
+        self._kinds = kinds
         self._of_shape: dict[Hashable, list[int]] = {}
         """The numbers of the autoclusters of each shape, in order."""
         self._shaped = 0
@@ -80,7 +82,7 @@ class Suiting:
     def _find_many(self, context: RequestContext) -> None:
         """Test the autocluster of *context* and others of its shape that follow, if all can be tested at once."""
         most = _PAIRS // max(1, len(self._accepting))
-        if most < _WORTHWHILE or context.autocluster >= len(self.kinds):
+        if most < _WORTHWHILE or context.autocluster >= len(self._kinds):
             return
         shape = shape_of(context.job, self._slots)
         if shape in self._alone or not self._is_settled(context):
@@ -88,11 +90,11 @@ class Suiting:
             return
         others = (number for number in self._after(context.autocluster, shape) if number not in self._known)
         alike = [context.autocluster, *islice(others, most - 1)]
-        alike = [number for number in alike if self._is_cheap(self.kinds[number])]
+        alike = [number for number in alike if self._is_cheap(self._kinds[number])]
         if len(alike) < _WORTHWHILE:
             return
         wanted = expression_of(context.job["requirements"])
-        together = Together([self.kinds[number] for number in alike], self._slots, self._accepting)
+        together = Together([self._kinds[number] for number in alike], self._slots, self._accepting)
         try:
             pairs = np.flatnonzero(together.true(wanted, Side.AD))
             pairs = pairs[together.true(_OWN_REQUIREMENTS, Side.COLUMNS, pairs)]
@@ -106,9 +108,9 @@ class Suiting:
 
     def _after(self, autocluster: int, shape: Hashable) -> Iterator[int]:
         """The autoclusters of a *shape* after this one."""
-        for number in range(self._shaped, len(self.kinds)):
-            self._of_shape.setdefault(shape_of(self.kinds[number], self._slots), []).append(number)
-        self._shaped = len(self.kinds)
+        for number in range(self._shaped, len(self._kinds)):
+            self._of_shape.setdefault(shape_of(self._kinds[number], self._slots), []).append(number)
+        self._shaped = len(self._kinds)
         numbers = self._of_shape.get(shape, [])
         return islice(numbers, bisect_right(numbers, autocluster), None)
 

@@ -173,7 +173,7 @@ class Turn:
         """Refuse the next requests as far as no slot is left for them, whoever may take how much; None: there are none.
 
         Beyond the limit only slots count that prefer a job to the one they run: there are none. Where the limits permit
-        nothing free, jobs that the preemption policy keeps from a slot are among them.
+        nothing free (parts of divided slots may weigh less), jobs that the preemption policy keeps out are among them.
         """
         reach, beyond = self._candidates.reach, self._limits.used >= self._limits.limit
         all_taken = self._only_free and not self._candidates.any_left
@@ -187,7 +187,7 @@ class Turn:
         submitter = self._context_of(first).submitter
         refused: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
         if not beyond:
-            free = self._limits.permit_unclaimed(self._limits.least)
+            free = self._candidates.divides or self._limits.permit_unclaimed(self._limits.least)
             refused = reach.are_hopeless if free else partial(reach.are_refused, submitter=submitter)
             if not refused(np.array([first])):
                 return None
@@ -239,7 +239,7 @@ class Turn:
             return TurnEnd(False, StopReason.LIMIT)
         if limits.used >= limits.ceiling:
             return TurnEnd(False, StopReason.CEILING)
-        if self._tells_rejections or self._candidates.reach is None:
+        if self._tells_rejections or self._candidates.reach is None or self._candidates.divides:
             return None
         # Nobody asks which jobs are refused: whatever is offered now, the turn ends at the limit without another match.
         is_decided = is_beyond_limit or (self._limited_free and limits.permits_nothing_free)
