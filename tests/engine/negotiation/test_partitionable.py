@@ -218,6 +218,25 @@ def test_a_consumption_policy_overrides_the_request() -> None:
         assert matched(cycle(pool, {"a@x": [jobs(8)]}, partitionable_slots=rule)) == {"a@x": 2}
 
 
+@pytest.mark.parametrize(("rule", "depth_first"), [("carve", False), ("carve", True), ("whole", False)])
+def test_a_slot_with_a_consumption_policy_has_as_many_matches_as_claims(rule: str, depth_first: bool) -> None:
+    """The first slot has cores for eight jobs, and two claims; the second does not say how many it has.
+
+    Seen in cycles of the real negotiator.
+    """
+    pool = machines(2, **POLICY)
+    pool[0]["NumClaims"] = 2
+    rules: dict[str, Any] = {"partitionable_slots": rule, "depth_first": depth_first}
+    wants = {"a@x": [jobs(6)], "b@x": [jobs(14, RequestMemory=256)]}
+    assert Counter(picks(cycle(pool, wants, **rules))) == {0: 2, 1: 8}
+    pool[0]["NumClaims"] = 0
+    assert Counter(picks(cycle(pool, wants, **rules))) == {1: 8}
+
+
+def test_the_claims_of_a_slot_without_a_consumption_policy_are_no_maximum() -> None:
+    assert matched(cycle(machines(1, NumClaims=2), {"a@x": [jobs(9)]})) == {"a@x": 8}
+
+
 def test_a_policy_for_some_resources_is_none() -> None:
     incomplete = {name: value for name, value in POLICY.items() if name != "ConsumptionMemory"}
     decision = cycle(machines(1, **incomplete), {"a@x": [jobs(3)]}, partitionable_slots="whole")

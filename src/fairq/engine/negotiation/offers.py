@@ -133,7 +133,7 @@ class Offers:
         amounts = self.amounts[:, part]
         wanted = amounts > 0
         fits = np.floor(self._partitions.left[wanted, part] / amounts[wanted] + 1e-9)
-        count = int(min(fits.min(), _MOST_LEVELS))
+        count = int(min(fits.min(), self._partitions.claims[part], _MOST_LEVELS))
         ads = self._partitions.levels(part, amounts, count)
         job = self._overridden(amounts) if self._partitions.has_policy[part] else self._job
         suits = self._agreed(job, ads, np.arange(count))

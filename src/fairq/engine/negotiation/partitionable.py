@@ -48,6 +48,12 @@ class Partitions:
         self.left = np.array([one.as_rank(0.0) for one in values], np.float64).reshape(shape)
         self.has_policy = consumption_policies(self.ads)
         self._any_policy = bool(self.has_policy.any())
+        self.claims = np.full(len(self.rows), np.inf)
+        """How many matches each part can have in this cycle: a slot with a consumption policy advertises its claims."""
+        if self._any_policy:
+            advertised = evaluate_in_columns("NumClaims", self.ads, {}).as_rank(np.inf)
+            self.claims[self.has_policy] = advertised[self.has_policy]
+            self.left[:, self.claims <= 0] = 0.0
         defaults = (DEFAULT_REQUEST.get(name.lower(), 0.0) for name in self.resources)
         self._requests = [(f"request{name.lower()}", of) for name, of in zip(self.resources, defaults, strict=True)]
         self.changed: list[int] = []
@@ -95,6 +101,9 @@ class Partitions:
         part, piece, amounts = self._next
         self._next = None
         self.left[:, part] -= amounts
+        self.claims[part] -= 1
+        if self.claims[part] <= 0:
+            self.left[:, part] = 0.0  # whatever is left, no job can have it without a claim
         self.changed.append(part)
         self.is_changed[part] = True
         return piece
