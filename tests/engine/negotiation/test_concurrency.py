@@ -235,3 +235,19 @@ def test_limits_of_a_slot_may_stay_with_who_takes_it(stay: bool, got: int) -> No
     decision = cycle(pool, wants, {"a@x": 1.0, "b@x": 2.0}, limits={"license": 2}, limits_of_slots_stay=stay)
 
     assert matched(decision) == {"a@x": 1, "b@x": got}
+
+
+def test_a_slot_refused_as_others_were_taken_does_not_keep_a_submitter_in_the_pie() -> None:
+    """After two matches the license is used up; between them the share refused a slot of weight 2.
+
+    It had been on the list, so the submitter got all it wants: it is not offered again in the second spin. Seen in a
+    cycle of the real negotiator.
+    """
+    pool = slots(3)
+    for slot, weight in zip(pool, (1, 2, 0.5), strict=True):
+        slot["SlotWeight"] = weight
+    wants = {"a@x": [jobs(3, ConcurrencyLimits="license")], "b@x": [jobs(1, RequestMemory=10**9)]}
+    decision = cycle(pool, wants, limits={"license": 2, "default": 9}, **HTCONDOR)
+
+    assert [match.slot for match in decision.matches] == [0, 2]
+    assert [who for who, _ in refusals(decision)].count("a@x") == 1

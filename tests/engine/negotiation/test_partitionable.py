@@ -233,6 +233,17 @@ def test_a_slot_with_a_consumption_policy_has_as_many_matches_as_claims(rule: st
     assert Counter(picks(cycle(pool, wants, **rules))) == {1: 8}
 
 
+def test_today_a_slot_with_a_consumption_policy_comes_up_again_if_it_suited_the_last_job() -> None:
+    """Start is tested again after each match, with what the submitter had in use when the job was offered.
+
+    The second job finds the slot on the list, where the first one's match left it. Seen in a cycle of the real
+    negotiator.
+    """
+    pool = machines(1, **POLICY, Start="/Expr(SubmitterUserResourcesInUse < 1)/", Requirements="/Expr(Start)/")
+    rules: dict[str, Any] = {**HTCONDOR, "partitionable_slots": "whole", "tie_break": "std_sort"}
+    assert matched(cycle(pool, {"a@x": [jobs(4)]}, **rules)) == {"a@x": 2}
+
+
 def test_the_claims_of_a_slot_without_a_consumption_policy_are_no_maximum() -> None:
     assert matched(cycle(machines(1, NumClaims=2), {"a@x": [jobs(9)]})) == {"a@x": 8}
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import parse
 from fairq.engine.negotiation.claimable import Claimable
-from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext
+from fairq.engine.negotiation.expression_cache import ContextNow, ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.kept_out import KeptOut
 from fairq.engine.negotiation.limits import Limits
@@ -185,14 +185,13 @@ class Candidates:
         """Changes with every slot, or part of a slot, that is taken."""
         return self._free.left, 0 if self._partitions is None else len(self._partitions.changed)
 
-    def match_list(
-        self, context: RequestContext, only_rank: bool, limits: Limits, *, only_free: bool = False
-    ) -> MatchList:
-        """Build the list for one kind of request.
+    def match_list(self, now: ContextNow, only_rank: bool, limits: Limits, *, only_free: bool = False) -> MatchList:
+        """Build the list for one kind of request, whose context *now* may change with the matches made.
 
         With *only_rank*, only slots whose machine prefers the job to its running one are candidates; with *only_free*,
         only slots without preemption.
         """
+        context = now()
         ranked = self._ranked_for(context)
         reasons: tuple[PreemptState, ...] = (RANK,) if only_rank else (NONE, RANK)
         allowed = self._holders.held
@@ -212,14 +211,14 @@ class Candidates:
             found = self.rooms.furnish(context, ranked, buckets, allowed, limits, ranks, only_rank=only_rank)
             if found is not None and self._partitioned is not None and not only_rank:
                 return self._partitioned.by_policy(
-                    context, found.ordering, found.entries, limits, found.refused, found.cost
+                    now, found.ordering, found.entries, limits, found.refused, found.cost
                 )
             if found is not None:
                 return found.sorted_list(limits)
         if self._partitioned is not None and not only_rank:
             if self._policy.partitionable_slots == "whole":
                 listed, refused = self._sorted.listed(buckets, allowed, limits)
-                return self._partitioned.by_policy(context, ranked.ordering, listed, limits, refused)
+                return self._partitioned.by_policy(now, ranked.ordering, listed, limits, refused)
             whole = BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
             find_room = None
             if self._pslot_preemption is not None and not only_free:
@@ -229,11 +228,11 @@ class Candidates:
             return self._sorted.make(ranked, buckets, allowed, limits)
         return BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
 
-    def machine_rank(self, slot: int, context: Callable[[], RequestContext]) -> float:
+    def machine_rank(self, slot: int, context: ContextNow) -> float:
         """The Rank of a slot for a job; *context* is called only if any slot's Rank reads the job."""
         return float(self._ranks(context)[slot])
 
-    def _ranks(self, context: Callable[[], RequestContext]) -> Sequence[float] | NDArray[np.float64]:
+    def _ranks(self, context: ContextNow) -> Sequence[float] | NDArray[np.float64]:
         ranks = self._same_machine_ranks
         return self._machine_ranks.get(context()) if ranks is None else ranks
 
@@ -242,7 +241,7 @@ class Candidates:
         """The Rank of every slot for any job; None if Ranks read the job."""
         return self._same_machine_ranks
 
-    def packed_jobs(self, slot: int, context: Callable[[], RequestContext]) -> int:
+    def packed_jobs(self, slot: int, context: ContextNow) -> int:
         """Number of jobs that a match represents (matchmaker.cpp, jobsInSlot).
 
         With depth first, today's negotiator expects a schedd to pack every slot, even a static one; *context* is called

@@ -71,6 +71,11 @@ class CarvedList:
         return self._refused or self._whole.refused_by_limit
 
     @property
+    def refused_at_first(self) -> bool:
+        """The same: when a part was refused is not kept."""
+        return self.refused_by_limit
+
+    @property
     def refused_free(self) -> bool:
         """Whether the limits have excluded a slot without preemption."""
         return self._whole.refused_free or self._refused

@@ -232,6 +232,11 @@ class LimitedList:
         return self._matches.refused_by_limit
 
     @property
+    def refused_at_first(self) -> bool:
+        """Whether they have kept one off the list when it was built."""
+        return self._matches.refused_at_first
+
+    @property
     def refused_free(self) -> bool:
         """Whether they have kept one from it that nobody would have to leave."""
         return self._matches.refused_free

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,12 @@ from fairq.engine.std_sort import std_sorted
 class ConsumptionList:
     """All candidates, sorted once; a slot with a consumption policy is inserted again after its match.
 
-    Like the negotiator, the insertion uses the inverted comparison: from the head past every entry that is *worse* than
-    the slot (matchmaker.cpp, insert_candidate).
+    It must still suit the job, with what the submitter had in use before the match (matchmaker.cpp,
+    matchmakingProtocol). Like the negotiator, the insertion uses the inverted comparison: from the head past every
+    entry that is *worse* than the slot (insert_candidate).
 
     Args:
-        offers: the slots with consumption policies.
+        offers_now: tells the slots with consumption policies, for the request as it is at that moment.
         rows: their indices in the pool.
         whole: the other slots on the list, indices in the pool.
         state: the preempt state of every slot of the pool.
@@ -33,7 +34,7 @@ class ConsumptionList:
 
     def __init__(
         self,
-        offers: Offers,
+        offers_now: Callable[[], Offers],
         rows: NDArray[np.intp],
         whole: NDArray[np.int32],
         state: NDArray[np.int8],
@@ -42,17 +43,17 @@ class ConsumptionList:
         limits: Limits,
         refused_by_limit: bool,
     ) -> None:
+        self._offers = offers = offers_now()
         offers.refresh()
-        self._offers = offers
+        self._offers_now = offers_now
         self._state = state
         self._cost = cost
         self._limits = limits
         self._new = True
-        self._last: int | None = None
-        self.refused_by_limit = refused_by_limit
+        self._last: tuple[int, Offers] | None = None
         suiting = np.flatnonzero(offers.suitable)
         permitted = np.array([limits.permit_on_list(price, NONE) for price in offers.cost[suiting].tolist()], np.bool_)
-        self.refused_by_limit |= not permitted.all()
+        self.refused_at_first = self.refused_by_limit = refused_by_limit or not permitted.all()
         parts = suiting[permitted]
         self._rows = rows.tolist()
         self._parts = {self._rows[part]: part for part in parts.tolist()}
@@ -74,7 +75,7 @@ class ConsumptionList:
     def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         if self._last is not None:
-            self._put_back(self._last)
+            self._put_back(*self._last)
         self._last = None
         while self._entries:
             _, slot = self._entries.pop(0)
@@ -85,7 +86,7 @@ class ConsumptionList:
             if self._new or self._limits.permit_popped(cost, state):
                 self._new = False
                 if part is not None:
-                    self._last = part
+                    self._last = part, self._offers_now()
                     self._offers.propose(part)
                 return slot, state
             self.refused_by_limit = True
@@ -98,18 +99,19 @@ class ConsumptionList:
     def next(self) -> tuple[int, PreemptState] | None:
         """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
         if self._last is not None:
-            self._put_back(self._last)
+            self._put_back(*self._last)
             self._last = None
         if not self._entries:
             return None
         slot = self._entries[0][1]
         return slot, NONE if slot in self._parts else PREEMPT_STATES[self._state[slot]]
 
-    def _put_back(self, part: int) -> None:
+    def _put_back(self, part: int, offers: Offers) -> None:
         self._offers.refresh()
-        if not self._offers.suitable[part]:
+        offers.refresh()
+        if not offers.suitable[part]:
             return
-        entry = (self._offers.key(part), self._rows[part])
+        entry = (offers.key(part), self._rows[part])
         place = 0
         while place < len(self._entries) and entry[0] < self._entries[place][0]:
             place += 1

@@ -49,6 +49,10 @@ class RequestContext(Struct, frozen=True):
         return {**self.job, **self.ephemeral}
 
 
+ContextNow = Callable[[], RequestContext]
+"""Tells the context of a request at the moment: attributes such as SubmitterUserResourcesInUse change with matches."""
+
+
 class LiveAttributes(Protocol):
     """Attributes of the slots that change within a cycle."""
 

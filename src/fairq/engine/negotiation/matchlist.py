@@ -145,6 +145,10 @@ class MatchList(Protocol):
         """Whether the limits have kept any slot from the request."""
 
     @property
+    def refused_at_first(self) -> bool:
+        """Whether they have kept one off the list when it was built."""
+
+    @property
     def refused_free(self) -> bool:
         """Whether they have kept one from it that nobody would have to leave."""
 
@@ -186,6 +190,7 @@ class BucketedMatchList:
         "_new",
         "_open",
         "_place",
+        "refused_at_first",
         "refused_by_limit",
         "refused_free",
     )
@@ -208,6 +213,9 @@ class BucketedMatchList:
         self._new = True
         self._listed: SlotBucket | None = None
         self.refused_by_limit = self.refused_free = False
+        self.refused_at_first = any(
+            not walk.permitted and self._first(walk.bucket, walk.at) < len(walk.bucket.order) for walk in self._open
+        )
 
     def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
@@ -298,7 +306,17 @@ class SortedList:
         refused_by_limit: whether the limits have excluded any slot.
     """
 
-    __slots__ = ("_cost", "_kinds", "_limits", "_new", "_only", "_slots", "_state", "refused_by_limit")
+    __slots__ = (
+        "_cost",
+        "_kinds",
+        "_limits",
+        "_new",
+        "_only",
+        "_slots",
+        "_state",
+        "refused_at_first",
+        "refused_by_limit",
+    )
 
     def __init__(
         self,
@@ -317,7 +335,7 @@ class SortedList:
         self._only = only[1] if only is not None and only[0] == NONE else None
         self._limits = limits
         self._new = True
-        self.refused_by_limit = refused_by_limit
+        self.refused_at_first = self.refused_by_limit = refused_by_limit
 
     @property
     def refused_free(self) -> bool:

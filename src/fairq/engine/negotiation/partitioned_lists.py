@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.negotiation.carved_list import CarvedList, FindRoom
 from fairq.engine.negotiation.consumption_list import ConsumptionList
-from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
+from fairq.engine.negotiation.expression_cache import ContextNow, ExpressionCache, RequestContext
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.matchlist import BucketedMatchList
 from fairq.engine.negotiation.offer_terms import TermsFinder
@@ -141,14 +141,25 @@ class PartitionedLists:
 
     def by_policy(
         self,
-        context: RequestContext,
+        now: ContextNow,
         ordering: Ordering,
         whole: NDArray[np.int32],
         limits: Limits,
         refused: bool,
         cost: Sequence[float] | None = None,
     ) -> ConsumptionList:
-        """The list of today's negotiator; *whole* are the other slots on it, *cost* is their weight if it differs."""
-        offers = self._offers.get(context)
+        """The list of today's negotiator; *whole* are the other slots on it, *cost* is their weight if it differs.
+
+        *now* tells the context of the request, also when it takes a slot from the list.
+        """
         weights = self._cost if cost is None else cost
-        return ConsumptionList(offers, self.rows, whole, ordering.state, ordering.keys, weights, limits, refused)
+        return ConsumptionList(
+            lambda: self._offers.get(now()),
+            self.rows,
+            whole,
+            ordering.state,
+            ordering.keys,
+            weights,
+            limits,
+            refused,
+        )

@@ -259,8 +259,8 @@ class Turn:
             only_rank = self._is_beyond_limit
             if job_limits is not None and (name := job_limits.refusing()) is not None:
                 self._used_up = self._name_limits([name])
-                # The count of the search before stands (docs/htcondor.md 3.10).
-                self._limited |= self._list is not None and self._list.refused_by_limit
+                # What the search before refused stands, as it was when its list was built (docs/htcondor.md 3.10).
+                self._limited |= self._list is not None and self._list.refused_at_first
                 return RejectReason.CONCURRENCY_LIMIT
             hopeless = self._hopeless(request.autocluster, only_rank, job_limits)
             if hopeless is not None:
@@ -331,14 +331,14 @@ class Turn:
         """The list in use if it is for such a request, else a new one (there is only one list)."""
         wanted = (autocluster, only_rank)
         if self._list is None or self._listed_for != wanted or not self._still_valid(autocluster, self._list):
-            context = self._context_of(autocluster)
-            matches = self._candidates.match_list(context, only_rank, self._limits, only_free=self._only_free)
+            now = partial(self._context_of, autocluster)
+            matches = self._candidates.match_list(now, only_rank, self._limits, only_free=self._only_free)
             self._refused_by_policy = self._candidates.refused_by_policy()
             rooms = None if self._candidates.rooms is None else self._candidates.rooms.listed
             self._list = matches if job_limits is None else job_limits.narrow(matches, rooms)
             self._listed_for = wanted
             if not self._policy.preemption_rank_stable:
-                self._ranks = self._candidates.preemption.ranks(context)
+                self._ranks = self._candidates.preemption.ranks(now())
         return self._list
 
     def _still_valid(self, autocluster: int, matches: MatchList) -> bool:
