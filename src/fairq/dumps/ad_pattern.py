@@ -86,9 +86,18 @@ _KINDS = {
 
 
 class Repeats(NamedTuple):
-    """What repeats a pattern: the *values* that vary, *size* of each, where the last ad ends, and all line breaks."""
+    """What repeats a pattern.
+
+    Args:
+        values: the values that vary, for each ad or, if one is counted, for the first ad of each run.
+        lasts: the number that is counted in the last ad of each run; None if none is.
+        size: the number of ads.
+        end: where the last ad ends.
+        breaks: the number of all line breaks.
+    """
 
     values: Mapping[str, list[Any]]
+    lasts: Sequence[int] | None
     size: int
     end: int
     breaks: int
@@ -97,10 +106,12 @@ class Repeats(NamedTuple):
 class AdPattern:
     """The text of an *ad*, cut where the values of some attributes stand."""
 
-    def __init__(self, ad: Ad, cuts: Sequence[tuple[str, int, int, _Kind]], text: str) -> None:
+    def __init__(self, ad: Ad, cuts: Sequence[tuple[str, int, int, _Kind]], text: str, counted: str | None) -> None:
         self.ad = ad
         self._names = [name for name, _, _, _ in cuts]
         self._kinds = [kind for _, _, _, kind in cuts]
+        self.counted = next((name for name, _, _, kind in cuts if name.lower() == counted and kind.read is int), None)
+        """The name of the number that is counted; None if none is."""
         ends = [0, *(end for _, _, end, _ in cuts)]
         starts = [*(start for _, start, _, _ in cuts), len(text)]
         self._literals = [text[end:start] for end, start in zip(ends, starts, strict=True)]
@@ -108,11 +119,17 @@ class AdPattern:
         """How many ads are cut at once: what is cut behind a value of another kind must be cut again."""
         self._finder: AdFinder | None = None
         self._found = 0
-        """How many more ads had half of these values different from the ad before than had not."""
+        """How many more ads had half of these values different from the ad before than had not.
+
+        If one is counted, how many ads it was.
+        """
 
     @classmethod
-    def of(cls, ad: Ad, text: str, varying: Collection[str]) -> AdPattern | None:
-        """Return the pattern of an *ad* with this *text*; None if nothing in it can vary."""
+    def of(cls, ad: Ad, text: str, varying: Collection[str], counted: str | None = None) -> AdPattern | None:
+        """Return the pattern of an *ad* with this *text*; None if nothing in it can vary.
+
+        *counted* is the name, in lower case, of a number that mostly goes up by one from ad to ad.
+        """
         cuts: list[tuple[str, int, int, _Kind]] = []
         end, count = 0, 0
         while (name := _NAME.match(text, end)) is not None:
@@ -126,7 +143,7 @@ class AdPattern:
                 if kind.form.fullmatch(text, *inner):
                     cuts.append((name[1], *inner, kind))
         # Of an attribute given twice, the last value counts: the pattern would have to know which one that is.
-        return cls(ad, cuts, text) if cuts and count == len(ad) else None
+        return cls(ad, cuts, text, counted) if cuts and count == len(ad) else None
 
     def replaces(self, other: AdPattern) -> bool:
         """Return whether this pattern fits wherever the *other* one does."""
@@ -168,7 +185,8 @@ class AdPattern:
             steady = {place: texts[1] for place, texts in enumerate(pair) if place not in varying}
             more, places = _cut(text, ends[-1], _joined(literals, steady), self._most - len(ends))
             new = sum(texts[-1] != texts[-2] for texts in more if len(texts) > 1)
-            self._found = max(0, self._found + (len(places) if 2 * new > len(columns) else -len(places)))
+            pays = self.counted is not None or 2 * new > len(columns)
+            self._found = max(0, self._found + (len(places) if pays else -len(places)))
             varied = iter(more)
             for place, column in enumerate(columns):
                 column.extend(repeat(steady[place], len(places)) if place in steady else next(varied))
@@ -185,21 +203,26 @@ class AdPattern:
         if not size:
             return None
         found = {name: column[:size] for name, column in zip(self._names, values, strict=True)}
-        return Repeats(found, size, ends[size - 1], size * _breaks(literals))
+        return Repeats(found, None, size, ends[size - 1], size * _breaks(literals))
 
     def _matched(self, text: str, at: int, between: str) -> Repeats | None:
-        """Return the same by a regular expression: faster, where much varies."""
+        """Return the same by a regular expression: faster, where much varies, or where the ads of a run are alike."""
         literals = [between + self._literals[0], *self._literals[1:]]
         if self._finder is None or self._finder.literals != literals:
-            self._finder = AdFinder(literals, (kind.form.pattern for kind in self._kinds))
+            place = None if self.counted is None else self._names.index(self.counted)
+            self._finder = AdFinder(literals, [kind.form.pattern for kind in self._kinds], place)
         found = self._finder.ads(text, at)
         if found is None:
             return None
-        columns, end = found
-        values = {
-            name: kind.read_all(texts) for name, kind, texts in zip(self._names, self._kinds, columns, strict=True)
-        }
-        return Repeats(values, len(columns[0]), end, len(columns[0]) * _breaks(literals))
+        texts = iter(found.columns)
+        values: dict[str, list[Any]] = {}
+        for name, kind in zip(self._names, self._kinds, strict=True):
+            if name == self.counted:
+                values[name] = [*found.firsts]
+            else:
+                values[name] = kind.read_all(next(texts))
+        lasts = None if self.counted is None else found.lasts
+        return Repeats(values, lasts, found.size, found.end, found.size * _breaks(literals))
 
 
 def _cut(text: str, at: int, literals: Sequence[str], most: int) -> tuple[list[list[str]], list[int]]:

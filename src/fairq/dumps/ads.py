@@ -10,8 +10,7 @@ from typing import Any
 
 from fairq.dumps.json_form import JsonAds
 from fairq.dumps.long_form import LongAds
-from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape, gathered
+from fairq.dumps.shapes import Together, gathered
 from fairq.dumps.source import Source
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
@@ -41,17 +40,19 @@ def read_ads(source: Source) -> Iterator[Ad]:
 
 
 def read_ads_together(
-    source: Source, own: Collection[str], most: Callable[[], int]
-) -> Iterator[Ad | RepeatedAds | AdsByShape]:
+    source: Source, own: Collection[str], most: Callable[[], int], counted: str | None = None
+) -> Iterator[Ad | Together]:
     """Yield the same, but ads of an array that are alike but for the attributes *own* (in lower case) and some others
     come together, and so do many that repeat none before them: as many as *most* says at a time, or less.
+
+    *counted*, one of *own*, is a number that mostly goes up by one from ad to ad.
     """
-    return gathered(_read(source, own, most), most)
+    return gathered(_read(source, own, most, counted), most)
 
 
 def _read(
-    source: Source, own: Collection[str] | None, most: Callable[[], int]
-) -> Iterator[Ad | RepeatedAds | AdsByShape]:
+    source: Source, own: Collection[str] | None, most: Callable[[], int], counted: str | None = None
+) -> Iterator[Ad | Together]:
     text = source.read()
     while text and text.isspace():
         text = source.read()
@@ -59,7 +60,7 @@ def _read(
     if not start or _NO_JOBS.fullmatch(start):
         return
     if start.startswith(("[", "{")):
-        yield from JsonAds(source, text, own, most)
+        yield from JsonAds(source, text, own, most, counted)
     elif _FIRST_LINE.match(start):
         ads = LongAds(source, text)
         yield from ads if own is None else ads.together()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
-from fairq.dumps.ads import Soundness
+from fairq.dumps.ads import Soundness, same
 from fairq.dumps.job_stretches import Stretch
 from fairq.dumps.job_terms import IN_TERMS, LARGEST_ID, OWN, SPELLINGS, TELLING, Terms, TermsReader, schedd_of
 from fairq.dumps.repetition import RepeatedAds
@@ -27,26 +28,35 @@ class JobsOfShape(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """The jobs by row: the numbers of their ads, schedds and clusters, procs, terms (None for one that is left out)."""
+    """Runs of jobs by row: the number of the first ad, schedd and cluster, the first and last proc, and the terms.
+
+    Those that are left out have no terms.
+    """
 
     numbers: Sequence[int]
     of: Sequence[tuple[str, int]]
-    procs: Sequence[int]
+    firsts: Sequence[int]
+    lasts: Sequence[int]
     terms: Sequence[Terms | None]
 
 
 class _Rests(NamedTuple):
-    """What the terms do not have of the ads: *steady* values, but for *columns* of those of the attributes *names*."""
+    """What the terms do not have of the ads: *steady* values, but for the *values* of the attributes *names* by row."""
 
     steady: Ad
     names: Sequence[str]
-    columns: Sequence[Sequence[Any]]
+    values: Sequence[tuple[Any, ...]]
 
     @classmethod
-    def of(cls, ad: Ad, columns: Mapping[str, Sequence[Any]], removed: Collection[str]) -> _Rests:
-        """Return those of ads like *ad*, but for *columns*, without the attributes *removed*."""
-        left = {name: column for name, column in columns.items() if name not in removed}
-        return cls({name: value for name, value in ad.items() if name not in removed}, tuple(left), [*left.values()])
+    def of(cls, part: RepeatedAds, removed: Collection[str]) -> _Rests:
+        """Return those of *part* without the attributes *removed*."""
+        left = {name: column for name, column in part.varying.items() if name not in removed}
+        values = list(zip(*left.values(), strict=True)) if left else [()] * part.size
+        return cls({name: value for name, value in part.ad.items() if name not in removed}, tuple(left), values)
+
+    def at(self, row: int) -> Ad:
+        """Return the rest of the ads of a row."""
+        return {**self.steady, **dict(zip(self.names, self.values[row], strict=True))}
 
 
 class JobsByColumn:
@@ -56,13 +66,17 @@ class JobsByColumn:
         self._terms = terms
         self._soundness = soundness
 
-    def of(self, part: RepeatedAds, numbers: Sequence[int]) -> JobsOfShape | None:
-        """Return the jobs of *part*, the *numbers*-th ads of the dump; None if they must be looked at one by one."""
+    def of(self, part: RepeatedAds, numbers: Sequence[int], lasts: Sequence[int] | None = None) -> JobsOfShape | None:
+        """Return the jobs of *part*, the *numbers*-th ads of the dump; None if they must be looked at one by one.
+
+        With *lasts*, each ad stands for a run of jobs up to this proc.
+        """
         names = SPELLINGS.of(part.ad)
         if len({name.lower() for name in part.ad}) < len(part.ad):
             return None
-        clusters, procs = (_column(part, names, lower) for lower in ("clusterid", "procid"))
-        if not (_are_numbers(clusters, 1) and _are_numbers(procs, 0)):
+        clusters, firsts = (_column(part, names, lower) for lower in ("clusterid", "procid"))
+        lasts = firsts if lasts is None else lasts
+        if not (_are_numbers(clusters, 1) and _are_numbers(firsts, 0) and _are_numbers(lasts, 0)):
             return None
         own = {names[lower] for lower in OWN if lower in names}
         left_out: Counter[str] = Counter()
@@ -74,58 +88,40 @@ class JobsByColumn:
                 for name, column in part.varying.items()
                 if name not in own
             }
-            terms = self._terms_of(steady, columns, names, numbers, left_out)
+            found = self._terms_of(steady, columns, names, numbers)
         except InvalidAdError:
             return None
-        if terms is None:
+        if found is None:
             return None
+        for (_, why), first, last in zip(found, firsts, lasts, strict=True):
+            if why is not None:
+                left_out[why] += last - first + 1
         of = list(zip(_schedds(part, names), clusters, strict=True))
-        rows = _Rows(numbers, of, procs, terms)
-        removed = {names[lower] for lower in IN_TERMS if lower in names}
-        rests: dict[bool, _Rests] = {}
-        found: list[tuple[tuple[str, int], list[Stretch]]] = []
-        for start, end, is_reason_taken in _runs(rows):
-            rest = rests.get(is_reason_taken)
-            if rest is None:
-                more = {names["holdreason"]} if is_reason_taken else set()
-                rest = rests[is_reason_taken] = _Rests.of(steady, columns, removed | more)
-            found.append((of[start], _stretches(rows, rest, start, end)))
-        return JobsOfShape(found, left_out)
+        rows = _Rows(numbers, of, firsts, lasts, [terms for terms, _ in found])
+        return JobsOfShape(_stretches_of(rows, RepeatedAds(steady, columns, part.size), names), left_out)
 
     def _terms_of(
-        self,
-        steady: Ad,
-        columns: Mapping[str, Sequence[Any]],
-        names: Mapping[str, str],
-        numbers: Sequence[int],
-        left_out: Counter[str],
-    ) -> list[Terms | None] | None:
-        """Return the terms of each job, and count those *left_out*; None if equal values may have several meanings."""
+        self, steady: Ad, columns: Mapping[str, Sequence[Any]], names: Mapping[str, str], numbers: Sequence[int]
+    ) -> list[tuple[Terms | None, str | None]] | None:
+        """Return the terms of each row, or why it is left out; None if equal values may have several meanings."""
         telling = [name for name in columns if name.lower() in _TELLING]
         kinds = [set(map(type, columns[name])) for name in telling]
         if not all(len(of_name) == 1 and of_name <= _EXACT for of_name in kinds):
             return None
         ad = {name: value for name, value in steady.items() if name.lower() in _TELLING}
         known: dict[tuple[Any, ...], tuple[Terms | None, str | None]] = {}
-        found: list[Terms | None] = []
-        values = zip(*(columns[name] for name in telling), strict=True) if telling else iter([()] * len(numbers))
-        for number, key in zip(numbers, values, strict=True):
-            one = known.get(key)
-            if one is None:
+        keys = list(zip(*(columns[name] for name in telling), strict=True)) if telling else [()] * len(numbers)
+        for number, key in zip(numbers, keys, strict=True):
+            if key not in known:
                 of_key = {**ad, **dict(zip(telling, key, strict=True))}
                 why = self._terms.why_left_out(of_key, names, number)
-                one = known[key] = (None if why else self._terms.terms(of_key, names, number)), why
-            terms, why = one
-            if why is not None:
-                left_out[why] += 1
-            found.append(terms)
-        return found
+                known[key] = (None if why else self._terms.terms(of_key, names, number)), why
+        return list(map(known.__getitem__, keys))
 
 
 def _column(part: RepeatedAds, names: Mapping[str, str], lower: str) -> Sequence[Any]:
     """Return an attribute of each job, None where it has none."""
-    spelled = names.get(lower, "")
-    return part.varying[spelled] if spelled in part.varying else [part.ad.get(spelled)] * part.size
+    return part.column(names.get(lower, ""))
 
 
 def _are_numbers(values: Sequence[Any], lowest: int) -> bool:
@@ -133,9 +129,50 @@ def _are_numbers(values: Sequence[Any], lowest: int) -> bool:
 
 
 def _schedds(part: RepeatedAds, names: Mapping[str, str]) -> Iterator[str]:
-    for job_id, name in zip(_column(part, names, "globaljobid"), _column(part, names, "scheddname"), strict=True):
+    of_name = (name if isinstance(name, str) else "" for name in _column(part, names, "scheddname"))
+    if "globaljobid" not in names:
+        yield from of_name
+        return
+    for job_id, name in zip(_column(part, names, "globaljobid"), of_name, strict=True):
         schedd = schedd_of(job_id)
-        yield schedd if schedd is not None else name if isinstance(name, str) else ""
+        yield name if schedd is None else schedd
+
+
+def _stretches_of(
+    rows: _Rows, part: RepeatedAds, names: Mapping[str, str]
+) -> list[tuple[tuple[str, int], list[Stretch]]]:
+    """Return the jobs of all rows, whose ads are those of *part*, by runs of a schedd and cluster."""
+    removed = {names[lower] for lower in IN_TERMS if lower in names}
+    rests: dict[bool, _Rests] = {}
+    found: list[tuple[tuple[str, int], list[Stretch]]] = []
+    last_row, last = -1, Stretch(-1, 0, 0, Terms("", "", 0, 0, 0, 0, None), {})
+    for start, end, is_reason_taken in _runs(rows):
+        rest = rests.get(is_reason_taken)
+        if rest is None:
+            more = {names["holdreason"]} if is_reason_taken else set()
+            rest = rests[is_reason_taken] = _Rests.of(part, removed | more)
+        if end - start > 1:
+            found.append((rows.of[start], _stretches(rows, rest, start, end)))
+            continue
+        terms = rows.terms[start]
+        assert terms is not None
+        number, first = rows.numbers[start], rows.firsts[start]
+        # Jobs in succession that are the same but for their numbers share what is left of their ads.
+        is_same = (
+            terms is last.terms
+            and number == last.number + last.last - last.first + 1
+            and _are_same(rest.values[start], rest.values[last_row])
+        )
+        last_row, last = (
+            start,
+            Stretch(number, first, rows.lasts[start], terms, last.rest if is_same else rest.at(start)),
+        )
+        found.append((rows.of[start], [last]))
+    return found
+
+
+def _are_same(values: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    return values == others and all(map(same, values, others))
 
 
 def _runs(rows: _Rows) -> Iterator[tuple[int, int, bool]]:
@@ -159,20 +196,20 @@ def _runs(rows: _Rows) -> Iterator[tuple[int, int, bool]]:
 
 def _stretches(rows: _Rows, rests: _Rests, start: int, end: int) -> list[Stretch]:
     """Return the jobs of the rows from *start* to before *end*."""
-    rest = {**rests.steady, **{name: column[start] for name, column in zip(rests.names, rests.columns, strict=True)}}
-    columns = [column[start:end] for column in rests.columns] if end - start > 1 else []
+    columns = list(zip(*rests.values[start:end], strict=True))
     own = [place for place, column in enumerate(columns) if column[0] != column[-1] or not is_one(column)]
     names = tuple([rests.names[place] for place in own])
-    values = zip(*[columns[place] for place in own], strict=True) if own else iter([()] * (end - start))
-    of_rows = zip(rows.numbers[start:end], rows.procs[start:end], rows.terms[start:end], values, strict=True)
+    values = zip(*[columns[place] for place in own], strict=True) if own else repeat((), end - start)
+    rest = rests.at(start)
+    of_rows = zip(*(column[start:end] for column in (rows.numbers, rows.firsts, rows.lasts, rows.terms)), strict=True)
     found: list[Stretch] = []
     next_number = next_proc = -1
-    last: Terms | None = None
-    for number, proc, terms, of_row in of_rows:
+    before: Terms | None = None
+    for (number, first, last, terms), of_row in zip(of_rows, values, strict=True):
         assert terms is not None
-        if not own and terms is last and (number, proc) == (next_number, next_proc):
-            found[-1].last = proc
+        if not own and terms is before and (number, first) == (next_number, next_proc):
+            found[-1].last = last
         else:
-            found.append(Stretch(number, proc, proc, terms, rest, names, of_row))
-        last, next_number, next_proc = terms, number + 1, proc + 1
+            found.append(Stretch(number, first, last, terms, rest, names, of_row))
+        before, next_number, next_proc = terms, number + last - first + 1, last + 1
     return found

@@ -65,6 +65,8 @@ def divided(source: Source, cluster: int, stretches: list[Stretch]) -> tuple[Ad,
             before.last = stretch.last
         else:
             joined.append(stretch)
+    if len(joined) == 1:
+        return joined[0].ad(), [(joined[0], None)]
     of_rests: dict[int, list[Stretch]] = {}
     for stretch in joined:
         of_rests.setdefault(id(stretch.rest), []).append(stretch)

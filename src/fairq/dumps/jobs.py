@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any
 
 from msgspec import Struct, field
 
 from fairq.dumps.ads import Soundness, read_ads_together
-from fairq.dumps.job_columns import JobsByColumn
+from fairq.dumps.job_columns import JobsByColumn, JobsOfShape
 from fairq.dumps.job_stretches import Stretch, divided, is_flat, with_texts
-from fairq.dumps.job_terms import IN_TERMS, LARGEST_ID, OWN, SPELLINGS, TELLING, Terms, TermsReader, schedd_of
+from fairq.dumps.job_terms import IN_TERMS, OWN, SPELLINGS, Terms, TermsReader, schedd_of
 from fairq.dumps.kinds import JOB, Sorter
-from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape, hand_out
+from fairq.dumps.repetition import AdRuns
+from fairq.dumps.shapes import AdsByShape, Together, hand_out
 from fairq.dumps.source import Source
 from fairq.records import Ad, JobRange
 
 _TOGETHER = 3000
 """Jobs to look at by column at a time."""
 
-_TELLING = {"scheddname", *TELLING}
-"""What tells more of a job than the rest of its ad: its schedd and its terms."""
+_COUNTED = "procid"
+"""The number in which jobs of a cluster often differ alone."""
 
 
 class JobDump(Struct):
@@ -107,7 +108,7 @@ class _JobReader:
         self.left_out: Counter[str] = Counter()
 
     def read(self) -> None:
-        found = read_ads_together(self._source, OWN, lambda: _TOGETHER)
+        found = read_ads_together(self._source, OWN, lambda: _TOGETHER, _COUNTED)
         hand_out(found, self._take, self._take_together)
         if not self._has_jobs:
             self._sorter.check()
@@ -124,11 +125,9 @@ class _JobReader:
         cluster = self._terms.number_of("ClusterId", ad.pop(names.get("clusterid", ""), None), 1, number)
         proc = self._terms.number_of("ProcId", ad.pop(names.get("procid", ""), None), 0, number)
         # Without their numbers, most jobs of a queue have identical ads.
-        if stretch is not None and ad == self._before:
-            these = list(map(type, ad.values()))
-            if these == self._kinds and is_flat(these):
-                self._join(schedd, cluster, proc, proc, number)
-                return
+        if stretch is not None and self._is_as_before(ad):
+            self._join(schedd, cluster, proc, number)
+            return
         self._before, self._kinds = dict(ad), list(map(type, ad.values()))
         self._stretch = None
         why = self._terms.why_left_out(ad, names, number)
@@ -143,88 +142,62 @@ class _JobReader:
         ad = self._last = with_texts(ad, self._last)
         self._begin(Stretch(number, proc, proc, terms, ad), (schedd, cluster))
 
-    def _take_together(self, found: RepeatedAds | AdsByShape, number: int) -> bool:
+    def _take_together(self, found: Together, number: int) -> bool:
         """Take many jobs; *number* ads came before them. Return False if they must be looked at one by one."""
         if isinstance(found, AdsByShape):
             return self._take_by_shape(found, number)
-        own = [name.lower() for name in found.varying if name.lower() in OWN]
-        if len(set(own)) < len(own):
-            return False  # of two spellings, the later one counts
-        self._take_alike(found, number)
-        return True
+        return self._take_runs(found if isinstance(found, AdRuns) else found.runs(_COUNTED), number)
 
     def _take_by_shape(self, found: AdsByShape, number: int) -> bool:
         parts = [self._columns.of(part, [number + 1 + place for place in places]) for part, places in found.parts()]
         whole = [part for part in parts if part is not None]
         if len(whole) < len(parts):
             return False
-        self._has_jobs = True
         for part in whole:
-            self.left_out += part.left_out
-            for of, stretches in part.stretches:
-                self.clusters.setdefault(of, []).extend(stretches)
+            self._take_part(part)
         self._stretch, self._before = None, {}
         return True
 
-    def _take_alike(self, found: RepeatedAds, number: int) -> None:
-        """Take jobs whose ads are alike; *number* ads came before them."""
-        telling = [name for name in found.varying if name.lower() in _TELLING]
-        others = [name for name in found.varying if name.lower() not in _TELLING and name.lower() not in OWN]
-        for part in found.runs(telling):
-            for place, run in enumerate(part.runs(others)):
-                before = self._stretch
-                if place and before is not None:
-                    # The terms are those of the run before. No proc follows the one before the first.
-                    changed = {name: run.ad[name] for name in others if name in before.rest}
-                    self._before = {}
-                    self._stretch = Stretch(0, 0, -2, before.terms, {**before.rest, **changed})
-                    self._repeat(run, number)
-                else:
-                    ads = enumerate(run.ads(), number + 1)
-                    at, ad = next(ads)
-                    self._take(ad, at)
-                    if self._stretch is not None:
-                        self._repeat(run.without_first(), at)
-                    else:
-                        for at, ad in ads:
-                            self._take(ad, at)
-                number += run.size
+    def _take_runs(self, found: AdRuns, number: int) -> bool:
+        numbers = [*accumulate(found.sizes(), initial=number + 1)]
+        part = self._columns.of(found.first, numbers[:-1], found.lasts)
+        if part is None:
+            return False
+        self._take_part(part)
+        before = self._stretch
+        is_joined = before is not None and self._is_as_before(_unnumbered(found.first.at(0)))
+        self._before = _unnumbered(found.first.at(-1))
+        self._kinds = list(map(type, self._before.values()))
+        self._stretch = None
+        if part.stretches:
+            if before is not None and is_joined:
+                _let_share(part, before.rest)
+            self._of, (*_, last) = part.stretches[-1]
+            if not last.names and last.number + last.last - last.first + 1 == numbers[-1]:
+                self._stretch = last
+        return True
 
-    def _repeat(self, found: RepeatedAds, number: int) -> None:
-        """Take jobs like those of the current stretch; *number* ads came before them."""
-        if not found.size:
-            return
-        names = SPELLINGS.of(found.ad)
-        ad = dict(found.ad)
-        clusters, procs, ids = (found.varying.get(names.get(lower, "")) for lower in OWN)
-        if ids is not None:
-            ad[names["globaljobid"]] = None
-        schedd = self._schedd(ad, names)
-        if clusters is None:
-            clusters = [ad[names["clusterid"]]] * found.size
-        if procs is None:
-            procs = [ad[names["procid"]]] * found.size
-        cluster = self._terms.number_of("ClusterId", clusters[0], 1, number + 1)
-        first = self._terms.number_of("ProcId", procs[0], 0, number + 1)
-        last = first + found.size - 1
-        consecutive = last <= LARGEST_ID and procs == [*range(first, last + 1)]
-        if consecutive and ids is None and clusters.count(cluster) == found.size:
-            self._join(schedd, cluster, first, last, number + 1)
-            return
-        for at, (cluster, proc, job_id) in enumerate(zip(clusters, procs, ids or [None] * found.size, strict=True), 1):
-            self._terms.number_of("ClusterId", cluster, 1, number + at)
-            self._terms.number_of("ProcId", proc, 0, number + at)
-            named = schedd_of(job_id)
-            self._join(schedd if named is None else named, cluster, proc, proc, number + at)
+    def _take_part(self, part: JobsOfShape) -> None:
+        self._has_jobs = True
+        self.left_out += part.left_out
+        for of, stretches in part.stretches:
+            self.clusters.setdefault(of, []).extend(stretches)
 
-    def _join(self, schedd: str, cluster: int, first: int, last: int, number: int) -> None:
-        """Take consecutive procs like those of the current stretch; the first has the *number*-th ad."""
+    def _is_as_before(self, ad: Ad) -> bool:
+        """Return whether *ad*, without its numbers, is the ad before."""
+        if ad != self._before:
+            return False
+        these = list(map(type, ad.values()))
+        return these == self._kinds and is_flat(these)
+
+    def _join(self, schedd: str, cluster: int, proc: int, number: int) -> None:
+        """Take a job like those of the current stretch; it has the *number*-th ad."""
         stretch = self._stretch
         assert stretch is not None
-        if first == stretch.last + 1 and (schedd, cluster) == self._of:
-            stretch.last = last
+        if proc == stretch.last + 1 and (schedd, cluster) == self._of:
+            stretch.last = proc
         else:
-            self._begin(Stretch(number, first, last, stretch.terms, stretch.rest), (schedd, cluster))
+            self._begin(Stretch(number, proc, proc, stretch.terms, stretch.rest), (schedd, cluster))
 
     def _begin(self, stretch: Stretch, of: tuple[str, int]) -> None:
         """Begin a stretch of a cluster at a schedd."""
@@ -237,3 +210,21 @@ class _JobReader:
             return found
         name = ad.get(names["scheddname"], "") if "scheddname" in names else ""
         return name if isinstance(name, str) else ""
+
+
+def _unnumbered(ad: Ad) -> Ad:
+    """Return *ad* without what every job has of its own."""
+    return {name: value for name, value in ad.items() if name.lower() not in OWN}
+
+
+def _let_share(part: JobsOfShape, rest: Ad) -> None:
+    """Let the first jobs of *part*, whose ads are those of the jobs before them, share their *rest*."""
+    first = part.stretches[0][1][0]
+    if first.names:
+        return
+    own = first.rest
+    for _, stretches in part.stretches:
+        for stretch in stretches:
+            if stretch.rest is not own:
+                return
+            stretch.rest = rest

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import IO, Any
 
 from fairq.dumps.line_shapes import LineShapes
-from fairq.dumps.repetition import Found, RepeatedAds, Repetition
-from fairq.dumps.shapes import AdsByShape, FoundByShape, ads_after
+from fairq.dumps.repetition import Found, Repetition
+from fairq.dumps.shapes import FoundByShape, Together, ads_after
 from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
@@ -43,17 +43,25 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 class JsonAds:
     """The ads of a JSON array, decoded one by one as the text comes in."""
 
-    def __init__(self, source: Source, text: str, own: Collection[str] | None, most: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        text: str,
+        own: Collection[str] | None,
+        most: Callable[[], int],
+        counted: str | None = None,
+    ) -> None:
         """Read *text*, the beginning of the dump that was already read, and then the rest of *source*.
 
         With *own*, ads of an array that are alike but for these attributes (in lower case) and some others come
         together, and so do many that repeat none before them: as many as *most* says, if they have an attribute a line.
+        *counted*, one of *own*, is a number that mostly goes up by one from ad to ad.
         """
         self._most = most
         self._lines = LineShapes()
         self._size = 0
         """Characters of the last ad, or of several on average."""
-        self._repetition = None if own is None else Repetition(own)
+        self._repetition = None if own is None else Repetition(own, counted)
         self._apart = 0
         """How many more ads repeated none, or few of them at a time, than others."""
         self._wait = _APART
@@ -66,7 +74,7 @@ class JsonAds:
         self._number = 1
         self._decode = json.JSONDecoder(parse_constant=self._refuse_constant).raw_decode
 
-    def __iter__(self) -> Iterator[Ad | RepeatedAds | AdsByShape]:
+    def __iter__(self) -> Iterator[Ad | Together]:
         """Yield every ad in turn; raises InvalidDumpError at the first item that is not an ad."""
         while True:
             match self._peek():
@@ -77,7 +85,7 @@ class JsonAds:
                 case _:
                     yield from self._array()
 
-    def _array(self) -> Iterator[Ad | RepeatedAds | AdsByShape]:
+    def _array(self) -> Iterator[Ad | Together]:
         self._expect("[")
         if self._peek() == "]":
             self._at += 1
@@ -93,7 +101,7 @@ class JsonAds:
                 return
             self._expect(",")
 
-    def _together(self) -> RepeatedAds | AdsByShape | None:
+    def _together(self) -> Together | None:
         """Take the ads after the last one that can be read together."""
         if self._repetition is None:
             return None

@@ -8,7 +8,6 @@ parsed.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from fairq.dumps.ad_pattern import AdPattern
@@ -33,27 +32,60 @@ class RepeatedAds(NamedTuple):
         for values in zip(*self.varying.values(), strict=True) if self.varying else [()] * self.size:
             yield {**self.ad, **dict(zip(self.varying, values, strict=True))}
 
-    def without_first(self) -> RepeatedAds:
-        """Return all but the first."""
-        return RepeatedAds(self.ad, {name: column[1:] for name, column in self.varying.items()}, self.size - 1)
+    def at(self, row: int) -> Ad:
+        """Return one of them."""
+        return {**self.ad, **{name: column[row] for name, column in self.varying.items()}}
 
-    def runs(self, names: Sequence[str]) -> Iterator[RepeatedAds]:
-        """Yield them by runs of ads with the same values of *names*, which vary no more."""
-        if not names:
-            yield self
-            return
-        left = [(name, column) for name, column in self.varying.items() if name not in names]
-        values = list(zip(*(self.varying[name] for name in names), strict=True))
-        ends = [place for place in range(1, self.size) if values[place] != values[place - 1]]
-        for start, end in pairwise([0, *ends, self.size]):
-            ad = {**self.ad, **dict(zip(names, values[start], strict=True))}
-            yield RepeatedAds(ad, {name: column[start:end] for name, column in left}, end - start)
+    def column(self, name: str) -> Sequence[Any]:
+        """Return the values of an attribute, None where there is none."""
+        return self.varying[name] if name in self.varying else [self.ad.get(name)] * self.size
+
+    def runs(self, lower: str) -> AdRuns:
+        """Return them by runs in which the attribute *lower* is counted: one run, or each ad by itself."""
+        counted = next((name for name in self.ad if name.lower() == lower), "")
+        numbers = self.column(counted)
+        first = numbers[0]
+        if set(self.varying) == {counted} and type(first) is int and numbers == [*range(first, first + self.size)]:
+            return AdRuns(RepeatedAds(self.at(0), {}, 1), counted, [numbers[-1]], self.size)
+        return AdRuns(self, counted, numbers, self.size)
+
+
+class AdRuns(NamedTuple):
+    """Runs of ads that differ in one number alone, which goes up by one from ad to ad.
+
+    Args:
+        first: the first ad of each run.
+        counted: the name of the attribute with this number; the other attributes are those of the first ad.
+        lasts: its value in the last ad of each run.
+        size: the number of ads.
+    """
+
+    first: RepeatedAds
+    counted: str
+    lasts: Sequence[Any]
+    size: int
+
+    def ads(self) -> Iterator[Ad]:
+        """Yield them as ads."""
+        for ad, last in zip(self.first.ads(), self.lasts, strict=True):
+            if len(self.lasts) == self.size:
+                yield ad
+                continue
+            for number in range(ad[self.counted], last + 1):
+                yield {**ad, self.counted: number}
+
+    def sizes(self) -> Sequence[int]:
+        """Return the number of ads of each run."""
+        if len(self.lasts) == self.size:
+            return [1] * self.size
+        firsts = self.first.column(self.counted)
+        return [last - first + 1 for first, last in zip(firsts, self.lasts, strict=True)]
 
 
 class Found(NamedTuple):
     """Repeated *ads* in a text, where the last of them ends, and how many line breaks there are up to it."""
 
-    ads: RepeatedAds
+    ads: RepeatedAds | AdRuns
     end: int
     breaks: int
 
@@ -61,9 +93,13 @@ class Found(NamedTuple):
 class Repetition:
     """Finds repeated ads."""
 
-    def __init__(self, own: Collection[str]) -> None:
-        """Expect the attributes *own*, in lower case, to vary; others are found to vary as ads come."""
+    def __init__(self, own: Collection[str], counted: str | None) -> None:
+        """Expect the attributes *own*, in lower case, to vary; others are found to vary as ads come.
+
+        *counted*, one of them, is a number that mostly goes up by one from ad to ad.
+        """
         self._own = own
+        self._counted = counted
         self._shapes: dict[tuple[str, ...], tuple[Ad, frozenset[str]]] = {}
         """By the names of ads: the last of these ads, and the attributes that vary among them."""
         self._patterns: list[AdPattern] = []
@@ -87,7 +123,7 @@ class Repetition:
         # Whoever receives the ad may change it.
         ad = dict(ad)
         self._shapes[names] = ad, varying
-        pattern = AdPattern.of(ad, text[start:end], varying)
+        pattern = AdPattern.of(ad, text[start:end], varying, self._counted)
         if pattern is not None:
             self._credit -= _COST
             # One that is in use has learned how many ads it finds.
@@ -106,7 +142,11 @@ class Repetition:
                 self._patterns.insert(0, self._patterns.pop(place))
             steady = {name: column[0] for name, column in found.values.items() if _is_one(column)}
             varying = {name: column for name, column in found.values.items() if name not in steady}
-            return Found(RepeatedAds({**pattern.ad, **steady}, varying, found.size), found.end, found.breaks)
+            ad = {**pattern.ad, **steady}
+            if found.lasts is None or pattern.counted is None:
+                return Found(RepeatedAds(ad, varying, found.size), found.end, found.breaks)
+            runs = RepeatedAds(ad, varying, len(found.lasts))
+            return Found(AdRuns(runs, pattern.counted, found.lasts, found.size), found.end, found.breaks)
         return None
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
-from fairq.dumps.repetition import RepeatedAds
+from fairq.dumps.repetition import AdRuns, RepeatedAds
 from fairq.errors.base import FairqError
 from fairq.records import Ad
 
@@ -69,6 +69,10 @@ class AdsByShape:
         return self._parts or parts_of(self.ads, range(self.size))
 
 
+Together = RepeatedAds | AdRuns | AdsByShape
+"""Ads in succession that are read together."""
+
+
 def parts_of(ads: Sequence[Ad], places: Sequence[int]) -> list[Part]:
     """Return *ads*, which have these *places* (ascending) among others, by shape, in order of the first of each."""
     shapes: dict[tuple[str, ...], list[int]] = {}
@@ -85,9 +89,7 @@ def parts_of(ads: Sequence[Ad], places: Sequence[int]) -> list[Part]:
     return parts
 
 
-def gathered(
-    found: Iterable[Ad | RepeatedAds | AdsByShape], most: Callable[[], int]
-) -> Iterator[Ad | RepeatedAds | AdsByShape]:
+def gathered(found: Iterable[Ad | Together], most: Callable[[], int]) -> Iterator[Ad | Together]:
     """Yield the same ads, but as many by shape at a time as *most* says: looking at few in a column takes longer.
 
     Ads that come singly between those that were parsed together are among them.
@@ -120,9 +122,9 @@ def gathered(
 
 
 def hand_out(
-    found: Iterable[Ad | RepeatedAds | AdsByShape],
+    found: Iterable[Ad | Together],
     take: Callable[[Ad, int], None],
-    take_together: Callable[[RepeatedAds | AdsByShape, int], bool],
+    take_together: Callable[[Together, int], bool],
 ) -> None:
     """Pass on the ads of a dump: single ones to *take*, with their numbers; many to *take_together*.
 
@@ -135,7 +137,7 @@ def hand_out(
             take(some, number)
             continue
         if not take_together(some, number):
-            ads = some.ads() if isinstance(some, RepeatedAds) else some.ads
+            ads = some.ads() if isinstance(some, RepeatedAds | AdRuns) else some.ads
             for place, ad in enumerate(ads, number + 1):
                 take(ad, place)
         number += some.size

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from fairq.dumps.ads import Soundness, Spellings, read_ads_together, shown
 from fairq.dumps.kinds import SLOT, Sorter
 from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape, hand_out
+from fairq.dumps.shapes import AdsByShape, Together, hand_out
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.expression_form import is_expression
@@ -93,9 +93,11 @@ class _SlotReader:
         draining, ad = _without_draining(ad, names)
         self.slots.add(name, address, ad, draining)
 
-    def _take_together(self, found: RepeatedAds | AdsByShape, number: int) -> bool:
+    def _take_together(self, found: Together, number: int) -> bool:
         """Take many ads; *number* ads came before them. Return False if they must be looked at one by one."""
-        return self._take_alike(found, number) if isinstance(found, RepeatedAds) else self._take_parts(found, number)
+        if isinstance(found, AdsByShape):
+            return self._take_parts(found, number)
+        return isinstance(found, RepeatedAds) and self._take_alike(found, number)
 
     def _take_alike(self, found: RepeatedAds, number: int) -> bool:
         ad = self._soundness.tidied(dict(found.ad), number + 1)
