@@ -10,7 +10,7 @@ from tests.engine.negotiation.pools import JOB, NOW
 from tests.steps.cycle.test_negotiate import cycle, fill
 
 from fairq.records import Ad, JobRange, JobStatus
-from fairq.state import check, copies, idle_columns, job_ads, job_changes, jobs
+from fairq.state import check, copies, idle_columns, idle_copy, job_ads, job_changes, jobs
 from fairq.state.connection import State, reading, writing
 from fairq.state.document import export, restore
 from fairq.state.job_ranges import Procs
@@ -89,7 +89,7 @@ def test_the_check_finds_a_copy_that_is_not_what_the_queue_says(pool: Path) -> N
         first = next(job for job in in_order(jobs.idle(opened)) if job.submitter == "b@x")
         said = f"copy: idle_columns is not what job says, from {first.cluster}.{first.first_proc} of b@x on"
         assert check.findings(opened) == [said]
-        idle_columns.forget(opened)
+        idle_copy.forget(opened)
         assert check.findings(opened) == []
 
 
@@ -106,7 +106,7 @@ def test_a_cycle_decides_with_the_copy_as_without(pool: Path) -> None:
         with_copy = cycle(pool, NOW + 60, dry_run=True, **rules)
         with writing(pool) as opened:
             kept = opened.connection.execute("SELECT * FROM idle_columns").fetchall()
-            idle_columns.forget(opened)
+            idle_copy.forget(opened)
         assert told(with_copy) == told(cycle(pool, NOW + 60, dry_run=True, **rules))
         with writing(pool) as opened:
             assert kept

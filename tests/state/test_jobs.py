@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.state.pools import layout, procs, queued
 
 from fairq.records import JobStatus
-from fairq.state import jobs
+from fairq.state import jobs, whole_queue
 from fairq.state.connection import reading, writing
 from fairq.state.job_ranges import Piece, by_cluster, rewrite
 
@@ -210,8 +210,7 @@ def test_many_jobs_in_an_empty_queue_are_in_all_indexes(state: Path) -> None:
     indexes = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'job' ORDER BY name"
     with writing(state) as opened:
         before = opened.connection.execute(indexes).fetchall()
-        ad = jobs.ad_id(opened, {})
-        jobs.add_first(opened, [procs(number, 0, 0, ad_id=ad) for number in range(1, 6001)])
+        whole_queue.replace(opened, [procs(number, 0, 0, ad_id=0) for number in range(1, 6001)], [{}])
     with reading(state) as opened:
         assert opened.connection.execute(indexes).fetchall() == before
         assert opened.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import repeat
 from typing import NamedTuple
+
+from fairq.interleaved import interleaved
 
 _LONG = 8
 """From so many characters on, of a text between values only the ends stand in the expression."""
@@ -77,11 +78,11 @@ class AdFinder:
 
     def _compared(self, text: str, at: int, columns: Sequence[Sequence[str]]) -> FoundAds:
         """Return the ads as far as *text* has all of their text."""
-        together = "".join(_texts(self.literals, columns))
+        together = "".join(interleaved(self.literals, columns))
         if text.startswith(together, at):
             return FoundAds(columns, (), (), len(columns[0]), at + len(together))
         size = 0
-        for ad in _texts(self.literals, columns):
+        for ad in interleaved(self.literals, columns):
             if not text.startswith(ad, at):
                 break
             size += 1
@@ -93,8 +94,8 @@ class AdFinder:
     ) -> FoundAds:
         """Return the runs as far as *text* has all of their text."""
         before, after = columns[:counted], columns[counted + 1 :]
-        heads = _texts(self.literals[: counted + 1], before)
-        tails = _texts(self.literals[counted + 1 :], after)
+        heads = interleaved(self.literals[: counted + 1], before)
+        tails = interleaved(self.literals[counted + 1 :], after)
         most = at + self._reach
         rows: list[int] = []
         firsts: list[int] = []
@@ -145,15 +146,6 @@ def _numbers_between(head: str, tail: str, text: str, at: int) -> Iterator[tuple
 def _joined(literals: Sequence[str], values: Sequence[str]) -> str:
     first, *others = literals
     return first + "".join(f"{value}{literal}" for value, literal in zip(values, others, strict=True))
-
-
-def _texts(literals: Sequence[str], columns: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Return the text of each row: literals and values in turn."""
-    *before, last = literals
-    if not columns:
-        return repeat(last)
-    pieces = [one for of_value in zip(map(repeat, before), columns, strict=True) for one in of_value]
-    return map("".join, zip(*pieces, repeat(last), strict=False))
 
 
 def _outline(literal: str) -> str:

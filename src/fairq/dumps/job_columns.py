@@ -161,7 +161,8 @@ def _stretches_of(
         is_same = (
             terms is last.terms
             and number == last.number + last.last - last.first + 1
-            and _are_same(rest.values[start], rest.values[last_row])
+            and rest.values[start] == rest.values[last_row]
+            and all(map(same, rest.values[start], rest.values[last_row]))
         )
         last_row, last = (
             start,
@@ -169,10 +170,6 @@ def _stretches_of(
         )
         found.append((rows.of[start], [last]))
     return found
-
-
-def _are_same(values: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
-    return values == others and all(map(same, values, others))
 
 
 def _runs(rows: _Rows) -> Iterator[tuple[int, int, bool]]:

@@ -53,18 +53,7 @@ def divided(source: Source, cluster: int, stretches: list[Stretch]) -> tuple[Ad,
                 number=max(numbers),
                 first=min(numbers),
             )
-    joined: list[Stretch] = []
-    for stretch in stretches:
-        before = joined[-1] if joined else None
-        if (
-            before is not None
-            and before.last + 1 == stretch.first
-            and before.terms == stretch.terms
-            and _are_alike(before, stretch)
-        ):
-            before.last = stretch.last
-        else:
-            joined.append(stretch)
+    joined = _joined(stretches)
     if len(joined) == 1:
         return joined[0].ad(), [(joined[0], None)]
     of_rests: dict[int, list[Stretch]] = {}
@@ -87,6 +76,23 @@ def divided(source: Source, cluster: int, stretches: list[Stretch]) -> tuple[Ad,
     if len(of_rests) > 1:
         parts.sort(key=lambda part: part[0].first)
     return shared, parts
+
+
+def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Return *stretches*, ordered by proc, with those that go on from the one before joined to it."""
+    joined: list[Stretch] = []
+    for stretch in stretches:
+        before = joined[-1] if joined else None
+        if (
+            before is not None
+            and before.last + 1 == stretch.first
+            and before.terms == stretch.terms
+            and _are_alike(before, stretch)
+        ):
+            before.last = stretch.last
+        else:
+            joined.append(stretch)
+    return joined
 
 
 def _are_alike(one: Stretch, other: Stretch) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from math import isfinite
 from types import NoneType
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fairq.ad_table import AdTable, Part, Repeated, is_one_text, is_one_value
+from fairq.interleaved import interleaved
 from fairq.records import Ad
 from fairq.slot_table import STRETCH
 from fairq.state.rows import dumps
@@ -40,10 +41,16 @@ class PartTexts(NamedTuple):
             for values in zip(*self.part.columns, strict=True):
                 yield dumps(dict(zip(names, values, strict=True)))
             return
-        size = len(self.part.rows)
-        columns = [repeat(_raw(column), size) if isinstance(column, str) else column for column in self.columns]
-        for values in zip(*columns, strict=True) if columns else [()] * size:
-            yield _encode(dict(zip(names, values, strict=True))).decode()
+        literals, columns = ["{"], list[Sequence[str]]()
+        for place, (name, column) in enumerate(zip(names, self.columns, strict=True)):
+            literals[-1] += f"{',' if place else ''}{dumps(name)}:"
+            if isinstance(column, str):
+                literals[-1] += column
+            else:
+                columns.append(_each(column))
+                literals.append("")
+        literals[-1] += "}"
+        yield from islice(interleaved(literals, columns), len(self.part.rows))
 
     def shape(self) -> str:
         """Return a JSON array: the attributes that `own_values` has, and an ad with null in place of their values."""
@@ -140,6 +147,16 @@ def _written(column: Sequence[Any]) -> str | Sequence[Any]:
     if kinds <= _NUMBERS:
         return list(map(_raw, dumps(column)[1:-1].split(",")))
     return list(map(_raw, map(dumps, column)))
+
+
+def _each(column: Sequence[Any]) -> list[str]:
+    """Return what `_encode` writes for each value of a column."""
+    text = _encode(column).decode()
+    kinds = set(map(type, column))
+    # In a text, there is a backslash before each quotation mark: so these three characters end one.
+    if kinds == {str}:
+        return [f'"{inner}"' for inner in text[2:-2].split('","')]
+    return text[1:-1].split(",") if kinds <= _NUMBERS else [_encode(value).decode() for value in column]
 
 
 def _of_kind(kind: type, column: Sequence[Any], kinds: Collection[type]) -> Iterable[Any]:

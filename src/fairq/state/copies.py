@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 
 from fairq.idle_jobs import IdleJobs
 from fairq.records import Ad, JobRange
-from fairq.state import idle_columns, slot_columns
+from fairq.state import idle_columns, idle_copy, slot_columns
 from fairq.state.connection import State
 
 _Slot = tuple[int, str, Ad]
@@ -38,7 +38,7 @@ def _each(stretches: Iterator[slot_columns.Stretch]) -> Iterator[_Slot]:
 
 
 def _idle_jobs(state: State) -> Iterator[str]:
-    if not idle_columns.is_tracked(state):
+    if not idle_copy.is_tracked(state):
         return
     copied = (_in_order(of) for of in idle_columns.load(state)[0])
     stored = (_in_order(of) for of in idle_columns.queued(state))

@@ -23,6 +23,7 @@ from fairq.idle_jobs import NUMBERS, TEXTS, IdleJobs, Kinds, KnownKind, Numbers,
 from fairq.records import JobStatus
 from fairq.state import idle_content, idle_ranges, rows
 from fairq.state.connection import State
+from fairq.state.idle_copy import forget, is_tracked
 
 WORTHWHILE = 5000
 """Number of ranges below which no copy is made."""
@@ -127,11 +128,6 @@ def of_clusters(state: State, clusters: Mapping[str, Iterable[int]]) -> Iterator
     yield from _by_place(_of_clusters(state, clusters))
 
 
-def is_tracked(state: State) -> bool:
-    """Whether the database notes the clusters that change."""
-    return bool(state.connection.execute("SELECT EXISTS (SELECT 1 FROM idle_columns)").fetchone()[0])
-
-
 def is_to_be_tracked(state: State) -> bool:
     """Whether the queue is long, and the database does not note the clusters that change."""
     count = "SELECT count(*) FROM (SELECT 1 FROM job WHERE status = ? LIMIT ?)"
@@ -220,12 +216,6 @@ def store(state: State, copy: Packed) -> None:
         state.connection.execute(f"DELETE FROM {table}")
     state.connection.executemany("INSERT INTO idle_columns VALUES (?, ?, ?)", copy.submitters)
     state.connection.executemany("INSERT INTO job_kind VALUES (?, ?)", copy.kinds)
-
-
-def forget(state: State) -> None:
-    """Delete the copy, and note changes no more."""
-    for table in ("idle_columns", "idle_changed", "job_kind"):
-        state.connection.execute(f"DELETE FROM {table}")
 
 
 class _Numbers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 
 from fairq.records import Ad
 from fairq.state import ad_texts, rows
@@ -24,17 +25,16 @@ def ad_id(state: State, ad: Ad) -> int:
 def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     """Return the numbers of many shared ads, in their order, storing the new ones."""
     texts = ad_texts.of_ads(ads)
-    digests = {text: digest(text.encode()) for text in dict.fromkeys(texts)}
+    unique = list(dict.fromkeys(texts))
+    digests = _digests(map(str.encode, unique))
     (highest,) = state.connection.execute("SELECT coalesce(max(id), 0) FROM job_ad").fetchone()
-    numbers = _numbers(state, list(digests.values())) if highest else {}
+    known = _numbers(state, digests) if highest else {}
     # To number the new ones here takes less time than to ask for the numbers that SQLite would give them.
-    new = [(digest, text) for text, digest in digests.items() if digest not in numbers]
-    state.connection.executemany(
-        "INSERT INTO job_ad (id, digest, ad) VALUES (?, ?, ?)",
-        ((number, *one) for number, one in enumerate(new, highest + 1)),
-    )
-    numbers.update((digest, number) for number, (digest, _) in enumerate(new, highest + 1))
-    return [numbers[digests[text]] for text in texts]
+    new = [one for one in zip(digests, unique, strict=True) if one[0] not in known]
+    _insert(state, ((number, *one) for number, one in enumerate(new, highest + 1)))
+    numbers = {text: known[digest] for digest, text in zip(digests, unique, strict=True) if digest in known}
+    numbers.update(zip((text for _, text in new), count(highest + 1)))
+    return [numbers[text] for text in texts]
 
 
 def _numbers(state: State, digests: list[bytes]) -> dict[bytes, int]:
@@ -87,10 +87,10 @@ def attribute_names(state: State) -> list[str]:
 
 def put(state: State, ads: Mapping[int, Ad]) -> None:
     """Store shared ads under the numbers they have; neither they nor the numbers may be there yet."""
-    texts = ((number, rows.dumps(ad)) for number, ad in ads.items())
+    texts = list(map(rows.dumps, ads.values()))
     state.connection.executemany(
         "INSERT INTO job_ad (id, digest, ad) VALUES (?, ?, ?)",
-        ((number, digest(text.encode()), text) for number, text in texts),
+        zip(ads, _digests(map(str.encode, texts)), texts, strict=True),
     )
 
 
@@ -100,11 +100,19 @@ def damaged(state: State) -> list[int]:
     return [number for number, stored, text in found if digest(text) != stored]
 
 
+def _insert(state: State, found: Iterable[tuple[int, bytes, str]]) -> None:
+    state.connection.executemany("INSERT INTO job_ad (id, digest, ad) VALUES (?, ?, ?)", found)
+
+
 def digest(text: bytes) -> bytes:
     """Return the digest by which an ad is known."""
-    import hashlib  # loads OpenSSL, and whoever only reads ads needs no digest
+    return _digests([text])[0]
 
-    return hashlib.sha256(text).digest()
+
+def _digests(texts: Iterable[bytes]) -> list[bytes]:
+    from hashlib import sha256  # loads OpenSSL, and whoever only reads ads needs no digest
+
+    return [sha256(text).digest() for text in texts]
 
 
 def delete_unused(state: State, ids: Iterable[int]) -> None:
@@ -114,3 +122,10 @@ def delete_unused(state: State, ids: Iterable[int]) -> None:
         "AND NOT EXISTS (SELECT 1 FROM ended_job WHERE ad_id = ?1)",
         [(number,) for number in set(ids)],
     )
+
+
+def delete_all_unused(state: State) -> None:
+    """Delete the shared ads that no job uses, queued or ended."""
+    used = "SELECT 1 FROM {} WHERE ad_id = job_ad.id"
+    conditions = (f"NOT EXISTS ({used.format(table)})" for table in ("job", "ended_job"))
+    state.connection.execute(f"DELETE FROM job_ad WHERE {' AND '.join(conditions)}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from itertools import islice
 from typing import Any, NamedTuple
+
+from msgspec.structs import astuple
 
 from fairq.expression_form import OPEN
 from fairq.records import WITHDRAWN, JobRange, JobStatus
@@ -29,7 +30,6 @@ __all__ = [
     "ad_id",
     "ad_ids",
     "add",
-    "add_first",
     "ads",
     "at",
     "change",
@@ -52,9 +52,6 @@ __all__ = [
     "widest",
 ]
 
-_MANY = 5000
-"""From so many ranges on, it takes less time to put all of them into the indexes at the end than each by itself."""
-
 _SELECT = (
     "SELECT cluster, first_proc, last_proc, ad_id, submitter, owner, status, queue_date, status_date, "
     "priority, schedd, own, template, reason, hold_code, hold_subcode FROM job"
@@ -73,40 +70,23 @@ def next_cluster(state: State) -> int:
     return number
 
 
-def add_first(state: State, ranges: Collection[JobRange]) -> None:
-    """Queue ranges of jobs where there is none yet."""
-    with rows.indexed_at_the_end(state, "job") if len(ranges) >= _MANY else nullcontext():
-        add(state, ranges)
-
-
 def add(state: State, ranges: Iterable[JobRange]) -> None:
     """Queue ranges of jobs: one row each, however many jobs that is."""
     rows.insert(
         state,
         "INSERT INTO job (cluster, first_proc, last_proc, ad_id, submitter, owner, status, queue_date, "
         "status_date, priority, schedd, own, template, reason, hold_code, hold_subcode)",
-        (
-            (
-                job.cluster,
-                job.first_proc,
-                job.last_proc,
-                job.ad_id,
-                job.submitter,
-                job.owner,
-                job.status,
-                job.queue_date,
-                job.status_date,
-                job.priority,
-                job.schedd,
-                None if job.own is None else ad_texts.of_ad(job.own),
-                None if job.template is None else rows.dumps(job.template),
-                job.reason,
-                job.hold_code,
-                job.hold_subcode,
-            )
-            for job in ranges
-        ),
+        map(_row, ranges),
     )
+
+
+def _row(job: JobRange) -> tuple[Any, ...]:
+    row = astuple(job)
+    if job.own is None and job.template is None:
+        return row
+    own = None if job.own is None else ad_texts.of_ad(job.own)
+    template = None if job.template is None else rows.dumps(job.template)
+    return (*row[:_OWN], own, template, *row[_TEMPLATE + 1 :])
 
 
 def idle(state: State) -> list[JobRange]:

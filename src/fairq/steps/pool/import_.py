@@ -16,7 +16,7 @@ from fairq.dumps.source import Advance, Held, opened
 from fairq.garbage import without_collection
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
 from fairq.slot_table import SlotTable
-from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots, undo
+from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots, undo, whole_queue
 from fairq.state.connection import State, reading, writing
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import CONDOR_VERSION
@@ -174,7 +174,7 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
     claims.delete_all(state)
     if pool.jobs is not None:
         changes.append(Change("jobs", _queue_length(state), pool.jobs.count))
-        _replace_queue(state, pool.jobs)
+        whole_queue.replace(state, pool.jobs.ranges, pool.jobs.ads)
     else:
         jobs.set_status(state, _procs(plan.ended), JobStatus.IDLE, actor.time)
         jobs.change_many(state, plan.found, reason=None)
@@ -194,12 +194,3 @@ def _procs(ended: list[Claim]) -> Iterator[jobs.Procs]:
 
 def _queue_length(state: State) -> int:
     return sum(map(sum, jobs.counts_by_submitter(state).values()))
-
-
-def _replace_queue(state: State, dump: JobDump) -> None:
-    former = jobs.select(state)
-    jobs.remove_many(state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in former))
-    numbers = jobs.ad_ids(state, dump.ads)
-    for job in dump.ranges:
-        job.ad_id = numbers[job.ad_id]
-    jobs.add_first(state, dump.ranges)

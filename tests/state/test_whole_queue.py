@@ -1,0 +1,69 @@
+"""The whole queue replaced at once: what is left of the former one is what ended jobs need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.state.pools import procs
+from tests.state.test_idle_columns import has_copy, in_order, read
+from tests.state.test_idle_columns import pool as pool  # noqa: PLC0414 - a fixture
+from tests.state.test_kept_queues import POLICY, keep
+
+from fairq.past import EndedJob
+from fairq.records import JobStatus
+from fairq.state import check, copies, ended_jobs, job_ads, jobs, kept_queues, whole_queue
+from fairq.state.connection import State, in_memory, reading, writing
+
+
+def replace(state: State, count: int) -> None:
+    """Let jobs of two kinds be the queue; a single one is of the first kind."""
+    jobs_now = [procs(number, 0, 0, ad_id=(number + 1) % 2) for number in range(1, count + 1)]
+    whole_queue.replace(state, jobs_now, [{"Kind": 0}, {"Kind": 1}])
+
+
+@pytest.mark.parametrize(("count", "kinds"), [(0, []), (1, [0]), (6000, [0, 1])])
+def test_the_former_jobs_and_their_ads_go(count: int, kinds: list[int]) -> None:
+    """But for the ads of jobs that have ended, and those that the new jobs have, too."""
+    with in_memory() as state:
+        of_ended, again, gone = job_ads.ad_ids(state, [{"Ended": 1}, {"Kind": 0}, {"Gone": 1}])
+        jobs.add(state, [procs(900, 0, 9, ad_id=gone), procs(901, 0, 9, ad_id=again)])
+        ended_jobs.add(state, [EndedJob(7, 0, 0, of_ended, "ann@x", "ann", JobStatus.COMPLETED, 1, 2)])
+        replace(state, count)
+
+        assert jobs.counts_by_submitter(state) == ({"alice@x": (count, 0, 0)} if count else {})
+        ads = job_ads.load_all(state)
+        assert ads.pop(of_ended) == {"Ended": 1}
+        assert all(ads[job.ad_id]["Kind"] == (job.cluster + 1) % 2 for job in jobs.select(state))
+        assert [ad["Kind"] for ad in ads.values()] == kinds
+        assert not kinds or ads[again] == {"Kind": 0}
+        assert check.findings(state) == []
+
+
+@pytest.mark.parametrize("count", [3, 6000])
+def test_no_copy_of_the_former_queue_is_left(pool: Path, count: int) -> None:
+    """And changes that follow are seen, with the next copy as without."""
+    with writing(pool) as opened:
+        assert has_copy(opened)
+        jobs.remove(opened, "", 10, 0, 4)
+        replace(opened, count)
+        jobs.remove(opened, "", 1, 0, 0)
+    with reading(pool) as opened:
+        assert read(opened) == in_order(jobs.idle(opened))
+        assert len(read(opened)) == count - 1
+        assert list(copies.differences(opened)) == []
+
+
+@pytest.mark.parametrize("count", [3, 6000])
+def test_kept_task_queues_are_formed_anew(count: int) -> None:
+    """The queues that were kept had the former jobs."""
+    with in_memory() as state:
+        keep(state)
+        replace(state, count)
+
+        assert kept_queues.load(state, POLICY) is None
+        kept_queues.keep(state, POLICY, 7, b"", [])
+        jobs.remove(state, "", 2, 0, 0)
+        found = kept_queues.load(state, POLICY)
+        assert found is not None
+        assert found.changed == [(2, "", 0)]
