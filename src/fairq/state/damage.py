@@ -23,6 +23,8 @@ def first_damage(path: Path) -> str | None:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             connection.text_factory = bytes
             return next(_damages(connection), None)
+    except UnicodeDecodeError:
+        return "the name of a table or of a column is not UTF-8 text"
     except sqlite3.Error:
         return None
 

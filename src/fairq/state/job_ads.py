@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import count
 
 from fairq.records import Ad
@@ -12,6 +13,8 @@ from fairq.state.connection import State
 _AT_ONCE = 500
 """Ads looked up by one statement; SQLite takes at least 999 values."""
 
+_MANY = 5000
+"""So many new ads, more than there are, take less time to put into the index at the end than each by itself."""
 
 _DENSE = 2
 """Up to so many stored ads for each one that is wanted, all of them are read by one statement."""
@@ -31,10 +34,11 @@ def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     known = _numbers(state, digests) if highest else {}
     # To number the new ones here takes less time than to ask for the numbers that SQLite would give them.
     new = [one for one in zip(digests, unique, strict=True) if one[0] not in known]
-    _insert(state, ((number, *one) for number, one in enumerate(new, highest + 1)))
+    with rows.indexed_at_the_end(state, "job_ad") if len(new) >= max(_MANY, highest) else nullcontext():
+        _insert(state, ((number, *one) for number, one in enumerate(new, highest + 1)))
     numbers = {text: known[digest] for digest, text in zip(digests, unique, strict=True) if digest in known}
     numbers.update(zip((text for _, text in new), count(highest + 1)))
-    return [numbers[text] for text in texts]
+    return list(map(numbers.__getitem__, texts))
 
 
 def _numbers(state: State, digests: list[bytes]) -> dict[bytes, int]:
@@ -101,7 +105,7 @@ def damaged(state: State) -> list[int]:
 
 
 def _insert(state: State, found: Iterable[tuple[int, bytes, str]]) -> None:
-    state.connection.executemany("INSERT INTO job_ad (id, digest, ad) VALUES (?, ?, ?)", found)
+    rows.insert(state, "INSERT INTO job_ad (id, digest, ad)", found)
 
 
 def digest(text: bytes) -> bytes:

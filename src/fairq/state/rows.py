@@ -48,7 +48,7 @@ def insert(state: State, into: str, found: Iterable[Sequence[Any]]) -> None:
 
 @contextmanager
 def indexed_at_the_end(state: State, table: str) -> Iterator[None]:
-    """Add many rows to an empty *table*, in less than half the time: its indexes are away meanwhile, and sorted once.
+    """Add many rows to a *table* of few, in less than half the time: its indexes are away meanwhile, and sorted once.
 
     Its triggers are away, too. Within the transaction, nobody sees that.
     """

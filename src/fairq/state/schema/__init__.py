@@ -45,6 +45,7 @@ _NAMES = (
     "0020_slot_shapes",
     "0021_fewer_indexes",
     "0022_input_attributes",
+    "0023_job_ads",
 )
 """The modules, each without its m."""
 
