@@ -97,10 +97,8 @@ def is_kept_by(of: SubmitterDecision, decision: CycleDecision, weights: bool, fr
 _DRAWN = {"consider_preemption", "preemption_requirements", "use_slot_weights", "skip_by", "quotas", "limits"}
 
 
-@given(pools, st.booleans())
-@settings(max_examples=200, deadline=None)
-def test_jobs_by_column_are_decided_as_jobs_one_by_one(pool: dict[str, Any], htcondor: bool) -> None:
-    """In the same matches, rejections and reasons, in the same order, under both sets of rules."""
+def check_columns(pool: dict[str, Any], htcondor: bool) -> None:
+    """Jobs by column get the same matches, rejections and reasons in the same order as jobs one by one."""
     rules = {name: value for name, value in HTCONDOR.items() if htcondor and name not in _DRAWN}
     plain, by_column = (hold(pool, by_column=columns, **rules)[2] for columns in (False, True))
     assert list(by_column.matches) == list(plain.matches)
@@ -108,6 +106,39 @@ def test_jobs_by_column_are_decided_as_jobs_one_by_one(pool: dict[str, Any], htc
     assert len(by_column.rejections) == len(list(plain.rejections))
     assert by_column.submitters == plain.submitters
     assert (by_column.spins, by_column.quotas, by_column.limits) == (plain.spins, plain.quotas, plain.limits)
+
+
+@given(pools, st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_jobs_by_column_are_decided_as_jobs_one_by_one(pool: dict[str, Any], htcondor: bool) -> None:
+    """Under both sets of rules."""
+    check_columns(pool, htcondor)
+
+
+@st.composite
+def of_many_kinds(draw: st.DrawFn) -> dict[str, Any]:
+    """A pool in which everybody has jobs of several kinds, and the limits leave fractions of slots."""
+    sizes = st.sampled_from([100, 200, 300, 400])
+    kept = st.tuples(sizes, st.sampled_from([1, 1, 2]), st.sampled_from([None] * 5 + ["z@x", "ann@x"]))
+    asked = st.tuples(st.sampled_from(PEOPLE), st.integers(1, 3), sizes, st.none())
+    return {
+        **draw(pools),
+        "slots": draw(st.lists(kept, min_size=2, max_size=9)),
+        "jobs": draw(st.lists(asked, min_size=6, max_size=16)),
+        "ceilings": [-1] * 6,
+        "considered": True,
+        "policy": "false",
+        "skip_by": draw(st.sampled_from(["cluster", "autocluster"])),
+    }
+
+
+@given(of_many_kinds(), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_whom_the_limit_leaves_a_fraction_of_a_slot_is_refused_as_one_by_one(
+    pool: dict[str, Any], htcondor: bool
+) -> None:
+    """Where a slot is left for some of the kinds of jobs, and for others none."""
+    check_columns(pool, htcondor)
 
 
 @given(pools)

@@ -332,6 +332,11 @@ class Candidates:
             return False
         return not (self.preemption.any_held and found.any_victim(self._free, self.preemption, context))
 
+    def note_left(self, context: RequestContext) -> None:
+        """Note that a slot is left for a job that the limits keep from it: jobs like it need no list for that."""
+        if self.reach is not None:
+            self.reach.note_left(context)
+
     def keeps_out(self, context: RequestContext) -> bool:
         """Whether the preemption policy excludes a slot for the job that it could use otherwise."""
         if not self.preemption.any_held:

@@ -240,13 +240,19 @@ class HeldTurn:
             ledger.observer(rejection, self._context(refused.autocluster), ledger.candidates)
 
     def _refuse_many(self, refused: RefusedMany) -> None:
-        """Note many rejections, none of them at a limit of the submitter."""
+        """Note many rejections."""
         ledger, submitter, limits = self._ledger, self._submitter, self._limits
         autoclusters, clusters, procs = refused.requests
         submitter.decision.rejected += len(autoclusters)
-        quota_group = self._rules.quota_group if limits.used >= limits.limit else None
         entry = RejectedMany(
-            submitter.name, submitter.schedd, clusters, procs, refused.by_policy, self._group, quota_group
+            submitter.name,
+            submitter.schedd,
+            clusters,
+            procs,
+            refused.why,
+            self._group,
+            self._rules.quota_group,
+            limits.used >= limits.limit,
         )
         ledger.decision.rejections.append(entry)
         if ledger.observer is not None:

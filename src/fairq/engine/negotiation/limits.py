@@ -53,6 +53,11 @@ class Limits(PreemptionLimits, kw_only=True):
         """Whether a slot of that cost may be taken without preemption (matchmaker.cpp, SubmitterLimitPermits)."""
         return self._permits(cost, self.used, self.used_unclaimed)
 
+    @property
+    def permit_some_unclaimed(self) -> bool:
+        """Whether a slot of the least cost may be taken without preemption."""
+        return self.permit_unclaimed(self.least)
+
     def _permits(self, cost: float, used: float, used_unclaimed: float) -> bool:
         """The same, if so much of the limits were used."""
         limit = self.unclaimed_limit

@@ -25,6 +25,7 @@ from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, R
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.preemption import EXPRESSIONS, PreemptionPolicy
+from fairq.engine.negotiation.reject_reason import LIMIT, NO_MATCH, POLICY
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.suiting import Suiting, agreeing
 from fairq.lazy import lazy
@@ -169,7 +170,7 @@ class Reach:
         return True
 
     def is_known(self, autocluster: int) -> bool:
-        """Whether the autocluster was found to be hopeless, or kept out by the preemption policy."""
+        """Whether the autocluster was found to be hopeless, or a slot to be left for it."""
         if autocluster >= len(self._hopeless):
             return False
         return bool(self._hopeless[autocluster]) or bool(self._left_for[autocluster] >= 0)
@@ -179,33 +180,37 @@ class Reach:
         # Autoclusters beyond the end are not known.
         return self._hopeless.take(autoclusters, mode="clip") & (autoclusters < len(self._hopeless))
 
-    def are_refused(self, autoclusters: NDArray[np.int64], submitter: str) -> NDArray[np.bool_]:
-        """Whether each of these autoclusters is refused where the limits permit nothing free, as far as it is known.
+    def are_refused(self, autoclusters: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether it is known of each of these autoclusters which reason it has where the limits permit nothing free.
 
-        No slot is left for it, or the preemption policy is the reason: a slot in use by another submitter suits it.
+        No slot is left for it, or one is known that is.
         """
         rows = self._left_for.take(autoclusters, mode="clip")
-        left = (rows >= 0) & self._free.among(rows) & (autoclusters < len(self._hopeless))
-        if not left.any():
-            return self.are_hopeless(autoclusters)
-        left[left] = self.keep_out(autoclusters[left], submitter)
+        left: NDArray[np.bool_] = (rows >= 0) & self._free.among(rows) & (autoclusters < len(self._hopeless))
         return left | self.are_hopeless(autoclusters)
 
-    def keep_out(self, autoclusters: NDArray[np.int64], submitter: str) -> NDArray[np.bool_]:
-        """Whether a slot in use by another submitter suits the jobs of each of these autoclusters of known users."""
+    def why(self, autoclusters: NDArray[np.int64], submitter: str) -> NDArray[np.uint8]:
+        """The place in `OF_MANY` of the reason of each of these autoclusters, which `are_refused`.
+
+        The preemption policy is the reason if a slot in use by another submitter suits the job.
+        """
         users = self._users_of[autoclusters]
-        kept_out: NDArray[np.bool_] = (users == _SEVERAL) | ((users != _NOBODY) & (users != self._code_of(submitter)))
-        return kept_out
+        kept_out = (users == _SEVERAL) | ((users != _NOBODY) & (users != self._code_of(submitter)))
+        return np.select([kept_out, self.are_hopeless(autoclusters)], [POLICY, NO_MATCH], LIMIT).astype(np.uint8)
 
     def keeps_out(self, context: RequestContext) -> bool:
         """Whether a slot in use by another submitter suits the job."""
+        self.note_left(context)
         users = self._users.get(context)
+        return users == _SEVERAL or users not in (_NOBODY, self._code_of(context.submitter))
+
+    def note_left(self, context: RequestContext) -> None:
+        """Note a slot that is left for the job, if there is one."""
         found = self._suitable.get(context)
         if found.head < len(found.rows) and self._is_settled(context):
             self._make_room(context.autocluster)
             self._left_for[context.autocluster] = found.rows[found.head]
-            self._users_of[context.autocluster] = users
-        return users == _SEVERAL or users not in (_NOBODY, self._code_of(context.submitter))
+            self._users_of[context.autocluster] = self._users.get(context)
 
     def _is_settled(self, context: RequestContext) -> bool:
         return self._suitable.is_settled(context) and self._users.is_settled(context)

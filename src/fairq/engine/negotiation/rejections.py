@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import overload
 
 import numpy as np
@@ -11,7 +11,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.accounting.identity import ROOT_GROUP
-from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.reject_reason import LIMIT, OF_MANY, RejectReason
 
 
 class Rejection(Struct, frozen=True):
@@ -36,24 +36,42 @@ class RejectedMany(Struct, frozen=True):
 
     Args:
         clusters, procs: their first jobs.
-        by_policy: which of them the preemption policy kept from a slot; for the others there was no match.
+        why: the place in `OF_MANY` of each one's reason.
+        quota_group: that of those that a limit kept from a slot.
+        beyond: whether the limit was used up, so that it kept all of them from slots.
     """
 
     submitter: str
     schedd: str
     clusters: NDArray[np.int64]
     procs: NDArray[np.int64]
-    by_policy: NDArray[np.bool_]
+    why: NDArray[np.uint8]
     group: str
     quota_group: str | None
+    beyond: bool
 
     def each(self) -> Iterator[Rejection]:
         """Yield them one by one."""
-        for cluster, proc, by_policy in zip(
-            self.clusters.tolist(), self.procs.tolist(), self.by_policy.tolist(), strict=True
-        ):
-            reason = RejectReason.PREEMPTION_POLICY if by_policy else RejectReason.NO_MATCH
-            yield Rejection(self.submitter, self.schedd, (cluster, proc), reason, self.group, self.quota_group)
+        for cluster, proc, why in zip(self.clusters.tolist(), self.procs.tolist(), self.why.tolist(), strict=True):
+            yield Rejection(
+                self.submitter,
+                self.schedd,
+                (cluster, proc),
+                OF_MANY[why],
+                self.group,
+                self.quota_group if self.beyond or why == LIMIT else None,
+            )
+
+    def parts(self) -> Iterator[tuple[slice, str | None]]:
+        """Yield them in runs of one quota group."""
+        size = len(self.why)
+        if self.beyond or self.quota_group is None:
+            yield slice(0, size), self.quota_group
+            return
+        is_limited = self.why == LIMIT
+        ends = [*(np.flatnonzero(is_limited[1:] != is_limited[:-1]) + 1).tolist(), size]
+        for start, end in pairwise([0, *ends]):
+            yield slice(start, end), self.quota_group if is_limited[start] else None
 
 
 class Rejections(Sequence[Rejection]):

@@ -22,7 +22,7 @@ from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.matchlist import BucketedMatchList, MatchList, SortedList
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE, PRIO
-from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.reject_reason import NO_MATCH, RejectReason
 from fairq.engine.negotiation.request_columns import ColumnSession
 from fairq.engine.negotiation.requests import JobQueue, JobRequest
 from fairq.engine.negotiation.turn_steps import Found, FoundMany, JobId, Refused, RefusedMany, Skips, TurnStep
@@ -173,7 +173,7 @@ class Turn:
         """Refuse the next requests as far as no slot is left for them, whoever may take how much; None: there are none.
 
         Beyond the limit only slots count that prefer a job to the one they run: there are none. Where the limits permit
-        nothing free (parts of divided slots may weigh less), jobs that the preemption policy keeps out are among them.
+        nothing free (parts of divided slots may weigh less), jobs for which a slot is left are among them.
         """
         reach, beyond = self._candidates.reach, self._limits.used >= self._limits.limit
         all_taken = self._only_free and not self._candidates.any_left
@@ -184,11 +184,10 @@ class Turn:
         # Mostly the next request is not refused: the arrays are not worth a look then.
         if first is None or not (beyond or (first != listed and reach.is_known(first))):
             return None
-        submitter = self._context_of(first).submitter
         refused: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
         if not beyond:
-            free = self._candidates.divides or self._limits.permit_unclaimed(self._limits.least)
-            refused = reach.are_hopeless if free else partial(reach.are_refused, submitter=submitter)
+            free = self._candidates.divides or self._stop_when_limited or self._limits.permit_some_unclaimed
+            refused = reach.are_hopeless if free else reach.are_refused
             if not refused(np.array([first])):
                 return None
         found = session.pass_over(refused, listed)
@@ -197,15 +196,14 @@ class Turn:
         self._list = self._listed_for = None
         self.offered = int(found.clusters[-1]), int(found.procs[-1])
         if beyond:
-            return RefusedMany(found, np.zeros(len(found.autoclusters), np.bool_))
+            return RefusedMany(found, np.full(len(found.autoclusters), NO_MATCH, np.uint8))
         if not reach.are_hopeless(found.autoclusters).all():
             self._limited = self._limited_free = True
-        return RefusedMany(found, reach.keep_out(found.autoclusters, submitter))
+        return RefusedMany(found, reach.why(found.autoclusters, self._context_of(first).submitter))
 
     def _suits_any(self, many: RefusedMany) -> bool:
         """Whether any of the requests matches a slot, whoever uses it."""
-        autoclusters = many.requests.autoclusters.tolist()
-        return any(self._candidates.suits_any(self._context_of(autocluster)) for autocluster in autoclusters)
+        return any(map(self._candidates.suits_any, map(self._context_of, many.requests.autoclusters.tolist())))
 
     @property
     def _is_beyond_limit(self) -> bool:
@@ -370,7 +368,9 @@ class Turn:
     def _searched_in_vain(self, autocluster: int, only_rank: bool, matches: MatchList, *, is_new: bool) -> RejectReason:
         """The reason for a job for which nothing is left on a list, which may be a new one."""
         self._limited |= matches.refused_by_limit
-        self._limited_free |= matches.refused_free
+        if matches.refused_free:
+            self._limited_free = True
+            self._candidates.note_left(self._context_of(autocluster))
         reason = self._why(only_rank, matches)
         if is_new:
             # Of a list from which slots were taken, the limits refuse some that they permit on a new one.

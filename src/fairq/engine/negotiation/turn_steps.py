@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.negotiation.matches import ProcRange
 from fairq.engine.negotiation.preemption import PreemptState
-from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.reject_reason import OF_MANY, RejectReason
 from fairq.engine.negotiation.request_columns import PassedOver
 from fairq.engine.negotiation.requests import JobRequest, SkipBy
 
@@ -70,17 +70,15 @@ class RefusedMany(Struct, frozen=True):
 
     Args:
         requests: their autoclusters and first jobs.
-        by_policy: which of them the preemption policy kept from a slot; for the others there was no match.
+        why: the place in `OF_MANY` of each one's reason.
     """
 
     requests: PassedOver
-    by_policy: NDArray[np.bool_]
+    why: NDArray[np.uint8]
 
     def reasons(self) -> set[RejectReason]:
         """Why they were refused."""
-        some, all_of_them = bool(self.by_policy.any()), bool(self.by_policy.all())
-        found = {RejectReason.PREEMPTION_POLICY} if some else set()
-        return found if all_of_them else found | {RejectReason.NO_MATCH}
+        return {OF_MANY[place] for place in set(self.why.tolist())}
 
 
 TurnStep = Found | FoundMany | Refused | RefusedMany | None

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
-from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.reject_reason import OF_MANY
 from fairq.engine.negotiation.rejections import RejectedMany, Rejection
 from fairq.records import Claim, MatchRecord
 from fairq.words.rejections import rejection_words
@@ -131,9 +131,9 @@ def _rejections(entries: Sequence[Rejection | RejectedMany]) -> Iterator[dict[st
     many = [of for of in entries if isinstance(of, RejectedMany)]
     clusters = np.concatenate([np.empty(0, np.int64), *(of.clusters for of in many)])
     procs = np.concatenate([np.empty(0, np.int64), *(of.procs for of in many)])
-    by_policy = np.concatenate([np.empty(0, np.bool_), *(of.by_policy for of in many)])
+    why = np.concatenate([np.empty(0, np.uint8), *(of.why for of in many)])
     jobs: list[int] = np.column_stack((clusters, procs)).ravel().tolist()
-    which = (by_policy + ord("0")).astype(np.uint8).tobytes().decode()
+    which = (why + ord("0")).astype(np.uint8).tobytes().decode()
     start = 0
     for of in entries:
         if isinstance(of, Rejection):
@@ -141,12 +141,13 @@ def _rejections(entries: Sequence[Rejection | RejectedMany]) -> Iterator[dict[st
             continue
         from fairq.packed_rejections import packed
 
-        end = start + len(of.clusters)
-        yield packed(of.submitter, of.group, of.quota_group, jobs[2 * start : 2 * end], _REASONS, which[start:end])
-        start = end
+        for part, quota_group in of.parts():
+            end = start + part.stop - part.start
+            yield packed(of.submitter, of.group, quota_group, jobs[2 * start : 2 * end], _REASONS, which[start:end])
+            start = end
 
 
-_REASONS = (RejectReason.NO_MATCH.value, RejectReason.PREEMPTION_POLICY.value)
+_REASONS = tuple(reason.value for reason in OF_MANY)
 
 
 def overrun_document(of: Overrun) -> dict[str, Any]:
