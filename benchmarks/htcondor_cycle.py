@@ -190,6 +190,8 @@ def advertise(ads: Iterable[Ad], port: int) -> None:
             if "ChildName" in ad:
                 children = range(len(ad["ChildName"]))
                 private |= {"NumDynamicSlots": len(children), "ChildClaimIds": [f"{claim}child{n}" for n in children]}
+            if "NumClaims" in ad:  # a slot with a consumption policy
+                private["ClaimIdList"] = ",".join(f"{claim}own{n}" for n in range(ad["NumClaims"]))
             message = struct.pack(">q", _UPDATE_STARTD_AD) + encoded(ad) + encoded(private)
             # One packet, which is the last of its message.
             collector.sendall(struct.pack(">BI", 1, len(message)) + message)

@@ -47,7 +47,7 @@ SCHEDD.SEC_CLIENT_NEGOTIATION = NEVER
 _FINISHED = "Finished Negotiation Cycle"
 _MATCHED = re.compile(r"Matched (\d+\.\d+) (\S+) <\S+> preempting (.*?) <\S+> (\S+)")
 _REJECTED = re.compile(r"Rejected (\d+\.\d+) (\S+) <\S+?>: ([^|\n]*)")
-_CLAIM = re.compile(rb"<[\d.:]+>#1#(\d+)#(?:none|child(\d+))")
+_CLAIM = re.compile(rb"<[\d.:]+>#1#(\d+)#(?:none|own\d+|child(\d+))")
 
 
 class AdPool(Struct, frozen=True):
@@ -57,21 +57,23 @@ class AdPool(Struct, frozen=True):
         macros: the configuration.
         slots: the slots' ads; a partitionable one lists its dynamic slots in ChildName.
         submits: per owner, submit descriptions without ``executable``, each with its number of jobs.
-        priorities: the real priority of each submitter, whose factor is 1.
+        accounts: the record of each submitter, as the accountant names its attributes.
     """
 
     macros: Mapping[str, Any]
     slots: Sequence[Ad]
     submits: Mapping[str, Sequence[tuple[int, Mapping[str, Any]]]]
-    priorities: Mapping[str, float]
+    accounts: Mapping[str, Mapping[str, float | int]]
 
 
 class Held(Struct, frozen=True):
     """What was to be seen: the pool's *slots* and *jobs* as the tools print them, the *matches* and the *rejections*.
 
-    Matches are (job, submitter, slot, preempted slots), rejections (job, submitter, reason).
+    *logs* are those of the negotiator and the schedd. Matches are (job, submitter, slot, preempted slots), rejections
+    (job, submitter, reason).
     """
 
+    logs: dict[str, str]
     began: int
     slots: str
     jobs: str
@@ -138,7 +140,7 @@ def _held(pool: Pool, made: AdPool, startd: _Startd) -> Held:
     _submit(pool, made)
     _until(lambda: pool.tool("condor_status", "-af", "Name").count("\n") == len(made.slots), "slots are missing")
     slots, jobs = pool.tool("condor_status", "-sort", "no", "-json"), pool.tool("condor_q", "-allusers", "-json")
-    _set_priorities(pool, made.priorities)
+    _write_accounts(pool, made.accounts)
     log = pool.directory / "log" / "NegotiatorLog"
     began = int(time.time())
     pool.start_daemon("negotiator")
@@ -152,7 +154,8 @@ def _held(pool: Pool, made: AdPool, startd: _Startd) -> Held:
         for job, submitter, preempted, slot in _MATCHED.findall(text)
     ]
     rejections = [(job, submitter, reason.strip()) for job, submitter, reason in _REJECTED.findall(text)]
-    return Held(began, slots, jobs, matches, rejections)
+    logs = {"negotiator": text, "schedd": log.with_name("SchedLog").read_text(errors="replace")}
+    return Held(logs, began, slots, jobs, matches, rejections)
 
 
 def _until(is_so: Callable[[], object], otherwise: str) -> None:
@@ -164,11 +167,13 @@ def _until(is_so: Callable[[], object], otherwise: str) -> None:
 
 
 def _submit(pool: Pool, made: AdPool) -> None:
+    # A command holds for all that is queued after it: those that a submit does not have are taken back.
+    none = {command: "" for submits in made.submits.values() for _, words in submits for command in words}
     lines = []
     for owner, submits in made.submits.items():
         for count, words in submits:
             lines += ["executable = /bin/true", f"accounting_group_user = {owner}"]
-            lines += [f"{command} = {value}" for command, value in words.items()]
+            lines += [f"{command} = {value}" for command, value in {**none, **words}.items()]
             lines.append(f"queue {count}")
     description = pool.directory / "description"
     description.write_text("\n".join((*lines, "")))
@@ -179,13 +184,13 @@ def _submit(pool: Pool, made: AdPool) -> None:
     _until(lambda: sum(map(int, pool.tool(*shown).split())) == count, "the collector does not know all idle jobs")
 
 
-def _set_priorities(pool: Pool, priorities: Mapping[str, float]) -> None:
+def _write_accounts(pool: Pool, accounts: Mapping[str, Mapping[str, float | int]]) -> None:
     """Write the log of the accountant, which the negotiator reads when it starts."""
     lines = ["107 1 CreationTimestamp 1700000000", "101 Accountant. * *"]
     lines.append(f"103 Accountant. LastUpdateTime {int(time.time())}")
-    for name, priority in priorities.items():
-        lines += [f"101 Customer.{name} * *", f"103 Customer.{name} Priority {priority:f}"]
-        lines.append(f"103 Customer.{name} PriorityFactor 1.000000")
+    for name, record in accounts.items():
+        lines.append(f"101 Customer.{name} * *")
+        lines += [f"103 Customer.{name} {attribute} {value}" for attribute, value in record.items()]
     log = pool.directory / "spool" / "Accountantnew.log"
     log.write_text("\n".join((*lines, "")))
     os.chown(log, pool.account, pool.account)

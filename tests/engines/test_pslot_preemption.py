@@ -5,18 +5,16 @@ It runs where FAIRQ_TEST_ENGINES is set, and takes about four seconds for a pool
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.htcondor_cycle import DOMAIN
-from tests.engines.ad_pool import Ad, AdPool, Held, hold
+from tests.engines.ad_pool import Ad, AdPool
+from tests.engines.beside import beside
 from tests.engines.htcondor_pool import missing
-from tests.golden.command_line import scratch
 
 _REASON = "" if os.environ.get("FAIRQ_TEST_ENGINES") else "needs FAIRQ_TEST_ENGINES to be set: it starts an HTCondor"
 _REASON = _REASON or missing()
@@ -46,7 +44,8 @@ def drawn(seed: int) -> AdPool:
     slots = [ad for number in range(chance.randint(1, 5)) for ad in _machine(chance, f"n{number}", rank)]
     submits = {user: [_submit(chance) for _ in range(chance.randint(1, 3))] for user in USERS}
     priorities = {f"{user}@{DOMAIN}": round(10 ** chance.uniform(0, 1.6), 3) for user in USERS}
-    return AdPool(macros, slots, submits, priorities)
+    accounts = {name: {"Priority": real, "PriorityFactor": 1.0} for name, real in priorities.items()}
+    return AdPool(macros, slots, submits, accounts)
 
 
 def _machine(chance: random.Random, machine: str, rank: float | str) -> list[Ad]:
@@ -81,34 +80,7 @@ def _submit(chance: random.Random) -> tuple[int, dict[str, Any]]:
     return chance.randint(1, 5), {**words, "rank": chance.choice(["0", "Cpus", "-Memory", "KFlops"])}
 
 
-def decided(made: AdPool, held: Held, folder: Path) -> tuple[list[Any], list[Any]]:
-    """Return the matches and rejections of fairq on the pool that the real negotiator had."""
-    macros = {"UID_DOMAIN": DOMAIN, "DEFAULT_PRIO_FACTOR": 1, "PRIORITY_HALFLIFE": "1e30", **made.macros}
-    accounts = [{"Name": name, "Priority": real, "PriorityFactor": 1.0} for name, real in made.priorities.items()]
-    texts = {"slots": held.slots, "jobs": held.jobs, "accounting": json.dumps(accounts)}
-    words: list[object] = []
-    for name, text in texts.items():
-        (folder / f"{name}.json").write_text(text)
-        words += [f"--{name}", folder / f"{name}.json"]
-    (folder / "pool.conf").write_text("".join(f"{macro} = {value}\n" for macro, value in macros.items()))
-    with scratch() as fairq:
-        fairq.run("config", "import", folder / "pool.conf")
-        fairq.run("config", "set", "negotiator.rules", "htcondor")
-        fairq.run("import", *words, "--now", held.began)
-        cycle = fairq.json("negotiate", "--now", held.began)
-    matches = [(one["job"], one["submitter"], one["slot"], _preempted(one)) for one in cycle["matches"]]
-    return matches, [(one["job"], one["submitter"], one["reason"]) for one in cycle["rejections"]]
-
-
-def _preempted(match: dict[str, Any]) -> list[str]:
-    found = match["preempted"]
-    return [] if found is None else sorted(found.get("slots", [match["slot"]]))
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_the_same_slots_are_matched_and_the_same_dynamic_slots_preempted(seed: int, tmp_path: Path) -> None:
-    made = drawn(seed)
-    with tempfile.TemporaryDirectory(prefix="fairq-ads-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        Path(name).chmod(0o755)
-        held = hold(made, Path(name) / "htcondor")
-    assert decided(made, held, tmp_path) == (held.matches, held.rejections)
+    found, real = beside(drawn(seed), tmp_path)
+    assert found == real

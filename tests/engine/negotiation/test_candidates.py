@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, slots
+from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, matched, slots
 
 from fairq.engine.negotiation.matches import MatchReason
 from fairq.engine.negotiation.reject_reason import RejectReason
@@ -96,6 +96,12 @@ class TestOrder:
             given[static] = names(decision, pool)
 
         assert given == {False: ["slot1@m1", "slot1@m2", "slot1@m3"], True: ["slot1@m3", "slot1@m2", "slot1@m1"]}
+
+    @pytest.mark.parametrize(("static", "got"), [(False, 3), (True, 1)])
+    def test_with_static_ranks_the_search_counts_weights_even_if_they_are_off(self, static: bool, got: int) -> None:
+        """The first slot weighs more than the limit of three slots. Seen in a cycle of the real negotiator."""
+        rules = {**HTCONDOR, "use_slot_weights": False, "ignore_job_ranks": True, "static_ranks": static}
+        assert matched(cycle(slots(3, SlotWeight=4), {"a@x": [jobs(3)]}, **rules)) == {"a@x": got}
 
     @pytest.mark.parametrize(("static", "taken"), [(False, [3, 2]), (True, [0, 1])])
     def test_with_static_ranks_the_search_ends_at_the_limit(self, static: bool, taken: list[int]) -> None:

@@ -149,6 +149,14 @@ class TestPassingOver:
         assert [match.request for match in single.matches] == [(1, 0), (1, 1)]
         assert [one.request for one in single.rejections] in ([], [(1, 2)])
 
+    def test_all_matches_of_a_request_have_its_first_job_whatever_the_slots_weigh(self) -> None:
+        """Slots of one weight are matched together, then those of the next. As in cycles of the real negotiator."""
+        pool = slots(5)
+        for slot, weight in zip(pool, (2, 2, 1, 1, 1), strict=True):
+            slot["SlotWeight"] = weight
+        decision = cycle(pool, {"a@x": [jobs(5)]})
+        assert [match.request for match in decision.matches] == [(1, 0)] * 5
+
 
 class TestSignificantAttributes:
     """Which attributes make jobs different."""

@@ -244,6 +244,21 @@ def test_today_a_slot_with_a_consumption_policy_comes_up_again_if_it_suited_the_
     assert matched(cycle(pool, {"a@x": [jobs(4)]}, **rules)) == {"a@x": 2}
 
 
+def test_today_a_slot_without_a_claim_is_a_candidate_until_a_job_is_to_have_it() -> None:
+    """The large job learns that the slice keeps it from the slot; then a small one finds the slot without a claim.
+
+    From then on there is nothing left. Seen in cycles of the real negotiator.
+    """
+    pool = machines(1, **POLICY, NumClaims=1)
+    wants = {"a@x": [jobs(1), *(jobs(1, RequestCpus=cpus) for cpus in (6, 2, 5))], "b@x": [jobs(1, RequestCpus=9)]}
+    rules: dict[str, Any] = {**HTCONDOR, "partitionable_slots": "whole", "tie_break": "std_sort"}
+    decision = cycle(pool, wants, **rules)
+
+    reasons = [one.reason.name for one in decision.rejections if one.submitter == "a@x"]
+    assert picks(decision) == [0]
+    assert reasons[:3] == ["SUBMITTER_LIMIT", "NO_MATCH", "NO_MATCH"]
+
+
 def test_the_claims_of_a_slot_without_a_consumption_policy_are_no_maximum() -> None:
     assert matched(cycle(machines(1, NumClaims=2), {"a@x": [jobs(9)]})) == {"a@x": 8}
 

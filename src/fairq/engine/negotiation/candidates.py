@@ -95,7 +95,7 @@ class Candidates:
         self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
         self._claimable: dict[tuple[int, int], Claimable] = {}
-        self._sorted = SortedLists(cost, costs, free, static, std_sort=policy.tie_break == "std_sort")
+        self._sorted = SortedLists(cost, free, static, std_sort=policy.tie_break == "std_sort")
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         self._rolled_up: NDArray[np.bool_] | None = None
         self.rooms: RoomLists | None = None

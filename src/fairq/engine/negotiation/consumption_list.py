@@ -19,7 +19,8 @@ class ConsumptionList:
 
     It must still suit the job, with what the submitter had in use before the match (matchmaker.cpp,
     matchmakingProtocol). Like the negotiator, the insertion uses the inverted comparison: from the head past every
-    entry that is *worse* than the slot (insert_candidate).
+    entry that is *worse* than the slot (insert_candidate). That no claim is left of a slot shows only when it is the
+    best candidate: it is none any more then, for anybody.
 
     Args:
         offers_now: tells the slots with consumption policies, for the request as it is at that moment.
@@ -85,6 +86,8 @@ class ConsumptionList:
                 cost, state = float(self._offers.cost[part]), NONE
             if self._new or self._limits.permit_popped(cost, state):
                 self._new = False
+                if part is not None and self._offers.drop_unclaimable(part):
+                    continue
                 if part is not None:
                     self._last = part, self._offers_now()
                     self._offers.propose(part)

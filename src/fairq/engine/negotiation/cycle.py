@@ -323,7 +323,7 @@ class NegotiationCycle:
         divided = divided_slots(self._pool.ads, policy.partitionable_slots, candidates, self._holders.held)
         if not divided.any():
             return None
-        partitions = Partitions(self._pool.ads, divided)
+        partitions = Partitions(self._pool.ads, divided, policy.partitionable_slots)
         if policy.partitionable_slots == "carve":
             for row in partitions.parts:
                 if partitions.is_used_up(row):

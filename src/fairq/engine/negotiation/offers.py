@@ -116,6 +116,13 @@ class Offers:
         price = float(self.cost[part]) if cost is None else cost
         self._partitions.propose(part, price, self.amounts[:, part], victims, given_back)
 
+    def drop_unclaimable(self, part: int) -> bool:
+        """Whether *part* has no claim left for a match; nobody is offered it any more then."""
+        if self._partitions.claims[part] > 0:
+            return False
+        self._partitions.drop(part)
+        return True
+
     def cost_with(self, part: int, left: NDArray[np.float64]) -> float | None:
         """The price of a match if *left* were the rest of *part*; None if it would not be suitable."""
         amounts = self.amounts[:, part]

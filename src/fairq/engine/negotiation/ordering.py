@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, expression_of
@@ -17,6 +18,7 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import ClaimStates, claim_keys
 from fairq.engine.negotiation.ranks import negotiator_rank
 from fairq.engine.negotiation.row_values import RowValues
+from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
 Key = NDArray[np.floating] | NDArray[np.integer]
@@ -50,10 +52,12 @@ class StaticRanks(Struct, frozen=True):
         keys: NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK per slot, as of a job without attributes.
         place: per slot its place in their order, ties as listed. (In the real negotiator, ties depend on memory
             addresses.)
+        weight: per slot its weight, as if slot weights were on: it ends the search of today's negotiator.
     """
 
     keys: tuple[NDArray[np.float32], NDArray[np.float32]]
     place: NDArray[np.int64]
+    weight: NDArray[np.float64]
 
 
 def static_ranks(slots: AdColumns, policy: NegotiationPolicy) -> StaticRanks | None:
@@ -66,7 +70,7 @@ def static_ranks(slots: AdColumns, policy: NegotiationPolicy) -> StaticRanks | N
     pre, post = (negotiator_rank(rank, slots, {}) for rank in (policy.pre_job_rank, policy.post_job_rank))
     place = np.empty(len(slots), np.int64)
     place[np.lexsort([-post, -pre])] = np.arange(len(slots))
-    return StaticRanks((pre, post), place)
+    return StaticRanks((pre, post), place, slot_weights(slots, replace(policy, use_slot_weights=True)))
 
 
 def order_slots(

@@ -35,9 +35,11 @@ class Partitions:
     Args:
         ads: all slots of the pool.
         divided: which of them are divided.
+        rule: how; under ``whole``, a slot without a claim left remains a candidate until a job is to have it.
     """
 
-    def __init__(self, ads: AdColumns, divided: NDArray[np.bool_]) -> None:
+    def __init__(self, ads: AdColumns, divided: NDArray[np.bool_], rule: PartitionableSlots = "carve") -> None:
+        self._needs_claim = rule == "carve"
         self.rows = np.flatnonzero(divided)
         self.parts: dict[int, int] = {row: part for part, row in enumerate(self.rows.tolist())}
         self.ads = ads.of_rows(self.rows)
@@ -53,7 +55,8 @@ class Partitions:
         if self._any_policy:
             advertised = evaluate_in_columns("NumClaims", self.ads, {}).as_rank(np.inf)
             self.claims[self.has_policy] = advertised[self.has_policy]
-            self.left[:, self.claims <= 0] = 0.0
+            if self._needs_claim:
+                self.left[:, self.claims <= 0] = 0.0
         defaults = (DEFAULT_REQUEST.get(name.lower(), 0.0) for name in self.resources)
         self._requests = [(f"request{name.lower()}", of) for name, of in zip(self.resources, defaults, strict=True)]
         self.changed: list[int] = []
@@ -102,11 +105,19 @@ class Partitions:
         self._next = None
         self.left[:, part] -= amounts
         self.claims[part] -= 1
-        if self.claims[part] <= 0:
+        if self._needs_claim and self.claims[part] <= 0:
             self.left[:, part] = 0.0  # whatever is left, no job can have it without a claim
+        self._note_change(part)
+        return piece
+
+    def drop(self, part: int) -> None:
+        """Offer a slot to nobody any more in this cycle."""
+        self.left[:, part] = 0.0
+        self._note_change(part)
+
+    def _note_change(self, part: int) -> None:
         self.changed.append(part)
         self.is_changed[part] = True
-        return piece
 
     def is_used_up(self, row: int) -> bool:
         """Whether the slot *row* has no core left; no real machine then accepts a job."""

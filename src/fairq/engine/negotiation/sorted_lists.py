@@ -21,7 +21,7 @@ class SortedLists:
     """Builds them, over one cycle.
 
     Args:
-        cost, costs: the weight of each slot.
+        cost: the weight of each slot.
         free: the slots not yet matched.
         static: the ranks of all slots if they are the same for all jobs.
         std_sort: whether slots that rank equally are in the order of ``std::sort``; otherwise they are as listed.
@@ -30,13 +30,12 @@ class SortedLists:
     def __init__(
         self,
         cost: list[float],
-        costs: NDArray[np.float64],
         free: FreeSlots,
         static: StaticRanks | None,
         *,
         std_sort: bool,
     ) -> None:
-        self._cost, self._costs = cost, costs
+        self._cost = cost
         self._free = free
         self._static = static
         self._std_sort = std_sort
@@ -94,7 +93,8 @@ class SortedLists:
         place = self._static.place
         entries = entries[np.argsort(place[entries])]
         # The search ends with the slot that takes the weight on the list beyond the limit.
-        entries = entries[: 1 + np.searchsorted(np.cumsum(self._costs[entries]), limits.limit, "right")]
-        beyond = np.cumsum(self._costs[entries])[-1:] > limits.limit
+        weight = self._static.weight
+        entries = entries[: 1 + np.searchsorted(np.cumsum(weight[entries]), limits.limit, "right")]
+        beyond = np.cumsum(weight[entries])[-1:] > limits.limit
         self.scanned = place <= (place[entries[-1]] if beyond.any() else len(place))
         return entries, bool(self.scanned[kept_off].any())

@@ -268,7 +268,7 @@ class Turn:
             before = self._list
             matches = self._match_list(request.autocluster, only_rank, job_limits)
             if self._in_runs and job_limits is None and isinstance(matches, BucketedMatchList | SortedList):
-                many = self._many(request, matches)
+                many = self._many(request, matches, first)
                 if many is not None:
                     self._forget_refusals()
                     yield many
@@ -305,8 +305,8 @@ class Turn:
             return RejectReason.PREEMPTION_POLICY
         return RejectReason.NO_MATCH
 
-    def _many(self, request: JobRequest, matches: BucketedMatchList | SortedList) -> FoundMany | None:
-        """The next matches of the request without a word between them; None if they are to be made one by one."""
+    def _many(self, request: JobRequest, matches: BucketedMatchList | SortedList, first: JobId) -> FoundMany | None:
+        """The next matches of the request, offered for *first*, without a word between them; None: one by one."""
         alike, limits = matches.alike(), self._limits
         if alike is None:
             return None
@@ -316,8 +316,8 @@ class Turn:
         slots = matches.pop_alike(self._in_time(number)) if number else []
         if not slots:
             return None
-        first = request.first_job() if self._policy.request_counts else None
-        return FoundMany(request.take_many(len(slots)), first, request.autocluster, slots, alike.cost)
+        job = first if self._policy.request_counts else None
+        return FoundMany(request.take_many(len(slots)), job, request.autocluster, slots, alike.cost)
 
     def _in_time(self, matches: int) -> int:
         """How many of so many matches are made before the time is over, which was not when the first one began."""
