@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import count
 
@@ -54,6 +54,38 @@ def _numbers(state: State, digests: list[bytes]) -> dict[bytes, int]:
 def ads(state: State, ids: Iterable[int]) -> dict[int, Ad]:
     """Return shared ads by their numbers."""
     return parsed(texts(state, ids))
+
+
+def in_turn(state: State, ids: Iterable[int]) -> Iterator[list[Ad]]:
+    """Yield shared ads in order of number, some at a time: who needs but a part of each ad keeps no more.
+
+    They are read as one text, which takes a third of the time of `ads`. Raises KeyError for a number that no ad has.
+    """
+    wanted = sorted(set(ids))
+    is_dense = bool(wanted) and wanted[-1] - wanted[0] < _DENSE * len(wanted)
+    for start in range(0, len(wanted), _AT_ONCE):
+        some = wanted[start : start + _AT_ONCE]
+        if is_dense:
+            numbers, ads = _together(state, "id BETWEEN ? AND ?", (some[0], some[-1]))
+        else:
+            numbers, ads = _together(state, f"id IN ({', '.join('?' * len(some))})", some)
+        if numbers == some:
+            yield ads
+        else:
+            of_number = dict(zip(numbers, ads, strict=True))
+            yield [of_number[number] for number in some]
+
+
+def _together(state: State, where: str, values: Sequence[int]) -> tuple[list[int], list[Ad]]:
+    """Return the numbers and the ads that one query finds, in order of number."""
+    numbers, texts = state.connection.execute(
+        "SELECT group_concat(id), CAST(group_concat(ad) AS BLOB) "
+        f"FROM (SELECT id, ad FROM job_ad WHERE {where} ORDER BY id)",
+        values,
+    ).fetchone()
+    if numbers is None:
+        return [], []
+    return list(map(int, numbers.split(","))), rows.loads_array(b"[" + texts + b"]")
 
 
 def parsed(texts: Mapping[int, str]) -> dict[int, Ad]:

@@ -13,6 +13,7 @@ from fairq.records import WITHDRAWN, JobRange, JobStatus
 from fairq.state import ad_texts, rows
 from fairq.state.connection import State
 from fairq.state.job_ads import ad_id, ad_ids, ads
+from fairq.state.job_ads import in_turn as ads_in_turn
 from fairq.state.job_changes import (
     JobColumns,
     change,
@@ -31,6 +32,7 @@ __all__ = [
     "ad_ids",
     "add",
     "ads",
+    "ads_in_turn",
     "at",
     "change",
     "change_many",

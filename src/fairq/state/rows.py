@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any
 
+import msgspec
+
 from fairq.garbage import without_collection
 from fairq.state.connection import State
 
@@ -18,13 +20,23 @@ _VALUES = 999
 dumps: Callable[[Any], str] = json.JSONEncoder(separators=(",", ":")).encode
 """Returns compact JSON, attribute order kept. One encoder for all: `json.dumps` would make one for each value."""
 
+_decode: Callable[[str | bytes], list[Any]] = msgspec.json.Decoder(list[Any]).decode
+"""Reads what `json.loads` reads, but for a few texts, in half the time."""
+
 
 def loads_all(texts: Iterable[str]) -> list[Any]:
     """Read many JSON texts as one: several times faster than one by one."""
-    joined = "[" + ",".join(texts) + "]"
+    return loads_array("[" + ",".join(texts) + "]")
+
+
+def loads_array(text: str | bytes) -> list[Any]:
+    """Read a JSON array; raises ValueError if it is none."""
     with without_collection():
-        values: list[Any] = json.loads(joined)
-    return values
+        try:
+            return _decode(text)
+        except ValueError:  # odd texts and numbers, as infinity and halves of characters
+            values: list[Any] = json.loads(text)
+            return values
 
 
 def insert(state: State, into: str, found: Iterable[Sequence[Any]]) -> None:

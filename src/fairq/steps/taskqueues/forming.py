@@ -139,7 +139,7 @@ def _formed(
     reasons = {reason: place for place, reason in enumerate(known.reasons)}
     stored = len(of.number)
     next_number = max(int(of.number.max(initial=0)) + 1, int(meta.get(state, NEXT) or 1))
-    if not fresh.cluster and not changed:
+    if not len(fresh.cluster) and not changed:
         return FormedQueues(of, stored, pieces, known.reasons, set(), 0, next_number)
 
     read = read_idle(state, fresh, policy)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairq.ad_table import AdTable, Repeated
-from fairq.engine.shares.columns import Integers, Mask, TextColumn, coded
+from fairq.engine.shares.columns import Integers, Mask, TextColumn
 from fairq.engine.shares.job_needs import ATTRIBUTES as NEEDS
 from fairq.engine.shares.job_needs import read_needs
 from fairq.engine.shares.needs_table import JOB_PRIORITY, Attribute, attributes_of_kinds, read_table
@@ -57,11 +59,11 @@ def read_idle(state: State, idle: IdleRanges, policy: SharePolicy) -> ReadJobs:
         name: Attribute(one.codes, list(map(plain_value, one.values))) for name, one in raw.items() if name in NEEDS
     }
     of_range = split.of_range
-    priorities, codes = np.unique(np.array(idle.priority, np.int64), return_inverse=True)
+    priorities, codes = np.unique(idle.priority, return_inverse=True)
     plain[JOB_PRIORITY] = Attribute(codes[of_range], priorities.tolist())
     needs = read_table(plain, policy.job_defaults)
     schedd = TextColumn.of(idle.schedd).take(of_range)
-    cluster, whole = np.array(idle.cluster, np.int64)[of_range], np.array(idle.first_proc, np.int64)[of_range]
+    cluster, whole = idle.cluster[of_range], idle.first_proc[of_range]
     queue = np.zeros(len(of_range), np.int64)
     queue[needs.is_refused], reasons = _refusals(plain, needs.is_refused, policy)
     pieces = JobPieces(cluster, schedd, whole, split.first, split.last, needs.real_priorities, queue)
@@ -84,88 +86,107 @@ class _Split(NamedTuple):
 
     Attributes:
         of_range, first, last: over the pieces: the place of the range, and the procs.
-        own: over the pieces: the place of the piece's own values in *owns*; -1: none.
-        owns: values that take precedence over those of the shared ad.
+        own: over the pieces: the place of the piece's own values among those of the ranges, then *more*; -1: none.
+        more: values that take precedence over those of the shared ad.
     """
 
     of_range: Integers
     first: Integers
     last: Integers
     own: Integers
-    owns: list[Ad]
+    more: list[Ad]
 
 
 def _split(idle: IdleRanges) -> _Split:
-    first, last = np.array(idle.first_proc, np.int64), np.array(idle.last_proc, np.int64)
-    own, owns = np.array(idle.own, np.int64), list(idle.owns)
+    first, last, own = idle.first_proc, idle.last_proc, idle.own
     reading = [place for place, template in enumerate(idle.templates) if any(map(read_as, template))]
     if not reading:
-        return _Split(np.arange(len(first)), first, last, own, owns)
+        return _Split(np.arange(len(first)), first, last, own, [])
     # The procs of such a range may differ: each is a piece.
-    differ = np.isin(np.array(idle.template, np.int64), reading)
+    differ = np.isin(idle.template, reading)
     sizes = np.where(differ, last - first + 1, 1)
     of_range = np.repeat(np.arange(len(first)), sizes)
     firsts = first[of_range] + np.arange(len(of_range)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     own, lasts = own[of_range], np.where(differ[of_range], firsts, last[of_range])
+    every = [ad for some in idle.own_ads() for ad in some] if (own[differ[of_range]] >= 0).any() else []
+    more: list[Ad] = []
     for piece in np.flatnonzero(differ[of_range]).tolist():
         place = of_range[piece]
-        shared = None if own[piece] < 0 else idle.owns[own[piece]]
-        own[piece] = len(owns)
-        owns.append(overrides(shared, idle.templates[idle.template[place]], int(firsts[piece])))
-    return _Split(of_range, firsts, lasts, own, owns)
+        shared = None if own[piece] < 0 else every[own[piece]]
+        own[piece] = len(idle.owns) + len(more)
+        more.append(overrides(shared, idle.templates[idle.template[place]], int(firsts[piece])))
+    return _Split(of_range, firsts, lasts, own, more)
 
 
 def _attributes(state: State, idle: IdleRanges, split: _Split) -> dict[str, Attribute]:
     """Return all attributes that are read, of the pieces, by lower-case name."""
-    shared = jobs.ads(state, idle.ad_id)
-    values: dict[str, _Values] = {}
-    of_shared, of_own = _coded(list(shared.values()), values), _coded(split.owns, values)
-    places = {number: place for place, number in enumerate(shared)}
-    of_ad = np.fromiter(map(places.__getitem__, idle.ad_id), np.int64, len(idle.ad_id))[split.of_range]
+    values: dict[str, _Values] = defaultdict(_Values)
+    numbers, of_ad = np.unique(idle.ad_id, return_inverse=True)
+    shared = _coded(len(numbers), jobs.ads_in_turn(state, numbers.tolist()), values)
+    of_ad = of_ad[split.of_range]
+    of_own = _coded(len(idle.owns) + len(split.more), chain(idle.own_ads(), (split.more,)), values)
     has_own = split.own >= 0
     found = {}
     for name, known in values.items():
-        codes = of_shared[name][of_ad] if name in of_shared else np.full(len(of_ad), -1)
+        codes = shared[name][of_ad] if name in shared else np.full(len(of_ad), -1)
         if name in of_own:
             own = np.where(has_own, of_own[name][split.own], -1)
             codes = np.where(own >= 0, own, codes)
-        found[name] = Attribute(codes, known.values())
+        found[name] = known.attribute(codes)
     return found
 
 
 class _Values:
-    """The different values of an attribute."""
+    """The different values of an attribute, each with a number; these leave out some."""
 
     def __init__(self) -> None:
-        self._codes: dict[Any, int] = {}
-        self._others: dict[Any, Any] = {}
+        self._next = 0
+        self._plain: dict[Any, int] = {}
+        self._floats: dict[Any, int] = {}
+        self._others: dict[Any, int] = {}
+        self._of_others: dict[Any, Any] = {}
 
     def codes(self, column: Sequence[Any]) -> Integers:
-        """Return the places of *column* in the values, and add what is new."""
+        """Return the numbers of the values in *column*."""
         if isinstance(column, Repeated):
             return np.repeat(self.codes((column[0],)), len(column))
-        keys = column
-        if not set(map(type, column)) <= _SAME_IF_EQUAL:
-            keys = [value if type(value) in _SAME_IF_EQUAL else (type(value), repr(value)) for value in column]
-            self._others.update((key, value) for key, value in zip(keys, column, strict=True) if type(key) is tuple)
-        return coded(keys, self._codes)
+        types = set(map(type, column))
+        if types <= _SAME_IF_EQUAL:
+            return self._numbered(column, self._plain)
+        if types == {float} and all(column):
+            return self._numbered(column, self._floats)
+        keys = [(type(value), repr(value)) for value in column]
+        self._of_others.update(zip(keys, column, strict=True))
+        return self._numbered(keys, self._others)
 
-    def values(self) -> list[Any]:
-        """Return all values, in the order of their codes."""
-        return [self._others[key] if type(key) is tuple else key for key in self._codes]
+    def _numbered(self, keys: Sequence[Any], known: dict[Any, int]) -> Integers:
+        """Return the numbers that *known* has for *keys*; a new one gets the number of its first place."""
+        start, self._next = self._next, self._next + len(keys)
+        return np.fromiter(map(known.setdefault, keys, range(start, self._next)), np.int64, len(keys))
+
+    def attribute(self, numbers: Integers) -> Attribute:
+        """Return the attribute of jobs whose values have these *numbers*; -1: none."""
+        values = [*self._plain, *self._floats, *map(self._of_others.__getitem__, self._others)]
+        places = np.full(self._next + 1, -1)
+        places[[*self._plain.values(), *self._floats.values(), *self._others.values()]] = np.arange(len(values))
+        return Attribute(places[numbers], values)
 
 
-def _coded(ads: Sequence[Ad], values: dict[str, _Values]) -> dict[str, Integers]:
-    """Return, over *ads*, the codes of each attribute that is read; -1: an ad does not have it."""
-    table = AdTable()
-    table.put(range(len(ads)), ads)
-    found: dict[str, Integers] = {}
-    for names, rows, columns in table.parts:
-        # Of several spellings in one ad, the last one counts.
-        for name, place in {name: place for place, word in enumerate(names) if (name := read_as(word))}.items():
-            codes = found.setdefault(name, np.full(len(ads), -1))
-            codes[np.fromiter(rows, np.int64, len(rows))] = values.setdefault(name, _Values()).codes(columns[place])
-    return found
+def _coded(size: int, found: Iterable[Sequence[Ad]], values: dict[str, _Values]) -> dict[str, Integers]:
+    """Return the numbers of each attribute's *values* over *size* ads that are *found* in turn; -1: an ad has none."""
+    numbers: dict[str, Integers] = {}
+    start = 0
+    for ads in found:
+        table = AdTable()
+        table.put(range(start, start + len(ads)), ads)
+        start += len(ads)
+        for names, rows, columns in table.parts:
+            # Of several spellings in one ad, the last one counts.
+            for name, place in {name: place for place, word in enumerate(names) if (name := read_as(word))}.items():
+                of_all = numbers.setdefault(name, np.full(size, -1))
+                here = slice(rows.start, rows.stop) if isinstance(rows, range) else np.array(rows)
+                of_all[here] = values[name].codes(columns[place])
+    return numbers
 
 
 def _identities(raw: Mapping[str, Attribute]) -> tuple[TextColumn, TextColumn]:
