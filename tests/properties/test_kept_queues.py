@@ -34,7 +34,8 @@ AD = st.fixed_dictionaries(
     {},
     optional={
         "AcctGroup": st.sampled_from(["g", "h"]),
-        "Sites": st.sampled_from(["", "S", "T", "S, T", "ANY"]),
+        "Sites": st.sampled_from(["", "S", "T", "S, T", "{T ,'S', T,}", 'T, "any"', " , ", "' '", "ANY"]),
+        "BannedSites": st.sampled_from(["S", "any"]),
         "Tags": st.sampled_from(["GPU", "A, B", 'X"Y,ä']),
         "CPUTime": st.sampled_from([1, 361, "/Expr(300 + 61)/", -5]),
         "MinRAM": st.sampled_from([1000, 2**60]),
@@ -51,7 +52,7 @@ ODD_AD = st.fixed_dictionaries(
         "Site": st.sampled_from(["T", "any"]),
         "SITES": st.sampled_from(["X", 0.0, -0.0]),
         "Tag": st.sampled_from(["A", {"x": 1}]),
-        "RequestCpus": st.sampled_from([1, 8, True, "/Expr(4 + 4)/"]),
+        "RequestCpus": st.sampled_from([1, 8, True, "8", "/Expr(4 + 4)/"]),
         "RequestGpus": st.sampled_from([0, 1, 0.5]),
         "WholeNode": st.sampled_from([True, 1, "yes"]),
         "RequestMemory": st.sampled_from([512, 512.5, -1, "much"]),
@@ -187,9 +188,10 @@ def described(state: State, policy: SharePolicy) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=50)
+@settings(max_examples=100)
 @given(
-    st.lists(st.tuples(ODD_AD, st.none() | ODD_AD, st.none() | ODD_AD, st.integers(-3, 12)), min_size=1, max_size=6),
+    st.lists(st.tuples(AD, st.none() | AD, st.none() | AD, st.integers(-3, 12)), min_size=1, max_size=6)
+    | st.lists(st.tuples(ODD_AD, st.none() | ODD_AD, st.none() | ODD_AD, st.integers(-3, 12)), min_size=1, max_size=6),
     RULES,
 )
 def test_the_needs_of_many_jobs_are_those_of_each(queued: list[Any], rules: str) -> None:

@@ -38,6 +38,9 @@ _TAGGED = ("requestcpus", "requestgpus", "wholenode")
 LIST_ATTRIBUTES = {name: (*words, *(_TAGGED if name == "tags" else ())) for name, words in _LISTS.items()}
 """The lower-case attributes that `read_list` reads, by list: the names are fields of `Requirements`."""
 
+NAMING_ATTRIBUTES = frozenset(chain.from_iterable(_LISTS.values()))
+"""Those of them that name what is in the list."""
+
 RAM_ATTRIBUTES = ("minram", "maxram", "requestmemory")
 """The attributes that `read_ram` reads."""
 
@@ -47,7 +50,7 @@ PRIORITY_ATTRIBUTES = ("userpriority", "realpriority")
 CPU_TIME_ATTRIBUTE = "cputime"
 """The attribute that `read_cpu_time` reads."""
 
-_ANYWHERE = ("sites", "platforms", "grid_ces")
+ANYWHERE = ("sites", "platforms", "grid_ces")
 """Lists in which ANY is no requirement."""
 
 ATTRIBUTES = frozenset(
@@ -190,13 +193,23 @@ def _given_list(job: Mapping[str, Any], name: str) -> list[str]:
     if given is None or given == "":
         return []
     if isinstance(given, str):
-        items = [item.strip().strip("'\"") for item in given.strip().strip("{}[]").split(",")]
+        items = list(map(bare_name, split_names(given)))
     elif isinstance(given, list | tuple):
         items = [str(item) for item in given]
     elif isinstance(given, int | float) and not isinstance(given, bool):
         items = [str(given)]
     else:
         raise JobRequirementError(JobRequirement.NOT_NAMES, what=_LABELS[name], value=given)
-    if name in _ANYWHERE and any(item.strip().lower() == "any" for item in items):
+    if name in ANYWHERE and any(item.strip().lower() == "any" for item in items):
         return []
     return items
+
+
+def split_names(given: str) -> list[str]:
+    """Return the names in a text, as they are written."""
+    return [] if given == "" else given.strip().strip("{}[]").split(",")
+
+
+def bare_name(item: str) -> str:
+    """Return one of `split_names` without quotation marks around it."""
+    return item.strip().strip("'\"")

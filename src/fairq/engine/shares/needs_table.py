@@ -14,6 +14,7 @@ from fairq.engine.shares.division import Floats
 from fairq.engine.shares.job_needs import (
     CPU_TIME_ATTRIBUTE,
     LIST_ATTRIBUTES,
+    NAMING_ATTRIBUTES,
     PRIORITY_ATTRIBUTES,
     RAM_ATTRIBUTES,
     JobDefaults,
@@ -23,6 +24,7 @@ from fairq.engine.shares.job_needs import (
     read_ram,
 )
 from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.name_lists import read_lists
 from fairq.engine.shares.requirement_table import RequirementTable
 from fairq.errors.shares import JobRequirementError
 
@@ -79,8 +81,16 @@ def read_table(jobs: Mapping[str, Attribute], defaults: JobDefaults) -> NeedsTab
 
     columns: dict[str, ListColumn | NumberColumn] = {}
     for name, names in LIST_ATTRIBUTES.items():
-        found, of_job = read(names, partial(read_list, name=name, defaults=defaults), ())
-        columns[name] = ListColumn.of(found).take(of_job)
+        given = [word for word in names if word in jobs]
+        if len(given) == 1 and _are_names(given[0], jobs[given[0]]):
+            # The last text is for jobs without the attribute, whose code is -1.
+            codes = jobs[given[0]].codes
+            lists, is_invalid = read_lists([*jobs[given[0]].values, ""], name, defaults)
+            columns[name] = lists.take(codes)
+            is_refused |= is_invalid[codes]
+        else:
+            found, of_job = read(names, partial(read_list, name=name, defaults=defaults), ())
+            columns[name] = ListColumn.of(found).take(of_job)
     found, of_job = read((CPU_TIME_ATTRIBUTE,), partial(read_cpu_time, defaults=defaults), 0)
     columns["cpu_time"] = NumberColumn.of(found).take(of_job)
     found, of_job = read(RAM_ATTRIBUTES, read_ram, (0, 0))
@@ -90,6 +100,11 @@ def read_table(jobs: Mapping[str, Attribute], defaults: JobDefaults) -> NeedsTab
         (JOB_PRIORITY, *PRIORITY_ATTRIBUTES), lambda job: read_priorities(job, job[JOB_PRIORITY], defaults)[1], 0.0
     )
     return NeedsTable(columns, np.array(found, float)[of_job], is_refused)
+
+
+def _are_names(word: str, attribute: Attribute) -> bool:
+    """Return whether all values of the attribute *word* are texts with names."""
+    return word in NAMING_ATTRIBUTES and set(map(type, attribute.values)) <= {str}
 
 
 def attributes_of_kinds(jobs: Mapping[str, Attribute], names: Iterable[str]) -> tuple[list[dict[str, Any]], Integers]:

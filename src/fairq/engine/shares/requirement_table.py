@@ -77,7 +77,9 @@ class RequirementTable(Struct, frozen=True):
     def places_of(self, wanted: RequirementTable) -> tuple[RequirementTable, Integers]:
         """Return the places of the rows of *wanted*, and the table in which they are: this one, and what it lacks."""
         first, kinds = wanted.distinct()
-        if len(first) <= _FEW:
+        if not len(self):
+            places = np.full(len(first), -1)
+        elif len(first) <= _FEW:
             found = [self.find(wanted[row]) for row in first.tolist()]
             places = np.array([-1 if place is None else place for place in found], np.int64)
         else:
