@@ -13,7 +13,7 @@ import pools
 import task_queues
 from measure import fairq
 
-POOLS = ("a5000-5000-50", "b5000-5000-50", "c5000-20000-10")
+POOLS = ("a5000-5000-50", "b5000-5000-50", "c5000-20000-10", "b2000-20000-100")
 RULES = ("documented", "htcondor")
 
 _LARGE = "c10000-20000-10"
