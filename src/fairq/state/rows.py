@@ -51,11 +51,16 @@ def insert(state: State, into: str, found: Iterable[Sequence[Any]]) -> None:
         return
     width, left = len(first), chain([first], left)
     while some := list(islice(left, _VALUES // width)):
-        columns = list(zip(*some, strict=True))
-        given = [column for column in columns if column.count(None) < len(column)]
-        one = f"({', '.join('?' if column.count(None) < len(column) else 'NULL' for column in columns)})"
-        values = list(chain.from_iterable(zip(*given, strict=True)))
-        state.connection.execute(f"{into} VALUES {', '.join([one] * len(some))}", values)
+        empty = {
+            place for place, value in enumerate(some[0]) if value is None and all(row[place] is None for row in some)
+        }
+        one = f"({', '.join('NULL' if place in empty else '?' for place in range(width))})"
+        places = ", ".join([one] * len(some))
+        if empty:
+            columns = zip(*some, strict=True)
+            some = list(zip(*(of for place, of in enumerate(columns) if place not in empty), strict=True))
+        values = list(chain.from_iterable(some))
+        state.connection.execute(f"{into} VALUES {places}", values)
 
 
 @contextmanager
