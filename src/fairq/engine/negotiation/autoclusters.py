@@ -17,7 +17,7 @@ from fairq.engine.classad import (
 )
 from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.expression_form import is_expression
-from fairq.idle_jobs import Kinds, KnownKind
+from fairq.idle_jobs import KnownKind
 from fairq.records import Ad, JobRange
 
 _ALWAYS = frozenset({"requirements", "rank", "concurrencylimits"})
@@ -30,7 +30,7 @@ _EPHEMERAL_PREFIXES = ("submitter", "submittor")
 """Attributes that the negotiator adds to jobs during the cycle; they do not define autoclusters."""
 
 
-class _Names(Struct, frozen=True):
+class Names(Struct, frozen=True):
     """Names of attributes, lower case: all of them, and in order."""
 
     all: frozenset[str]
@@ -57,7 +57,7 @@ class Autoclusters:
         self.kinds: list[Ad] = []
         self.limited: set[int] = set()
         """The autoclusters of jobs with ConcurrencyLimits."""
-        self._ads = ads
+        self.ads = ads
         self._slots = slots
         read = slots.external_references()
         read |= attributes_read([parse("Requirements"), parse("Rank"), *negotiator_expressions], "target", slots)
@@ -68,10 +68,10 @@ class Autoclusters:
         self.reads_more = not self._read <= self._significant
         """Whether jobs of one autocluster may differ in what matters: the first one stands for all."""
         self._numbers: dict[tuple[tuple[str, str], ...], int] = {}
-        self._shared: dict[int, tuple[Ad, _Names]] = {}
+        self._shared: dict[int, tuple[Ad, Names]] = {}
         self._plain: dict[int, int] = {}
         self._learned: dict[int, KnownKind] = {}
-        self._closures: dict[tuple[object, ...], _Names] = {}
+        self._closures: dict[tuple[object, ...], Names] = {}
         self._reads: dict[str, frozenset[str]] = {}
 
     def alike_in(self, attributes: Collection[str]) -> Callable[[int], object]:
@@ -99,8 +99,25 @@ class Autoclusters:
             return -1
         return self._number(known.ad, names)
 
-    def only_one(self, jobs: JobRange, kinds: Kinds) -> int | None:
-        """Return the autocluster of a range, None if there are more; learn its kind if it has nothing of its own."""
+    def names_of(self, ad: Ad) -> Names | None:
+        """Return what matters of jobs that have nothing beside their shared *ad* (names in lower case) and columns.
+
+        None: that does not tell their autocluster.
+        """
+        names = self._closure(ad)
+        return None if self._columns_matter(names.all) else names
+
+    def of_ad(self, ad: Ad, names: Names) -> tuple[int, KnownKind]:
+        """Return the autocluster of jobs with this shared *ad*, of which *names* matter, and their kind."""
+        number = self._number(ad, names)
+        kind = self._learned.get(number)
+        if kind is None or kind.names != names.all:
+            kind = KnownKind(names.all, {name: value for name, value in ad.items() if name in names.all})
+            self._learned[number] = kind
+        return number, kind
+
+    def only_one(self, jobs: JobRange) -> int | None:
+        """Return the autocluster of a range; None if there are more."""
         shared, known = self._names(jobs.ad_id)
         number = self._plain.get(jobs.ad_id)
         if number is None or jobs.own or jobs.template:
@@ -109,12 +126,6 @@ class Autoclusters:
                 return some[0][0] if len(some) == 1 else None
             if number is None:
                 number = self._plain[jobs.ad_id] = self._number(shared, known)
-        if not (jobs.own or jobs.template):
-            kind = self._learned.get(number)
-            if kind is None or kind.names != known.all:
-                kind = KnownKind(known.all, {name: value for name, value in shared.items() if name in known.all})
-                self._learned[number] = kind
-            kinds.learned[jobs.ad_id] = kind
         return number
 
     def split(self, jobs: JobRange) -> Iterator[tuple[int, int, int]]:
@@ -133,9 +144,13 @@ class Autoclusters:
 
     def _is_apart(self, jobs: JobRange, names: frozenset[str]) -> bool:
         """Whether more than the shared ad of the jobs matters."""
-        if self.reads_more or EVERY_ATTRIBUTE in names or names & _COLUMNS:
+        if self._columns_matter(names):
             return True
         return any(name.lower() in names for own in (jobs.own, jobs.template) for name in own or ())
+
+    def _columns_matter(self, names: frozenset[str]) -> bool:
+        """Whether jobs may differ in what matters although they share an ad and have nothing of their own."""
+        return self.reads_more or EVERY_ATTRIBUTE in names or not names.isdisjoint(_COLUMNS)
 
     def _split_apart(self, jobs: JobRange, shared: Ad, by_proc: bool) -> Iterator[tuple[int, int, int]]:
         if not by_proc:
@@ -147,14 +162,14 @@ class Autoclusters:
             ad = {**shared, **_lower(jobs.overrides_for(proc)), **_lower(jobs.attributes()), "procid": proc}
             yield self._number(ad, self._closure(ad)), proc, proc
 
-    def _names(self, ad_id: int) -> tuple[Ad, _Names]:
+    def _names(self, ad_id: int) -> tuple[Ad, Names]:
         known = self._shared.get(ad_id)
         if known is None:
-            shared = _lower(self._ads[ad_id])
+            shared = _lower(self.ads[ad_id])
             known = self._shared[ad_id] = (shared, self._closure(shared))
         return known
 
-    def _number(self, ad: Ad, names: _Names) -> int:
+    def _number(self, ad: Ad, names: Names) -> int:
         signature = tuple([(name, repr(ad[name])) for name in names.ordered if name in ad])
         number = self._numbers.get(signature)
         if number is None:
@@ -166,14 +181,14 @@ class Autoclusters:
                 self.limited.add(number)
         return number
 
-    def _closure(self, ad: Ad) -> _Names:
+    def _closure(self, ad: Ad) -> Names:
         """All names that matter for this job; they depend only on its expressions, which many jobs share."""
         key = tuple([item for item in ad.items() if is_expression(item[1])])
         known = self._closures.get(key)
         if known is not None:
             return known
         names = self._names_from(self._significant, ad)
-        found = _Names(names, tuple(sorted(names)))
+        found = Names(names, tuple(sorted(names)))
         if EVERY_ATTRIBUTE not in names:  # else they are also all that this one ad has
             self._closures[key] = found
         return found
