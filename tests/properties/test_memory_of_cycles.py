@@ -16,6 +16,7 @@ from tests.properties.test_why import fill, pools, rules
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.remedies import remedies
 from fairq.engine.negotiation import cycle
+from fairq.engine.simulation import simulation
 from fairq.records import Actor
 from fairq.settings import Settings
 from fairq.state.connection import reading
@@ -53,6 +54,14 @@ def decided(held: Outcome) -> tuple[Any, ...]:
     return list(map(asdict, decision.matches)), list(map(list, refused)), submitters, decision.pie, decision.spins
 
 
+@pytest.fixture(params=["of small pools", "of large pools"])
+def memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a memory keeps: in larger pools, the queues alone."""
+    if request.param == "of large pools":
+        monkeypatch.setattr(cycle, "MOST_SLOTS", -1)
+
+
+@pytest.mark.usefixtures("memory")
 @given(pools)
 @few_examples
 def test_a_change_brings_the_same_with_a_memory(pool: dict[str, Any]) -> None:
@@ -79,6 +88,10 @@ def test_a_change_brings_the_same_with_a_memory(pool: dict[str, Any]) -> None:
                 assert after.changed(remedy).hold_until_matched().match_of(after.job()) == matched, remedy
 
 
+def without_memory(*given: Any, memory: object, **more: Any) -> cycle.NegotiationCycle:
+    return cycle.NegotiationCycle(*given, **more)
+
+
 @given(pools)
 @few_examples
 def test_a_forecast_is_the_same_without_a_memory(pool: dict[str, Any]) -> None:
@@ -90,4 +103,6 @@ def test_a_forecast_is_the_same_without_a_memory(pool: dict[str, Any]) -> None:
             patch.setattr(forecast, "_WORK", 400)
             known = forecast.Forecaster.of_state(state, configured, NOW + 60).forecast()
             patch.setattr(cycle, "MOST_SLOTS", -1)
+            assert known == forecast.Forecaster.of_state(state, configured, NOW + 60).forecast()
+            patch.setattr(simulation, "NegotiationCycle", without_memory)
             assert known == forecast.Forecaster.of_state(state, configured, NOW + 60).forecast()

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from fairq.engine.negotiation.whole import Whole
 
 MOST_SLOTS = 2000
-"""In larger pools, the slots' attributes take longer to compare than to evaluate: they are not kept in a memory."""
+"""In larger pools, the slots' attributes take longer to compare than to evaluate: a memory has the queues alone."""
 
 
 def negotiate(
@@ -177,7 +177,7 @@ class NegotiationCycle:
         seen = slots_seen(pool.ads, policy)
         self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, seen, as_today=policy.rules == "htcondor")
         if self._groups is not None:
-            self._groups.enrol(self._submitters, jobs, self._scene)
+            self._groups.enrol(self._submitters, jobs, self._queues)
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
@@ -285,17 +285,19 @@ class NegotiationCycle:
     def _find_queues(self, jobs: Jobs, memory: Memory | None, whole: Whole | None) -> None:
         """Number the autoclusters, and find what each submitter has on offer."""
         policy = self._policy
-        self._scene: Scene | None = None
+        self._queues: Scene | None = None
+        """What is known of the queues from cycles like this one; `_scene`: of the slots, too."""
         self._autoclusters = self._find_autoclusters(jobs, memory) if whole is None else whole.autoclusters
+        self._scene = self._queues if len(self.cost) <= MOST_SLOTS else None
         constraint = None
         if policy.job_constraint is not None:
-            lasting = None if self._scene is None else self._scene.admitted
+            lasting = None if self._queues is None else self._queues.admitted
             constraint = JobConstraint(
                 policy.job_constraint, self._now, self._autoclusters.kinds, self._budget, lasting
             )
         known = None if whole is None else whole.queues
         self._submitters = find_submitters(
-            jobs, self._autoclusters, policy, self._accountant, constraint, known, self._scene, self._now
+            jobs, self._autoclusters, policy, self._accountant, constraint, known, self._queues, self._now
         )
 
     def _find_autoclusters(self, jobs: Jobs, memory: Memory | None) -> Autoclusters:
@@ -313,10 +315,10 @@ class NegotiationCycle:
                 policy.significant if by_autocluster else policy.significant.as_clusters(),
             )
 
-        if memory is None or len(self.cost) > MOST_SLOTS:
+        if memory is None:
             return make()
-        self._scene = memory.scene(slots, jobs.ads, policy, requests, make)
-        return self._scene.autoclusters
+        self._queues = memory.scene(slots, jobs.ads, policy, requests, make, reads_slots=len(self.cost) <= MOST_SLOTS)
+        return self._queues.autoclusters
 
     def _find_partitions(self, candidates: NDArray[np.bool_]) -> Partitions | None:
         policy = self._policy
@@ -336,7 +338,7 @@ class NegotiationCycle:
         if self._partitions is None or self._policy.partitionable_slots == "whole":
             return float(weights[shared].min()) if shared.any() else 0.0
         kinds = self._autoclusters.kinds
-        if self._scene is not None:
+        if self._queues is not None:
             # Others than these are of jobs of other cycles.
             numbers = set[int]().union(*(of.queue.autoclusters for of in self._submitters))
             kinds = [kinds[number] for number in sorted(numbers)]

@@ -51,12 +51,15 @@ class Memory:
         policy: NegotiationPolicy,
         further: Sequence[Expression],
         make: Callable[[], Autoclusters],
+        *,
+        reads_slots: bool,
     ) -> Scene:
         """Return what is known of cycles whose slots, jobs and rules have these attributes and expressions.
 
-        *further* expressions are evaluated on jobs; *make* makes their autoclusters.
+        *further* expressions are evaluated on jobs; *make* makes their autoclusters. *reads_slots*: other slots may
+        have the same attributes, for which all their columns are read.
         """
-        shapes = tuple((name, slots.column(name).shape) for name in sorted(slots.names()))
+        shapes = slots.shapes() if reads_slots else slots.shapes_given()
         expressions = (*policy.expressions_on_jobs, policy.job_constraint, *further)
         rules = (policy.skip_by, policy.job_order, policy.jobs_per_turn, policy.global_job_prios, policy.depth_first)
         demand = None if policy.quotas is None else policy.quotas.demand
@@ -67,7 +70,7 @@ class Memory:
         if scene is None:
             carries = not policy.depth_first and policy.jobs_per_turn is None and policy.global_job_prios is None
             carries = carries and not policy.significant.chosen
-            scene = Scene(self, make(), (ads, slots.pool), carries)
+            scene = Scene(self, make(), (ads, slots.at(slots.now)), carries)
             # If jobs of one autocluster differ, the first one stands for it, and may be another one in each cycle.
             if not scene.autoclusters.reads_more:
                 self._scenes[key] = scene
