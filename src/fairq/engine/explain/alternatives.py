@@ -33,7 +33,7 @@ def alternatives(world: World, diagnosis: Diagnosis, cycles: int) -> Alternative
         if cycles <= 0:
             break
         cycles -= 1
-        told = world.foretold(remedy, diagnosis.outcome)
+        told = world.is_known_to_match(remedy, diagnosis) or world.foretold(remedy, diagnosis.outcome)
         if told is None:
             after = world.changed(remedy)
             told = after.hold_until_matched().match_of(after.job()) is not None

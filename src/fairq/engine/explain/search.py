@@ -34,6 +34,9 @@ class World(Protocol):
     def changed(self, changes: Sequence[Change]) -> Self:
         """The world after *changes*."""
 
+    def is_known_to_match(self, changes: Sequence[Change], diagnosis: Diagnosis) -> bool:
+        """Whether it is known without a cycle that one after *changes* matches the job of the *diagnosis*."""
+
     def foretold(self, changes: Sequence[Change], held: Outcome) -> bool | None:
         """Whether a cycle after *changes* matches the job asked about, if that is told without one; else None.
 
@@ -99,6 +102,8 @@ class Search:
             if self._left <= 0:
                 break
             self._left -= 1
+            if world.is_known_to_match(remedy, diagnosis):
+                return remedy
             told = world.foretold(remedy, diagnosis.outcome) if self._foretells else None
             after = outcome = None
             if told is None:

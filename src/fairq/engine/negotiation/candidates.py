@@ -287,13 +287,13 @@ class Candidates:
         meeting = preemptable = held
         if self.preemption.any_held:
             meeting, preemptable = self.preemption.meets_requirements(context), self.preemption.preemptable(context)
-        state, free = ordering.state, self._free.mask()
+        stay, state, free = self._suitable.is_settled(context), ordering.state, self._free.mask()
         if self._rolled_up is not None:
             suitable = suitable.copy()
             suitable[agreeing(context.ad(), self._pool.ads, np.flatnonzero(self._rolled_up))] = True
         if self._partitioned is not None:
             free[self._divided] &= self._partitioned.suitable(context)
-        return SlotTests(suitable, free, held, own, state == RANK, ordering.outranked, meeting, preemptable)
+        return SlotTests(suitable, stay, free, held, own, state == RANK, ordering.outranked, meeting, preemptable)
 
     def place(self, context: RequestContext) -> NDArray[np.int64]:
         """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""

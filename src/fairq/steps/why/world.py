@@ -16,9 +16,10 @@ from fairq.ad_table import EditedAds
 from fairq.claim_table import ClaimTable
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain import within_reach
+from fairq.engine.explain.ahead_of_own import is_matched_first
 from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.clauses import without
-from fairq.engine.explain.diagnosis import CycleInput, Outcome
+from fairq.engine.explain.diagnosis import CycleInput, Diagnosis, Outcome
 from fairq.engine.explain.pieces import given_back, pieces_of, rows_called
 from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -109,6 +110,11 @@ class ImaginedPool(Struct, frozen=True):
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
         given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock, self.memory)
         return Outcome(given, until)
+
+    def is_known_to_match(self, changes: Sequence[Change], diagnosis: Diagnosis) -> bool:
+        """Return whether it is known without a cycle that one after *changes* matches the job of the *diagnosis*."""
+        is_priority = len(changes) == 1 and changes[0].kind is ChangeKind.JOB_PRIORITY
+        return is_priority and is_matched_first(diagnosis, changes[0].to)
 
     def foretold(self, changes: Sequence[Change], held: Outcome) -> bool | None:
         """Return whether a cycle after *changes* matches the job in question, if the slots within reach tell it.
