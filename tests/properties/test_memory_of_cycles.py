@@ -83,6 +83,7 @@ def test_a_change_brings_the_same_with_a_memory(pool: dict[str, Any]) -> None:
                 plain = replace(after, memory=None, tried=None)
                 assert decided(after.hold()) == decided(plain.hold()), remedy
                 matched = plain.hold_until_matched().match_of(plain.job())
+                assert after.is_matched() == (matched is not None), remedy
                 assert after.hold_until_matched().match_of(after.job()) == matched, remedy
                 # Tried again after others, the same is found.
                 assert after.changed(remedy).hold_until_matched().match_of(after.job()) == matched, remedy

@@ -57,6 +57,8 @@ def tries(world: ImaginedPool, held: Outcome, job: JobRange) -> list[Remedy]:
 
 TOLD: set[bool] = set()
 """What was told in any example."""
+HOPELESS: list[bool] = []
+"""Whether a cycle ended since no slot was left for the job."""
 
 
 @given(pools)
@@ -82,16 +84,22 @@ def whatever_is_told_is_so(pool: dict[str, Any]) -> None:
                 if held.match_of(one.job()) is not None:
                     continue
                 for remedy in tries(world, held, job):
-                    told = one.foretold(remedy, held)
+                    after = one.changed(remedy)
+                    matched = after.hold().match_of(after.job()) is not None
+                    assert after.is_matched() == matched, remedy
+                    HOPELESS.append(after.is_hopeless())
+                    told = one.known(remedy, Diagnosis(held, one.job()))
+                    if told is None:
+                        told = one.foretold(remedy, held)
                     if told is not None:
-                        after = one.changed(remedy)
-                        assert told == (after.hold_until_matched().match_of(after.job()) is not None), remedy
+                        assert told == matched, remedy
                         TOLD.add(told)
 
 
 def test_what_the_slots_within_reach_tell_is_what_a_cycle_decides() -> None:
     whatever_is_told_is_so()
     assert {True, False} == TOLD
+    assert {True, False} == set(HOPELESS)
 
 
 def with_more_jobs(pool: dict[str, Any]) -> dict[str, Any]:
@@ -131,7 +139,7 @@ def whoever_goes_first_is_matched(pool: dict[str, Any]) -> None:
             if held.match_of(one.job()) is not None:
                 continue
             first = Change(ChangeKind.JOB_PRIORITY, "the job", 1000)
-            if one.is_known_to_match([first], Diagnosis(held, one.job())):
+            if one.known([first], Diagnosis(held, one.job())):
                 after = one.changed([first])
                 assert after.hold_until_matched().match_of(after.job()) is not None
                 KNOWN.append(job.submitter)

@@ -33,11 +33,10 @@ def alternatives(world: World, diagnosis: Diagnosis, cycles: int) -> Alternative
         if cycles <= 0:
             break
         cycles -= 1
-        told = world.is_known_to_match(remedy, diagnosis) or world.foretold(remedy, diagnosis.outcome)
+        told = world.known(remedy, diagnosis)
         if told is None:
-            after = world.changed(remedy)
-            told = after.hold_until_matched().match_of(after.job()) is not None
-        if told:
+            told = world.foretold(remedy, diagnosis.outcome)
+        if world.changed(remedy).is_matched() if told is None else told:
             found.append(remedy)
     return Alternatives(tuple(owners), tuple(administrators))
 

@@ -121,9 +121,12 @@ class CycleInput(Struct, frozen=True):
 
 
 class Outcome:
-    """A cycle held to be looked at; one held *until* a job is matched ends there, or is complete without that match."""
+    """A cycle held to be looked at; one held *until* a job is matched ends there, or is complete without that match.
 
-    def __init__(self, given: CycleInput, until: JobRange | None = None) -> None:
+    With *or_hopeless*, it may also end when no slot is left for that job (`was_hopeless`).
+    """
+
+    def __init__(self, given: CycleInput, until: JobRange | None = None, *, or_hopeless: bool = False) -> None:
         self.given = given
         charged = None if until is not None else given.accountant.charges.copy()
         bring_up_to_date(given.pool, given.accountant, given.policy, given.now)
@@ -132,9 +135,13 @@ class Outcome:
         charges = given.accountant.charges
         if charged is not None and len(charges) == len(charged) and not charges.changed(charged):
             self.settled = list(map(replace, given.accountant.records.values()))
-        goal = None if until is None else Goal(until.schedd, until.cluster, until.first_proc)
+        goal = None
+        if until is not None:
+            hopeless = until if or_hopeless else None
+            goal = Goal(until.schedd, until.cluster, until.first_proc, or_hopeless=hopeless)
         self.cycle = given.cycle(goal)
         self.decision: CycleDecision = self.cycle.run()
+        self.was_hopeless = goal is not None and goal.missed
 
     @cached_property
     def size(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Protocol, Self
 
 from msgspec import Struct
@@ -31,14 +32,20 @@ class World(Protocol):
     def hold_until_matched(self) -> Outcome:
         """Run a cycle that ends when the job asked about is matched."""
 
+    def is_matched(self) -> bool:
+        """Whether a cycle matches the job asked about; it ends when that is told."""
+
+    def is_hopeless(self) -> bool:
+        """Whether such a cycle was held, and ended since no slot was left for the job."""
+
     def changed(self, changes: Sequence[Change]) -> Self:
         """The world after *changes*."""
 
-    def is_known_to_match(self, changes: Sequence[Change], diagnosis: Diagnosis) -> bool:
-        """Whether it is known without a cycle that one after *changes* matches the job of the *diagnosis*."""
+    def known(self, changes: Sequence[Change], diagnosis: Diagnosis) -> bool | None:
+        """Whether a cycle after *changes* matches the job of the *diagnosis*, if that tells it; else None."""
 
     def foretold(self, changes: Sequence[Change], held: Outcome) -> bool | None:
-        """Whether a cycle after *changes* matches the job asked about, if that is told without one; else None.
+        """Whether a cycle after *changes* matches the job asked about, if a cycle on few slots tells it; else None.
 
         *held* is the cycle on this world.
         """
@@ -81,7 +88,7 @@ class Search:
             diagnosis = Diagnosis(after.hold(), after.job())
         remedy = (*fitting, *levers(diagnosis))
         after = world.changed(remedy)
-        return remedy if after.hold_until_matched().match_of(after.job()) is not None else None
+        return remedy if after.is_matched() else None
 
     def _without_needless(self, world: World, remedy: Remedy) -> Remedy:
         """Remove every change that is not needed."""
@@ -90,38 +97,37 @@ class Search:
             needed = change.kind is ChangeKind.ADD_SLOT and any(each.of == change.to for each in fewer)
             if self._left > 0 and fewer and not needed:
                 self._left -= 1
-                after = world.changed(fewer)
-                if after.hold_until_matched().match_of(after.job()) is not None:
+                if world.changed(fewer).is_matched():
                     remedy = fewer
         return remedy
 
     def _search(self, world: World, diagnosis: Diagnosis, depth: int) -> Remedy | None:
         """One sufficient change, otherwise the first one that helps and the further changes that it needs."""
-        tried: list[tuple[Remedy, World | None, Outcome | None]] = []
+        tried: list[tuple[Remedy, World]] = []
+        in_vain: list[tuple[Remedy, World]] = []
         for remedy in remedies(diagnosis):
             if self._left <= 0:
                 break
             self._left -= 1
-            if world.is_known_to_match(remedy, diagnosis):
+            told = known = world.known(remedy, diagnosis)
+            if told is None and self._foretells:
+                told = world.foretold(remedy, diagnosis.outcome)
+            after = world.changed(remedy)
+            if after.is_matched() if told is None else told:
                 return remedy
-            told = world.foretold(remedy, diagnosis.outcome) if self._foretells else None
-            after = outcome = None
-            if told is None:
-                after = world.changed(remedy)
-                outcome = after.hold_until_matched()
-                told = outcome.match_of(after.job()) is not None
-            if told:
-                return remedy
-            tried.append((remedy, after, outcome))
+            # Without a slot for the job, the reason mostly stays: such a change comes last, if it is needed at all.
+            is_in_vain = known is False or after.is_hopeless()
+            (in_vain if is_in_vain else tried).append((remedy, after))
         if depth <= 1 or self._left <= 0:
             return None
-        partial: list[tuple[Remedy, World, Diagnosis]] = []
-        for remedy, changed, held in tried:
-            after = changed or world.changed(remedy)
-            partial.append((remedy, after, Diagnosis(held or after.hold_until_matched(), after.job())))
+        partial = [(remedy, after, _diagnosis(after)) for remedy, after in tried]
         partial.sort(key=lambda tried: tried[2].reason is diagnosis.reason)
-        for remedy, after, left in partial:
+        for remedy, after, left in chain(partial, ((*one, _diagnosis(one[1])) for one in in_vain)):
             more = self._search(after, left, depth - 1)
             if more is not None:
                 return (*remedy, *more)
         return None
+
+
+def _diagnosis(world: World) -> Diagnosis:
+    return Diagnosis(world.hold_until_matched(), world.job())

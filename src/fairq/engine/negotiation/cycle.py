@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -223,6 +224,7 @@ class NegotiationCycle:
 
     def run(self) -> CycleDecision:
         """Divide the pie: one for all submitters, or one for each turn of a group; it ends early at a goal."""
+        self._watch_goal()
         with suppress(GoalReached):
             self._deal()
         if self.candidates.rooms is not None:
@@ -236,6 +238,12 @@ class NegotiationCycle:
         self.decision.limits = self.concurrency.figures()
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
+
+    def _watch_goal(self) -> None:
+        """Let the goal know when no slot is left for its job, if slots stay with their users."""
+        goal, reach = self._ledger.goal, self.candidates.reach
+        if goal is not None and goal.or_hopeless is not None and reach is not None:
+            goal.is_hopeless = partial(reach.is_hopeless, self.examine(goal.or_hopeless))
 
     def _deal(self) -> None:
         if self._groups is None:

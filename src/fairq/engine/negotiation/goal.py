@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fairq.engine.negotiation.matches import Match, Matches
+from fairq.records import JobRange
 
 
 class GoalReached(Exception):  # noqa: N818 - no error: the cycle has answered its question
@@ -12,11 +15,17 @@ class GoalReached(Exception):  # noqa: N818 - no error: the cycle has answered i
 class Goal:
     """The match of one job: no later turn can take it back.
 
-    *or_none_left*: it is also answer enough that no slot is left for it.
+    *or_none_left*: it is also answer enough that no slot is left for any job. *or_hopeless*, the job,
+    if it is also enough that none is left for it, which is then *missed*; a cycle that can tell sets *is_hopeless*.
     """
 
-    def __init__(self, schedd: str, cluster: int, proc: int, *, or_none_left: bool = False) -> None:
+    def __init__(
+        self, schedd: str, cluster: int, proc: int, *, or_none_left: bool = False, or_hopeless: JobRange | None = None
+    ) -> None:
         self._or_none_left = or_none_left
+        self.or_hopeless = or_hopeless
+        self.is_hopeless: Callable[[], bool] | None = None
+        self.missed = False
         self._schedd = schedd
         self._cluster = cluster
         self._proc = proc
@@ -37,3 +46,6 @@ class Goal:
             jobs = [(step.cluster, step.proc, step.proc)] if isinstance(step, Match) else step.jobs
             if any(cluster == self._cluster and first <= self._proc <= last for cluster, first, last in jobs):
                 raise GoalReached
+        if self.is_hopeless is not None and self.is_hopeless():
+            self.missed = True
+            raise GoalReached

@@ -169,6 +169,10 @@ class Reach:
             self._settle(context)
         return True
 
+    def is_hopeless(self, context: RequestContext) -> bool:
+        """Whether no slot is left for the job, whoever asks for it, to the end of the cycle."""
+        return self.none_left(context) and bool(self.are_hopeless(np.array([context.autocluster]))[0])
+
     def is_known(self, autocluster: int) -> bool:
         """Whether the autocluster was found to be hopeless, or a slot to be left for it."""
         if autocluster >= len(self._hopeless):

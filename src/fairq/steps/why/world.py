@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -68,11 +68,18 @@ _SETS_A_VALUE = frozenset(ChangeKind) - {
 }
 
 
+class Tried(Struct):
+    """The cycles held until a job was matched, by what changes made of a pool; *hopeless*: no slot was left for it."""
+
+    cycles: dict[Hashable, Outcome] = field(default_factory=dict)
+    hopeless: set[Hashable] = field(default_factory=set)
+
+
 class ImaginedPool(Struct, frozen=True):
     """The pool with some changes; *target* is the job in question.
 
-    *memory* is that of all cycles. *made* are the changes to the pool in which the question was asked, and *tried* the
-    cycles held until the match, by what the changes made of it.
+    *memory* is that of all cycles. *made* are the changes to the pool in which the question was asked, and *tried* what
+    was tried there.
     """
 
     slots: PoolSlots
@@ -86,7 +93,7 @@ class ImaginedPool(Struct, frozen=True):
     target: JobRange | None = None
     memory: Memory | None = None
     made: tuple[Change, ...] = ()
-    tried: dict[Hashable, Outcome] | None = None
+    tried: Tried | None = None
 
     @classmethod
     def of(cls, pool: LoadedPool, policy: NegotiationPolicy, now: int, times: Mapping[str, int]) -> Self:
@@ -97,24 +104,47 @@ class ImaginedPool(Struct, frozen=True):
         """Simulate the same cycle, but only until the job in question is matched; only once for the same changes."""
         if self.tried is None:
             return self.hold(self.job())
-        key = _what_they_make(self.made)
-        if key not in self.tried:
-            self.tried[key] = self.hold(self.job())
-        return self.tried[key]
+        cycles, key = self.tried.cycles, _what_they_make(self.made)
+        if key not in cycles:
+            cycles[key] = self.hold(self.job())
+        return cycles[key]
 
-    def hold(self, until: JobRange | None = None) -> Outcome:
-        """Simulate a cycle on a copy of the accounting; with *until*, it may end at the match of that job."""
+    def is_matched(self) -> bool:
+        """Return whether the same cycle matches the job in question; it is simulated until that is told."""
+        tried, key = self.tried or Tried(), _what_they_make(self.made)
+        if key in tried.hopeless:
+            return False
+        outcome = tried.cycles.get(key) or self.hold(self.job(), or_hopeless=True)
+        if outcome.was_hopeless:
+            tried.hopeless.add(key)
+        else:
+            tried.cycles[key] = outcome
+        return outcome.match_of(self.job()) is not None
+
+    def is_hopeless(self) -> bool:
+        """Return whether no slot was left for the job in question, as `is_matched` found out."""
+        return self.tried is not None and _what_they_make(self.made) in self.tried.hopeless
+
+    def hold(self, until: JobRange | None = None, *, or_hopeless: bool = False) -> Outcome:
+        """Simulate a cycle on a copy of the accounting; with *until*, it may end at the match of that job.
+
+        With *or_hopeless*, it may also end when no slot is left for that job.
+        """
         accountant = self._accountant(lambda record: None)
         times, clock = self.round_robin_times, time.monotonic
         # A cycle adds its own attributes to the slots; the next cycle on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
         given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock, self.memory)
-        return Outcome(given, until)
+        return Outcome(given, until, or_hopeless=or_hopeless)
 
-    def is_known_to_match(self, changes: Sequence[Change], diagnosis: Diagnosis) -> bool:
-        """Return whether it is known without a cycle that one after *changes* matches the job of the *diagnosis*."""
+    def known(self, changes: Sequence[Change], diagnosis: Diagnosis) -> bool | None:
+        """Return whether a cycle after *changes* matches the job of the *diagnosis* on this pool, if that tells it."""
         is_priority = len(changes) == 1 and changes[0].kind is ChangeKind.JOB_PRIORITY
-        return is_priority and is_matched_first(diagnosis, changes[0].to)
+        if is_priority and is_matched_first(diagnosis, changes[0].to):
+            return True
+        reach = within_reach.rows_within_reach(diagnosis.outcome)
+        has_slots = reach is None or len(reach) or any(change.kind not in _BRING_NO_SLOT for change in changes)
+        return None if has_slots else False
 
     def foretold(self, changes: Sequence[Change], held: Outcome) -> bool | None:
         """Return whether a cycle after *changes* matches the job in question, if the slots within reach tell it.
@@ -124,8 +154,6 @@ class ImaginedPool(Struct, frozen=True):
         reach = within_reach.rows_within_reach(held)
         if reach is None:
             return None
-        if all(change.kind in _BRING_NO_SLOT for change in changes):
-            return None if len(reach) else False
         if len(changes) > 1 or changes[0].kind is not ChangeKind.FREE_SLOT or pieces_of(self.slots):
             return None
         row = self._row(changes[0].of)
@@ -143,7 +171,7 @@ class ImaginedPool(Struct, frozen=True):
 
     def about(self, job: JobRange) -> Self:
         """Return the same pool with the first job of a range as the job in question."""
-        return replace(self, target=replace(job, last_proc=job.first_proc), made=(), tried={})
+        return replace(self, target=replace(job, last_proc=job.first_proc), made=(), tried=Tried())
 
     def changed_for_all(self, jobs: Sequence[JobRange], changes: Sequence[Change]) -> Self:
         """Return the pool after *changes*, with those of the job made to all of *jobs*."""
