@@ -87,9 +87,8 @@ class IdleJobs(Rows[JobRange]):
 
     def is_plain(self) -> NDArray[np.bool_]:
         """Return which ranges have nothing of their own beside their columns."""
-        own = [number for number, text in enumerate(self.texts) if text is not None]
-        bare: NDArray[np.bool_] = ~np.isin(self.columns["own"], own) & ~np.isin(self.columns["template"], own)
-        return bare
+        missing = np.array([text is None for text in self.texts], np.bool_)
+        return missing[self.columns["own"]] & missing[self.columns["template"]]
 
     def without(self, clusters: Iterable[int]) -> IdleJobs:
         """Return the ranges of all other clusters."""

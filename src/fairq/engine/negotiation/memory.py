@@ -163,6 +163,8 @@ class Scene:
     def keep_queue(self, queue: SubmitterQueue, now: int | None, made: RequestQueue | ColumnQueue) -> None:
         """Keep the requests of *queue* for further cycles; *now* is the time if it decides which jobs take part."""
         if queue.version is None:
-            self._queues[id(queue.idle), now] = queue.idle, made.anew()
+            # A queue by column can be made anew whatever was matched.
+            kept = made if isinstance(made, ColumnQueue) else made.anew()
+            self._queues[id(queue.idle), now] = queue.idle, kept
         elif now is None and self._carries:
             self._queues[queue.name, queue.schedd] = queue.version, made
