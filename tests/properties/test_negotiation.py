@@ -71,6 +71,7 @@ def hold(pool: dict[str, Any], **changes: Any) -> tuple[list[Ad], dict[str, list
         use_slot_weights=pool["weights"],
         skip_by=pool["skip_by"],
         limits={"db": 2.0},
+        running=True,
         **changes,
     )
     return ads, queues, decision

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
 from tests import policies
 
 from fairq.engine.accounting.accountant import Accountant
@@ -85,10 +86,12 @@ def cycle(
     draining: Collection[int] = (),
     clock: Callable[[], float] | None = None,
     by_column: bool = False,
+    running: bool = False,
     **changes: Any,
 ) -> CycleDecision:
     """Hold a cycle. *queues*: each submitter's jobs, a cluster per entry, at a schedd if it is
-    called ``name!schedd``, *by_column* as the state has them; *priorities*: effective ones."""
+    called ``name!schedd``, *by_column* as the state has them; *priorities*: effective ones. If *running*, the jobs on
+    slots in use are in their submitters' queues, too."""
     ads: list[Ad] = []
     submitters = []
     cluster = 0
@@ -103,6 +106,8 @@ def cycle(
             owner = name.partition("@")[0]
             idle.append(JobRange(cluster, 0, count - 1, ads.index(ad), name, owner, 1, NOW, NOW, priority=priority))
         submitters.append(SubmitterQueue(name, schedd, 0, columns_of(idle) if by_column else idle))
+    if running:
+        submitters = with_running(submitters, pool)
     known = {record.name: record for record in records}
     for name, value in (priorities or {}).items():
         record = known.setdefault(name, AccountingRecord(name))
@@ -113,6 +118,16 @@ def cycle(
     accountant = Accountant(known.values(), accounting, last_update=NOW)
     snapshot = PoolSlots([ad["Name"] for ad in pool], range(len(pool)), AdColumns(pool, now=NOW), frozenset(draining))
     return negotiate(snapshot, Jobs(submitters, dict(enumerate(ads))), accountant, rules, NOW, clock=clock)
+
+
+def with_running(queues: Sequence[SubmitterQueue], pool: Sequence[Ad]) -> list[SubmitterQueue]:
+    """The queues, and those of more submitters, with the jobs that run in the *pool*: each weighs its slot's cores."""
+    queue_of = {queue.name: queue for queue in queues}
+    for ad in (ad for ad in pool if "RemoteUser" in ad):
+        known = queue_of.setdefault(ad["RemoteUser"], SubmitterQueue(ad["RemoteUser"], "", 0, []))
+        weight = known.running_weight + ad["Cpus"]
+        queue_of[known.name] = replace(known, running_jobs=known.running_jobs + 1, running_weight=weight)
+    return list(queue_of.values())
 
 
 def columns_of(idle: Sequence[JobRange]) -> IdleJobs:

@@ -38,7 +38,7 @@ class SubmitterTurn(Struct, eq=False):
         return self.decision.effective_priority
 
     def pass_over(self, quota_group: str | None) -> None:
-        """Record that it gets no turn, because a group's quota is used up."""
-        if self.decision.idle:
+        """Record that it gets no turn, because a group's quota is used up; who is at its ceiling stays there."""
+        if self.decision.idle and self.decision.stopped is not StopReason.CEILING:
             self.decision.stopped = StopReason.QUOTA
             self.decision.quota_group = quota_group
