@@ -17,6 +17,9 @@ _NEAR = 1 << 14
 _FAR = 1 << 22
 """Characters to search at a time: few after a search that found ads only at its beginning, more after another."""
 
+_NUMERALS = list(map(str, range(1000)))
+"""Most procs are among these numbers: to write each anew takes as long as to join them."""
+
 _NUMBER = re.compile("-?(?:0|[1-9][0-9]{0,17})")
 
 
@@ -108,7 +111,8 @@ class AdFinder:
             if not last_text:
                 run = f"{head}{first_text}{tail}"
             elif first < last and at + (last - first) * (len(head) + len(tail)) <= most:
-                run = f"{head}{f'{tail}{head}'.join(map(str, range(first, last + 1)))}{tail}"
+                texts = _NUMERALS[first : last + 1] if last < len(_NUMERALS) else map(str, range(first, last + 1))
+                run = f"{head}{f'{tail}{head}'.join(texts)}{tail}"
             if run is not None and text.startswith(run, at):
                 rows.append(row)
                 firsts.append(first)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from itertools import count
 
 from fairq.records import Ad
 from fairq.state import ad_texts, rows
@@ -28,17 +27,18 @@ def ad_id(state: State, ad: Ad) -> int:
 def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     """Return the numbers of many shared ads, in their order, storing the new ones."""
     texts = ad_texts.of_ads(ads)
-    unique = list(dict.fromkeys(texts))
-    digests = _digests(map(str.encode, unique))
+    digests = _digests(map(str.encode, texts))
     (highest,) = state.connection.execute("SELECT coalesce(max(id), 0) FROM job_ad").fetchone()
-    known = _numbers(state, digests) if highest else {}
+    numbers = _numbers(state, list(dict.fromkeys(digests))) if highest else {}
     # To number the new ones here takes less time than to ask for the numbers that SQLite would give them.
-    new = [one for one in zip(digests, unique, strict=True) if one[0] not in known]
+    new: list[tuple[int, bytes, str]] = []
+    for digest, text in zip(digests, texts, strict=True):
+        if digest not in numbers:
+            numbers[digest] = number = highest + 1 + len(new)
+            new.append((number, digest, text))
     with rows.indexed_at_the_end(state, "job_ad") if len(new) >= max(_MANY, highest) else nullcontext():
-        _insert(state, ((number, *one) for number, one in enumerate(new, highest + 1)))
-    numbers = {text: known[digest] for digest, text in zip(digests, unique, strict=True) if digest in known}
-    numbers.update(zip((text for _, text in new), count(highest + 1)))
-    return list(map(numbers.__getitem__, texts))
+        _insert(state, new)
+    return list(map(numbers.__getitem__, digests))
 
 
 def _numbers(state: State, digests: list[bytes]) -> dict[bytes, int]:
@@ -158,6 +158,11 @@ def delete_unused(state: State, ids: Iterable[int]) -> None:
         "AND NOT EXISTS (SELECT 1 FROM ended_job WHERE ad_id = ?1)",
         [(number,) for number in set(ids)],
     )
+
+
+def is_empty(state: State) -> bool:
+    """Return whether no shared ad is stored."""
+    return not state.connection.execute("SELECT EXISTS (SELECT 1 FROM job_ad)").fetchone()[0]
 
 
 def delete_all_unused(state: State) -> None:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from fairq.records import Ad, JobRange
-from fairq.state import idle_copy, jobs, kept_queues, rows
+from fairq.state import idle_copy, job_ads, jobs, kept_queues, rows
 from fairq.state.connection import State
-from fairq.state.job_ads import ad_ids, delete_all_unused
 
 _MANY = 5000
 """From so many ranges on, it takes less time to put all of them into the indexes at the end than each by itself."""
@@ -19,10 +18,12 @@ def replace(state: State, ranges: Sequence[JobRange], ads: Sequence[Ad]) -> None
     # Of a copy of the former queue nothing holds any more: without it, no change need be noted.
     idle_copy.forget(state)
     kept_queues.drop(state)
+    is_first = job_ads.is_empty(state)
     with rows.indexed_at_the_end(state, "job") if len(ranges) >= _MANY else nullcontext():
         state.connection.execute("DELETE FROM job")
-        numbers = ad_ids(state, ads)
+        numbers = job_ads.ad_ids(state, ads)
         for job in ranges:
             job.ad_id = numbers[job.ad_id]
         jobs.add(state, ranges)
-    delete_all_unused(state)
+    if not is_first or len({job.ad_id for job in ranges}) < len(set(numbers)):
+        job_ads.delete_all_unused(state)
