@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fairq.steps.why import answer
+
 NOW = 1_795_200_000
 
 
@@ -45,6 +47,28 @@ def test_what_is_left_of_a_machine_is_not_taken_for_the_whole(run, pool: Path):
     out = why(run, pool, "2.0")
     assert "No machine has more" not in out
     assert "it starts about" in out
+
+
+def test_a_machine_whose_ad_does_not_tell_its_size_is_as_large_as_all_of_its_parts(run, state: Path, tmp_path: Path):
+    ad = {"Name": "slot1@node", "PartitionableSlot": True, "Cpus": 2, "Memory": 4096, "Requirements": True}
+    (tmp_path / "slots.json").write_text(json.dumps([ad]))
+    assert run("--state", state, "import", "--slots", tmp_path / "slots.json", "--now", NOW).code == 0
+    submit(run, state, "alice", 2, "1GB")
+    assert run("--state", state, "negotiate", "--now", NOW).code == 0
+    submit(run, state, "bob", 1, "1GB", 2)
+    submit(run, state, "bob", 1, "1GB", 3)
+    assert "No machine" not in why(run, state, "2.0")
+    assert why(run, state, "3.0").startswith("Job 3.0 cannot run. No machine has more than 2 cores; you ask for 3.")
+
+
+def test_a_start_too_far_ahead_is_left_to_another_command(run, pool: Path, monkeypatch: pytest.MonkeyPatch):
+    submit(run, pool, "bob", 90, "2GB")
+    assert "it starts about" in why(run, pool, "2.80")
+    monkeypatch.setattr(answer, "_FORECAST", 1)
+    out = why(run, pool, "2.80")
+    assert "It does not start before 2026-" in out
+    assert "'fairq queue --start 2.80' looks up to 14 days ahead." in out
+    assert "it starts about" in why(run, pool, "2.3")
 
 
 def test_nobody_is_told_to_ask_for_nothing(run, pool: Path):

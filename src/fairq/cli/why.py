@@ -55,14 +55,15 @@ def why(
     The command runs a negotiation cycle on the current state and stores nothing. It also works on an imported pool.
 
     The first line names the deciding reason and the smallest change that would let the job run. The change is verified
-    by rerunning the cycle. In very large pools, only the first few changes are verified, in the largest one at most.
-    If none of them is enough, the line names only the first obstacle.
+    by rerunning the cycle. The larger the pool, the fewer changes are verified, in the largest one at most. If none of
+    them is enough, the line names only the first obstacle.
 
     For a job that waits for other jobs to end, the command also shows its place in line and estimates its start. To do
-    so, it runs future cycles on a copy of the state. It takes run times from the last ended jobs of the cluster,
-    otherwise of the submitter, the group, or the pool; a declared limit bounds them. The estimate assumes that no more
-    jobs are submitted. The earliest start assumes short run times. The latest start assumes long run times, and that
-    the jobs of the last 24 hours are submitted again each day.
+    so, it runs future cycles on a copy of the state, as many as take about half a second; queue --start runs more. It
+    takes run times from the last ended jobs of the cluster, otherwise of the submitter, the group, or the pool; a
+    declared limit bounds them. The estimate assumes that no more jobs are submitted. The earliest start assumes short
+    run times. The latest start assumes long run times, and that the jobs of the last 24 hours are submitted again each
+    day.
 
     The first table has a line for each clause of the job's Requirements: the number of slots that meet the clause, the
     number left after it, and the nearest available value if none is left. Further tables show the clauses by which
@@ -124,6 +125,8 @@ def _details(document: dict[str, Any]) -> list[str]:
         lines += document["advice"]
     if document.get("start") is not None:
         lines.append(start_sentence(document["start"]))
+        if document["start"]["start_time"] is None:
+            lines.append(f"'fairq queue --start {document['subject']}' looks up to 14 days ahead.")
     elif "alternatives" in document and "start" not in document:
         lines.append(f"The pool is large: 'fairq queue --start {document['subject']}' estimates its place and start.")
     lines += map(overrun_sentence, document.get("overruns", ()))

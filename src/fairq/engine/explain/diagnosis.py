@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.losses import Losses, LostTo, Observer
+from fairq.engine.explain.machines import TooLarge, too_large
 from fairq.engine.explain.pieces import labels, undivided
 from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.concurrency import parse_limits
@@ -123,10 +125,17 @@ class CycleInput(Struct, frozen=True):
 class Outcome:
     """A cycle held to be looked at; one held *until* a job is matched ends there, or is complete without that match.
 
-    With *or_hopeless*, it may also end when no slot is left for that job (`was_hopeless`).
+    With *or_hopeless*, it may also end when no slot is left for that job, or after so much *work* (`was_hopeless`).
     """
 
-    def __init__(self, given: CycleInput, until: JobRange | None = None, *, or_hopeless: bool = False) -> None:
+    def __init__(
+        self,
+        given: CycleInput,
+        until: JobRange | None = None,
+        *,
+        or_hopeless: bool = False,
+        work: float = math.inf,
+    ) -> None:
         self.given = given
         charged = None if until is not None else given.accountant.charges.copy()
         bring_up_to_date(given.pool, given.accountant, given.policy, given.now)
@@ -138,7 +147,7 @@ class Outcome:
         goal = None
         if until is not None:
             hopeless = until if or_hopeless else None
-            goal = Goal(until.schedd, until.cluster, until.first_proc, or_hopeless=hopeless)
+            goal = Goal(until.schedd, until.cluster, until.first_proc, or_hopeless=hopeless, work=work)
         self.cycle = given.cycle(goal)
         self.decision: CycleDecision = self.cycle.run()
         self.was_hopeless = goal is not None and goal.missed
@@ -149,6 +158,11 @@ class Outcome:
         return self.given.size + self.cycle.pairs
 
     @cached_property
+    def work(self) -> int:
+        """What the cycle cost, counted in slots and ranges looked at (`NegotiationCycle.work`)."""
+        return self.given.size + self.cycle.work
+
+    @cached_property
     def observer(self) -> Observer:
         """Sorts the pool's slots by the tests they fail."""
         return Observer(self.given.pool, self.given.policy)
@@ -157,6 +171,12 @@ class Outcome:
     def labels(self) -> Sequence[str]:
         """Names of the slots, with the address if several slots have the name."""
         return labels(self.given.pool)
+
+    @cached_property
+    def undivided(self) -> PoolSlots | None:
+        """The slots as if all parts of partitionable slots had been given back; None if there are no parts."""
+        given = self.given
+        return undivided(given.pool, given.ads) if "dynamicslot" in given.pool.ads.names() else None
 
     def match_of(self, job: JobRange) -> Match | None:
         """The match of the first job of a range, None if it has none."""
@@ -291,14 +311,17 @@ class Diagnosis:
     @cached_property
     def carved_up(self) -> Sequence[int]:
         """The partitionable slots, by row, that would match the job if no part of them were in use."""
-        given = self.outcome.given
-        if "dynamicslot" not in given.pool.ads.names():
-            return ()
-        whole = undivided(given.pool, given.ads)
+        whole = self.outcome.undivided
         if whole is None:
             return ()
         fits = PoolChecks(self.context.ad(), whole.ads).fitting()
         return [whole.keys[row] for row in np.flatnonzero(fits).tolist()]
+
+    @cached_property
+    def too_large(self) -> Sequence[TooLarge]:
+        """Of which resources the job asks for more than any slot has when nobody uses it."""
+        whole = self.outcome.undivided
+        return too_large(self.context.job, self.outcome.given.pool.ads if whole is None else whole.ads)
 
     @property
     def is_within_reach(self) -> bool:

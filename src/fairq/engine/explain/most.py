@@ -11,7 +11,6 @@ from fairq.engine.explain.alternatives import asks_for_nothing
 from fairq.engine.explain.changes import Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis
 from fairq.engine.explain.losses import LostTo
-from fairq.engine.explain.machines import too_large
 from fairq.engine.explain.remedies import Remedy, job_name, more, remedies, weight
 
 _MOST_SLOTS = 1000
@@ -44,8 +43,7 @@ def wider(of: Diagnosis, jobs: int) -> Iterator[Remedy]:
 def _smaller(of: Diagnosis) -> Iterator[Change]:
     """Requests that whole slots can meet, for a job that asks for more."""
     names = {"Cpus": "RequestCpus", "Memory": "RequestMemory", "Disk": "RequestDisk", "GPUs": "RequestGPUs"}
-    found = too_large(of.context.job, of.outcome.given.pool.ads)
-    for one in found:
+    for one in of.too_large:
         yield Change(ChangeKind.JOB_ATTRIBUTE, job_name(of.job), int(one.largest), names[one.resource], now=one.asked)
 
 

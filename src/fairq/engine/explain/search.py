@@ -36,7 +36,10 @@ class World(Protocol):
         """Whether a cycle matches the job asked about; it ends when that is told."""
 
     def is_hopeless(self) -> bool:
-        """Whether such a cycle was held, and ended since no slot was left for the job."""
+        """Whether such a cycle was held, and ended since no slot was left for the job, or it took too long."""
+
+    def may_try(self) -> bool:
+        """Whether another cycle may be held."""
 
     def changed(self, changes: Sequence[Change]) -> Self:
         """The world after *changes*."""
@@ -72,7 +75,7 @@ class Search:
         """Search from *world*, with the *diagnosis* of its cycle."""
         thorough = self._left > _FEW
         found = self._search(world, diagnosis, _DEEPEST)
-        if not found and thorough:
+        if not found and thorough and world.may_try():
             found = self._everything(world, diagnosis)
         if found:
             return Found(self._without_needless(world, found), True)
@@ -95,7 +98,7 @@ class Search:
         for change in remedy if len(remedy) > 1 else ():
             fewer = tuple(each for each in remedy if each != change)
             needed = change.kind is ChangeKind.ADD_SLOT and any(each.of == change.to for each in fewer)
-            if self._left > 0 and fewer and not needed:
+            if self._left > 0 and world.may_try() and fewer and not needed:
                 self._left -= 1
                 if world.changed(fewer).is_matched():
                     remedy = fewer
@@ -106,7 +109,7 @@ class Search:
         tried: list[tuple[Remedy, World]] = []
         in_vain: list[tuple[Remedy, World]] = []
         for remedy in remedies(diagnosis):
-            if self._left <= 0:
+            if self._left <= 0 or not world.may_try():
                 break
             self._left -= 1
             told = known = world.known(remedy, diagnosis)
@@ -118,11 +121,11 @@ class Search:
             # Without a slot for the job, the reason mostly stays: such a change comes last, if it is needed at all.
             is_in_vain = known is False or after.is_hopeless()
             (in_vain if is_in_vain else tried).append((remedy, after))
-        if depth <= 1 or self._left <= 0:
+        if depth <= 1 or self._left <= 0 or not world.may_try():
             return None
         partial = [(remedy, after, _diagnosis(after)) for remedy, after in tried]
         partial.sort(key=lambda tried: tried[2].reason is diagnosis.reason)
-        for remedy, after, left in chain(partial, ((*one, _diagnosis(one[1])) for one in in_vain)):
+        for remedy, after, left in chain(partial, ((*one, _diagnosis(one[1])) for one in in_vain if world.may_try())):
             more = self._search(after, left, depth - 1)
             if more is not None:
                 return (*remedy, *more)

@@ -97,10 +97,18 @@ class Ledger(Struct, frozen=True):
         record = self.accountant.record(name)
         record.submitter_share, record.submitter_limit = share, limit
 
+    @property
+    def steps(self) -> int:
+        """How many steps the turns took up to now."""
+        decision = self.decision
+        if self.tells_rejections:
+            return len(decision.matches.steps) + len(decision.rejections.entries)
+        return len(decision.matches.steps) + sum(submitter.rejected for submitter in decision.submitters)
+
     def check_goal(self) -> None:
         """End the cycle if it has a goal and has reached it."""
         if self.goal is not None:
-            self.goal.check(self.decision.matches, self.free.left)
+            self.goal.check(self.decision.matches, self.free.left, self.steps)
 
     def check_slots(self) -> None:
         """End the cycle if only matches are asked for, and no slot is left for any.

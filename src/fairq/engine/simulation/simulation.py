@@ -122,6 +122,8 @@ class Simulation:
         """The number of cycles that ran."""
         self.pairs = 0
         """`NegotiationCycle.pairs` of the last of them."""
+        self.work = 0
+        """`NegotiationCycle.work` of all of them, with their slots."""
         self.now = start - (every or 1)
         """The time of the last cycle, run or skipped."""
         self._ads = ads
@@ -224,6 +226,7 @@ class Simulation:
         decision = cycle.run()
         self.cycles += 1
         self.pairs = cycle.pairs
+        self.work += len(slots.keys) + cycle.work
         if decision.matches:
             self._last_change = now
         if decision.round_robin_times:

@@ -178,11 +178,11 @@ class Forecaster:
     def _group(self, submitter: str) -> str:
         return assigned_group(submitter, self._group_names)
 
-    def forecast(self, wanted: Collection[JobKey] | None = None) -> Forecast:
-        """Return the starts of *wanted*, or of all idle jobs."""
+    def forecast(self, wanted: Collection[JobKey] | None = None, work: int | None = None) -> Forecast:
+        """Return the starts of *wanted*, or of all idle jobs; a pass ends after so much *work* (`Simulation.work`)."""
         waiting = sum(map(len, self._world.idle))
         early, usual, late = self._passes
-        likely = self._run(usual, wanted)
+        likely = self._run(usual, wanted, work)
         sources = dict(sorted(self._sources.items()))
         certain = sources.keys() <= _CERTAIN and not usual.again
         last = max(likely.starts.values(), default=0) if likely.is_complete else None
@@ -190,9 +190,9 @@ class Forecaster:
         # A job without a likely start has no latest one.
         is_last = is_last or (wanted is not None and likely.starts.keys().isdisjoint(wanted))
         passes = [
-            likely if certain else self._run(early, wanted),
+            likely if certain else self._run(early, wanted, work),
             likely,
-            likely if is_last else self._run(late, wanted),
+            likely if is_last else self._run(late, wanted, work),
         ]
         order = {job: place for place, job in enumerate(likely.starts, 1)}
         jobs = dict.fromkeys(job for one in passes for job in one.starts) if wanted is None else dict.fromkeys(wanted)
@@ -213,7 +213,7 @@ class Forecaster:
         again = bool(self._recent) and any(assumed.again for assumed in self._passes)
         return Forecast(starts, sources, self._every, until, self._world.foreign, again)
 
-    def _run(self, assumed: Assumed, wanted: Collection[JobKey] | None) -> _Pass:
+    def _run(self, assumed: Assumed, wanted: Collection[JobKey] | None, work: int | None) -> _Pass:
         self._sources.clear()
         world = self._world
         seen = _Pass(wanted, sum(map(len, world.idle)), self._beyond)
@@ -224,6 +224,8 @@ class Forecaster:
 
         def is_over() -> bool:
             most = min(highest, _WORK // (size + simulation.pairs + 1))
+            if work is not None and simulation.work >= work:
+                most = 0
             return simulation.cycles >= max(_FEWEST_CYCLES, most)
 
         seen.is_over = is_over

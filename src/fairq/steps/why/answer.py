@@ -12,7 +12,6 @@ from fairq.engine.accounting.identity import answers_to
 from fairq.engine.explain import report
 from fairq.engine.explain.alternatives import alternatives
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
-from fairq.engine.explain.machines import too_large
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
 from fairq.engine.explain.search import Search
@@ -30,8 +29,9 @@ from fairq.steps.jobs.overlay import Overlay, was_withdrawn
 from fairq.steps.jobs.selection import Target, jobs_of, parse_targets
 from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why.compare import compared
+from fairq.steps.why.effort import affordable_cycles
 from fairq.steps.why.overview import overview
-from fairq.steps.why.world import ImaginedPool, affordable_cycles
+from fairq.steps.why.world import ImaginedPool
 from fairq.words import idle_job
 from fairq.words.advice import advice_document, advice_lines, too_large_sentence
 from fairq.words.subjects import (
@@ -65,6 +65,10 @@ _NEVER = frozenset(
 
 _LOOKED_AHEAD = 3000
 """Maximum number of slots and idle jobs for which the start is forecast, so that the answer takes about a second."""
+_FORECAST = 100_000
+"""Maximum work of each pass of this forecast (`Simulation.work`); `queue --start` looks further ahead."""
+_SEARCHED = 100_000
+"""What all cycles that try changes look at, at most (`Outcome.work`)."""
 _TRIED = 10
 """Maximum number of alternatives tried, each in a cycle."""
 
@@ -229,7 +233,6 @@ class _Study:
 
     def _idle_job(self, job: JobRange) -> Document:
         world, outcome = self._outcome()
-        pool = outcome.given.pool
         base: Document = {
             "kind": "job",
             "subject": f"{job.cluster}.{job.first_proc}",
@@ -247,11 +250,11 @@ class _Study:
         checks = diagnosis.checks
         requirements = report.requirement_rows(checks)
         refusals = report.refusal_rows(checks, outcome.observer.accepted(diagnosis.context))
-        whole = too_large(diagnosis.context.job, pool.ads)
+        whole = diagnosis.too_large
         # In the largest pools, a change is tried only if it can put the job before those that took its slots: a cycle
         # with such a change mostly ends early.
         few = (0, 0) if whole else (FEWEST_CYCLES, int(diagnosis.is_within_reach))
-        asked = world.about(job)
+        asked = world.about(job, _SEARCHED)
         search = Search(affordable_cycles(outcome, MOST_CYCLES, *few))
         found = search.run(asked, diagnosis)
         rejection = diagnosis.rejection
@@ -298,7 +301,7 @@ class _Study:
         if of.reason in _NEVER:
             return None
         key = JobKey(job.schedd, job.cluster, job.first_proc)
-        forecast = Forecaster.of_state(self._state, self._settings, self._now).forecast([key])
+        forecast = Forecaster.of_state(self._state, self._settings, self._now).forecast([key], _FORECAST)
         return forecast.document(forecast.starts[key])
 
     def _pair(self, job: JobRange, slot: str) -> Document:

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from fairq.engine.explain.changes import OWNERS
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
-from fairq.engine.explain.machines import too_large
 from fairq.engine.explain.most import wider
 from fairq.engine.explain.remedies import Remedy
 from fairq.records import JobRange
-from fairq.steps.why.world import ImaginedPool, affordable_cycles
+from fairq.steps.why.effort import affordable_cycles
+from fairq.steps.why.world import ImaginedPool
 from fairq.words.advice import too_large_sentence
 from fairq.words.changes import change_order
 
@@ -148,7 +148,7 @@ def _name(entry: _Entry) -> str:
 def _reason(reason: str, entry: _Entry, found: list[_Help]) -> dict[str, Any]:
     of = entry.example
     assert of is not None
-    whole = too_large(of.context.job, of.outcome.given.pool.ads)
+    whole = of.too_large
     best = found[0] if found else _NOTHING
     return {
         "reason": reason,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -28,21 +29,7 @@ from fairq.expression_form import as_expression, expression_text
 from fairq.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.pool.claimed_ads import without_claim
-
-_WORK = 200_000
-"""What all cycles of a search together look at (`Outcome.size`), at most."""
-
-_LARGEST = 100_000
-"""A cycle that looks at so much takes long enough to wait for one only."""
-
-
-def affordable_cycles(held: Outcome, most: int, fewest: int = 0, in_largest: int = 0) -> int:
-    """Return the number of cycles like the one *held* that a search may run: *most*, fewer in a large pool.
-
-    There are at least *fewest*, but *in_largest* in one of the largest pools.
-    """
-    return in_largest if held.size >= _LARGEST else max(fewest, min(most, _WORK // (held.size + 1)))
-
+from fairq.steps.why.effort import Tried
 
 _BRING_NO_SLOT = frozenset(
     {
@@ -66,13 +53,6 @@ _SETS_A_VALUE = frozenset(ChangeKind) - {
     ChangeKind.REQUIREMENTS_CLAUSE,
     ChangeKind.SLOT_CLAUSE,
 }
-
-
-class Tried(Struct):
-    """The cycles held until a job was matched, by what changes made of a pool; *hopeless*: no slot was left for it."""
-
-    cycles: dict[Hashable, Outcome] = field(default_factory=dict)
-    hopeless: set[Hashable] = field(default_factory=set)
 
 
 class ImaginedPool(Struct, frozen=True):
@@ -107,35 +87,46 @@ class ImaginedPool(Struct, frozen=True):
         cycles, key = self.tried.cycles, _what_they_make(self.made)
         if key not in cycles:
             cycles[key] = self.hold(self.job())
+            self.tried.left -= cycles[key].work
         return cycles[key]
 
     def is_matched(self) -> bool:
-        """Return whether the same cycle matches the job in question; it is simulated until that is told."""
+        """Return whether the same cycle matches the job in question; it is simulated until that is told.
+
+        A cycle that takes more than is left for all of them matches it too late to be found out.
+        """
         tried, key = self.tried or Tried(), _what_they_make(self.made)
         if key in tried.hopeless:
             return False
-        outcome = tried.cycles.get(key) or self.hold(self.job(), or_hopeless=True)
+        outcome = tried.cycles.get(key)
+        if outcome is None:
+            outcome = self.hold(self.job(), or_hopeless=True, work=tried.left)
+            tried.left -= outcome.work
         if outcome.was_hopeless:
             tried.hopeless.add(key)
         else:
             tried.cycles[key] = outcome
         return outcome.match_of(self.job()) is not None
 
+    def may_try(self) -> bool:
+        """Return whether another cycle may be held."""
+        return self.tried is None or self.tried.left > 0
+
     def is_hopeless(self) -> bool:
-        """Return whether no slot was left for the job in question, as `is_matched` found out."""
+        """Return whether `is_matched` ended before the end of the cycle, without a match of the job in question."""
         return self.tried is not None and _what_they_make(self.made) in self.tried.hopeless
 
-    def hold(self, until: JobRange | None = None, *, or_hopeless: bool = False) -> Outcome:
+    def hold(self, until: JobRange | None = None, *, or_hopeless: bool = False, work: float = math.inf) -> Outcome:
         """Simulate a cycle on a copy of the accounting; with *until*, it may end at the match of that job.
 
-        With *or_hopeless*, it may also end when no slot is left for that job.
+        With *or_hopeless*, it may also end when no slot is left for that job, or after so much *work*.
         """
         accountant = self._accountant(lambda record: None)
         times, clock = self.round_robin_times, time.monotonic
         # A cycle adds its own attributes to the slots; the next cycle on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
         given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock, self.memory)
-        return Outcome(given, until, or_hopeless=or_hopeless)
+        return Outcome(given, until, or_hopeless=or_hopeless, work=work)
 
     def known(self, changes: Sequence[Change], diagnosis: Diagnosis) -> bool | None:
         """Return whether a cycle after *changes* matches the job of the *diagnosis* on this pool, if that tells it."""
@@ -169,9 +160,12 @@ class ImaginedPool(Struct, frozen=True):
         given = CycleInput(world.slots, world.jobs, accountant, self.policy, self.now, times, world.ads, clock)
         return within_reach.is_matched(held, given, (place, held.cycle.cost[row]), self.job())
 
-    def about(self, job: JobRange) -> Self:
-        """Return the same pool with the first job of a range as the job in question."""
-        return replace(self, target=replace(job, last_proc=job.first_proc), made=(), tried=Tried())
+    def about(self, job: JobRange, work: float = math.inf) -> Self:
+        """Return the same pool with the first job of a range as the job in question.
+
+        All cycles held for it look at *work* at most (`Outcome.work`).
+        """
+        return replace(self, target=replace(job, last_proc=job.first_proc), made=(), tried=Tried(work))
 
     def changed_for_all(self, jobs: Sequence[JobRange], changes: Sequence[Change]) -> Self:
         """Return the pool after *changes*, with those of the job made to all of *jobs*."""
