@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairq.engine.distinct import distinct
 from fairq.engine.negotiation.autoclusters import Autoclusters, Names
 from fairq.engine.negotiation.requests import has_priorities
-from fairq.expression_form import is_expression
+from fairq.expression_form import OPEN
 from fairq.idle_jobs import IdleJobs, Kinds, KnownKind
 from fairq.records import Ad
 
@@ -80,7 +80,9 @@ class KindsInCycle:
         layout = self._layouts.get(written)
         if layout is None:
             layout = self._layouts[written] = _Layout(tuple(name.lower() for name in written))
-        expressions = tuple([(place, value) for place, value in enumerate(values) if is_expression(value)])
+        # As `is_expression` tells it: to call it for every value of 200,000 ads takes twice as long.
+        texts = [(place, value) for place, value in enumerate(values) if isinstance(value, str)]
+        expressions = tuple([one for one in texts if one[1].startswith(OPEN)])
         if expressions not in layout.told:
             layout.told[expressions] = self._tells(dict(zip(layout.names, values, strict=True)), layout.names)
         told = layout.told[expressions]
