@@ -57,7 +57,7 @@ def tries(world: ImaginedPool, held: Outcome, job: JobRange) -> list[Remedy]:
 
 TOLD: set[bool] = set()
 """What was told in any example."""
-HOPELESS: list[bool] = []
+MISSED: list[bool] = []
 """Whether a cycle ended since no slot was left for the job."""
 
 
@@ -87,7 +87,7 @@ def whatever_is_told_is_so(pool: dict[str, Any]) -> None:
                     after = one.changed(remedy)
                     matched = after.hold().match_of(after.job()) is not None
                     assert after.is_matched() == matched, remedy
-                    HOPELESS.append(after.is_hopeless())
+                    MISSED.append(after.is_missed())
                     told = one.known(remedy, Diagnosis(held, one.job()))
                     if told is None:
                         told = one.foretold(remedy, held)
@@ -99,7 +99,7 @@ def whatever_is_told_is_so(pool: dict[str, Any]) -> None:
 def test_what_the_slots_within_reach_tell_is_what_a_cycle_decides() -> None:
     whatever_is_told_is_so()
     assert {True, False} == TOLD
-    assert {True, False} == set(HOPELESS)
+    assert {True, False} == set(MISSED)
 
 
 def with_more_jobs(pool: dict[str, Any]) -> dict[str, Any]:

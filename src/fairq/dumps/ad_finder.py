@@ -111,7 +111,8 @@ class AdFinder:
             if not last_text:
                 run = f"{head}{first_text}{tail}"
             elif first < last and at + (last - first) * (len(head) + len(tail)) <= most:
-                texts = _NUMERALS[first : last + 1] if last < len(_NUMERALS) else map(str, range(first, last + 1))
+                are_known = first >= 0 and last < len(_NUMERALS)
+                texts = _NUMERALS[first : last + 1] if are_known else map(str, range(first, last + 1))
                 run = f"{head}{f'{tail}{head}'.join(texts)}{tail}"
             if run is not None and text.startswith(run, at):
                 rows.append(row)

@@ -11,7 +11,8 @@ from fairq.quantities import local
 def start_sentence(start: Mapping[str, Any]) -> str:
     """Return a sentence on a job's place in line and start, as in `Forecast.document`, with their assumptions."""
     if start["start_time"] is None:
-        text = f"It does not start before {_moment(start['horizon_time'])}"
+        earliest = start["horizon_time"] if start["earliest_time"] is None else start["earliest_time"]
+        text = f"It does not start before {_moment(earliest)}"
     else:
         place = f"Place {start['place']} of {start['idle']} idle jobs in the pool"
         text = f"{place}; it starts about {_moment(start['start_time'])}{_between(start)}"

@@ -1,7 +1,7 @@
 """What a job gets if it goes ahead of all other jobs of its submitter: told by what they got, without a cycle.
 
-Up to the submitter's first match, such a cycle goes as before. Then a slot that one of its jobs got is still free, and
-within the limits if it weighs no more than the first one: a job that it suits, and that is offered first, is matched.
+Up to the submitter's first match, such a cycle matches as before. Then a slot that one of its jobs got is still free,
+and within the limits if it weighs no more than the first one: a job that it suits and that is offered first is matched.
 """
 
 from __future__ import annotations

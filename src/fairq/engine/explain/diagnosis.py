@@ -125,7 +125,7 @@ class CycleInput(Struct, frozen=True):
 class Outcome:
     """A cycle held to be looked at; one held *until* a job is matched ends there, or is complete without that match.
 
-    With *or_hopeless*, it may also end when no slot is left for that job, or after so much *work* (`was_hopeless`).
+    With *or_missed*, it may also end when no slot is left for that job, or after so much *work*: the job is *missed*.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Outcome:
         given: CycleInput,
         until: JobRange | None = None,
         *,
-        or_hopeless: bool = False,
+        or_missed: bool = False,
         work: float = math.inf,
     ) -> None:
         self.given = given
@@ -146,11 +146,11 @@ class Outcome:
             self.settled = list(map(replace, given.accountant.records.values()))
         goal = None
         if until is not None:
-            hopeless = until if or_hopeless else None
-            goal = Goal(until.schedd, until.cluster, until.first_proc, or_hopeless=hopeless, work=work)
+            missed = until if or_missed else None
+            goal = Goal(until.schedd, until.cluster, until.first_proc, or_missed=missed, work=work)
         self.cycle = given.cycle(goal)
         self.decision: CycleDecision = self.cycle.run()
-        self.was_hopeless = goal is not None and goal.missed
+        self.missed = goal is not None and goal.missed
 
     @cached_property
     def size(self) -> int:

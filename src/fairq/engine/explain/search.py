@@ -35,7 +35,7 @@ class World(Protocol):
     def is_matched(self) -> bool:
         """Whether a cycle matches the job asked about; it ends when that is told."""
 
-    def is_hopeless(self) -> bool:
+    def is_missed(self) -> bool:
         """Whether such a cycle was held, and ended since no slot was left for the job, or it took too long."""
 
     def may_try(self) -> bool:
@@ -119,7 +119,7 @@ class Search:
             if after.is_matched() if told is None else told:
                 return remedy
             # Without a slot for the job, the reason mostly stays: such a change comes last, if it is needed at all.
-            is_in_vain = known is False or after.is_hopeless()
+            is_in_vain = known is False or after.is_missed()
             (in_vain if is_in_vain else tried).append((remedy, after))
         if depth <= 1 or self._left <= 0 or not world.may_try():
             return None

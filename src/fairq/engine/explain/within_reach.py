@@ -61,7 +61,7 @@ def is_matched(held: Outcome, given: CycleInput, weight: tuple[int, float], job:
     *weight* is the row of the freed slot, with its weight in the cycle *held* on the whole pool. None: the slot has
     another weight once it is free, is to be divided, or jobs have concurrency limits.
     """
-    goal = Goal(job.schedd, job.cluster, job.first_proc, or_none_left=True, or_hopeless=job)
+    goal = Goal(job.schedd, job.cluster, job.first_proc, or_none_left=True, or_missed=job)
     cycle = given.cycle(goal, held.cycle.whole)
     row, before = weight
     if cycle.candidates.divides or cycle.cost[row] != before:

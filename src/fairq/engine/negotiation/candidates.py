@@ -81,10 +81,9 @@ class Candidates:
         self._suiting: Suiting | None = None
         self._tells_reasons = tells_reasons
         self._static = static = static if partitions is None else None
-        self._pool = pool
-        self._policy = policy
+        self._pool, self._policy, self._holders = pool, policy, holders
         self._cost, self._costs = cost, costs
-        self._holders = holders
+        self.lists = 0
         self._values = RowValues(pool.ads, None if scene is None else scene.rows)
         holders_known = None if scene is None else Recall(scene, "holders", holders.held.tobytes())
         self.preemption = PreemptionPolicy(pool.ads, policy, holders, self._values, holders_known)
@@ -191,6 +190,7 @@ class Candidates:
         With *only_rank*, only slots whose machine prefers the job to its running one are candidates; with *only_free*,
         only slots without preemption.
         """
+        self.lists += 1
         context = now()
         ranked = self._ranked_for(context)
         reasons: tuple[PreemptState, ...] = (RANK,) if only_rank else (NONE, RANK)

@@ -101,9 +101,6 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
 _ALIKE = 200
 """So many pairs of a slot and an autocluster take as long to look at together as one slot."""
 
-_STEP = 50
-"""A step of a turn takes as long as a look at so many slots."""
-
 
 class NegotiationCycle:
     """The state of a running cycle; `negotiate` is the entry point.
@@ -242,17 +239,11 @@ class NegotiationCycle:
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
 
-    @property
-    def _step(self) -> int:
-        return _STEP + (len(self.cost) if self.candidates.reach is None else 0)
-
     def _watch_goal(self) -> None:
-        """Let the goal know when no slot is left for its job, if slots stay with their users, and what steps cost."""
+        """Let the goal know when no slot is left for its job, if slots stay with their users."""
         goal, reach = self._ledger.goal, self.candidates.reach
-        if goal is not None:
-            goal.steps = goal.work / self._step
-        if goal is not None and goal.or_hopeless is not None and reach is not None:
-            goal.is_hopeless = partial(reach.is_hopeless, self.examine(goal.or_hopeless))
+        if goal is not None and goal.or_missed is not None and reach is not None:
+            goal.watch(partial(reach.is_hopeless, self.examine(goal.or_missed)))
 
     def _deal(self) -> None:
         if self._groups is None:
@@ -288,11 +279,8 @@ class NegotiationCycle:
 
     @property
     def work(self) -> int:
-        """What the cycle cost, counted in slots looked at: the pairs, and the steps of its turns.
-
-        Where slots may be taken from their users, most steps need a list of slots.
-        """
-        return self.pairs + self._ledger.steps * self._step
+        """What the cycle cost, in slots looked at: the pairs, and the turns (`Ledger.work`)."""
+        return self.pairs + self._ledger.work
 
     def same_cluster(self, one: JobRange, other: JobRange) -> bool:
         """Whether two jobs, the first ones of their ranges, are in one cluster for cluster skipping."""

@@ -10,15 +10,14 @@ from fairq.records import JobRange
 
 
 class GoalReached(Exception):  # noqa: N818 - no error: the cycle has answered its question
-    """The job of the goal is matched, or no job can be any more."""
+    """The job of the goal is matched or missed, or no job can be matched any more."""
 
 
 class Goal:
     """The match of one job: no later turn can take it back.
 
-    *or_none_left*: it is also answer enough that no slot is left for any job. *or_hopeless* is the job, if it is also
-    enough that none is left for it; a cycle that can tell sets *is_hopeless*. After so much *work*, of which the cycle
-    makes so many *steps*, it ends as well. In both cases the job is *missed*.
+    *or_none_left*: that no slot is left for any job is also answer enough. *or_missed* is the job, if the cycle may end
+    without its match: when no slot is left for it, or after so much *work* (`Ledger.work`). It is *missed* then.
     """
 
     def __init__(
@@ -28,23 +27,27 @@ class Goal:
         proc: int,
         *,
         or_none_left: bool = False,
-        or_hopeless: JobRange | None = None,
+        or_missed: JobRange | None = None,
         work: float = math.inf,
     ) -> None:
-        self.work, self.steps = work, math.inf
         self._or_none_left = or_none_left
-        self.or_hopeless = or_hopeless
-        self.is_hopeless: Callable[[], bool] | None = None
+        self.or_missed = or_missed
         self.missed = False
+        self._work = work
+        self._is_hopeless: Callable[[], bool] | None = None
         self._schedd = schedd
         self._cluster = cluster
         self._proc = proc
         self._seen = 0
 
-    def check(self, matches: Matches, left: int, steps: int = 0) -> None:
+    def watch(self, is_hopeless: Callable[[], bool]) -> None:
+        """Let *is_hopeless* tell whether no slot is left for the job, to the end of the cycle."""
+        self._is_hopeless = is_hopeless
+
+    def check(self, matches: Matches, left: int, work: float = 0) -> None:
         """Raise GoalReached if the job is among those of the cycle's *matches* that are new since the last call.
 
-        *left* is the number of slots that are not taken, *steps* how many the turns took.
+        *left* is the number of slots that are not taken, *work* what the turns cost up to now.
         """
         if self._or_none_left and not left:
             raise GoalReached
@@ -56,6 +59,6 @@ class Goal:
             jobs = [(step.cluster, step.proc, step.proc)] if isinstance(step, Match) else step.jobs
             if any(cluster == self._cluster and first <= self._proc <= last for cluster, first, last in jobs):
                 raise GoalReached
-        if steps > self.steps or (self.is_hopeless is not None and self.is_hopeless()):
+        if work > self._work or (self._is_hopeless is not None and self._is_hopeless()):
             self.missed = True
             raise GoalReached

@@ -44,6 +44,10 @@ class Allotment(NamedTuple):
     evicted: tuple[int, ...] | None = None
 
 
+_STEP, _LIST, _QUICK = 50, 200, 10
+"""A step of a turn takes as long as a look at so many slots; so does a list, whose slots take a tenth each."""
+
+
 class Ledger(Struct, frozen=True):
     """The data that all turns of a cycle share.
 
@@ -98,17 +102,20 @@ class Ledger(Struct, frozen=True):
         record.submitter_share, record.submitter_limit = share, limit
 
     @property
-    def steps(self) -> int:
-        """How many steps the turns took up to now."""
+    def work(self) -> int:
+        """What the turns cost up to now, in slots looked at: their steps, and the lists that these needed."""
         decision = self.decision
         if self.tells_rejections:
-            return len(decision.matches.steps) + len(decision.rejections.entries)
-        return len(decision.matches.steps) + sum(submitter.rejected for submitter in decision.submitters)
+            refused = len(decision.rejections.entries)
+        else:
+            refused = sum(submitter.rejected for submitter in decision.submitters)
+        steps = len(decision.matches.steps) + refused
+        return steps * _STEP + self.candidates.lists * (_LIST + len(self.cost) // _QUICK)
 
     def check_goal(self) -> None:
         """End the cycle if it has a goal and has reached it."""
         if self.goal is not None:
-            self.goal.check(self.decision.matches, self.free.left, self.steps)
+            self.goal.check(self.decision.matches, self.free.left, self.work)
 
     def check_slots(self) -> None:
         """End the cycle if only matches are asked for, and no slot is left for any.

@@ -30,6 +30,9 @@ Result = TypeVar("Result")
 _MOST_KEPT = 20_000
 """So many results are kept, at most; then they are forgotten, all at once."""
 
+_MOST_SCENES = 3
+"""So many scenes of larger pools are kept, those used last."""
+
 _MOST_COLUMNS = 5_000
 """So many columns of values are kept, at most: some 100 MB where there are 2,000 slots."""
 
@@ -39,6 +42,8 @@ class Memory:
 
     def __init__(self) -> None:
         self._scenes: dict[Hashable, Scene] = {}
+        self._of_same_slots: dict[Hashable, Scene] = {}
+        """Of larger pools, the last few: slots that have changed do not come again."""
         self._numbers: dict[Hashable, int] = {}
         self._new_numbers = count()
         self._masks: dict[bytes, NDArray[np.bool_]] = {}
@@ -66,14 +71,17 @@ class Memory:
         dynamic = policy.allow_pslot_preemption, policy.partitionable_slots
         others = (policy.ignore_job_ranks, dynamic, policy.significant, demand, id(ads), id(slots.pool))
         key = (shapes, tuple(None if one is None else one.text for one in expressions), rules, others)
-        scene = self._scenes.get(key)
+        scenes = self._scenes if reads_slots else self._of_same_slots
+        scene = scenes.pop(key, None)
         if scene is None:
             carries = not policy.depth_first and policy.jobs_per_turn is None and policy.global_job_prios is None
             carries = carries and not policy.significant.chosen
             scene = Scene(self, make(), (ads, slots.at(slots.now)), carries)
-            # If jobs of one autocluster differ, the first one stands for it, and may be another one in each cycle.
-            if not scene.autoclusters.reads_more:
-                self._scenes[key] = scene
+        # If jobs of one autocluster differ, the first one stands for it, and may be another one in each cycle.
+        if not scene.autoclusters.reads_more:
+            scenes[key] = scene
+        if len(self._of_same_slots) > _MOST_SCENES:
+            del self._of_same_slots[next(iter(self._of_same_slots))]
         return scene
 
     def mark(self, slots: AdColumns, names: Iterable[str]) -> Hashable:

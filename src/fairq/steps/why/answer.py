@@ -29,7 +29,7 @@ from fairq.steps.jobs.overlay import Overlay, was_withdrawn
 from fairq.steps.jobs.selection import Target, jobs_of, parse_targets
 from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why.compare import compared
-from fairq.steps.why.effort import affordable_cycles
+from fairq.steps.why.effort import SEARCHED, affordable_cycles
 from fairq.steps.why.overview import overview
 from fairq.steps.why.world import ImaginedPool
 from fairq.words import idle_job
@@ -65,10 +65,8 @@ _NEVER = frozenset(
 
 _LOOKED_AHEAD = 3000
 """Maximum number of slots and idle jobs for which the start is forecast, so that the answer takes about a second."""
-_FORECAST = 100_000
+_FORECAST = 200_000
 """Maximum work of each pass of this forecast (`Simulation.work`); `queue --start` looks further ahead."""
-_SEARCHED = 100_000
-"""What all cycles that try changes look at, at most (`Outcome.work`)."""
 _TRIED = 10
 """Maximum number of alternatives tried, each in a cycle."""
 
@@ -254,7 +252,7 @@ class _Study:
         # In the largest pools, a change is tried only if it can put the job before those that took its slots: a cycle
         # with such a change mostly ends early.
         few = (0, 0) if whole else (FEWEST_CYCLES, int(diagnosis.is_within_reach))
-        asked = world.about(job, _SEARCHED)
+        asked = world.about(job, SEARCHED)
         search = Search(affordable_cycles(outcome, MOST_CYCLES, *few))
         found = search.run(asked, diagnosis)
         rejection = diagnosis.rejection

@@ -12,6 +12,12 @@ from fairq.engine.explain.diagnosis import Outcome
 _WORK = 200_000
 """What all cycles of a search together look at (`Outcome.size`), at most."""
 
+SEARCHED = 150_000
+"""What all cycles that try changes for one job cost, at most (`Outcome.work`).
+
+In small pools, a cycle costs many times what its slots and ranges do: the steps of its turns count, too.
+"""
+
 _LARGEST = 100_000
 """A cycle that looks at so much takes long enough to wait for one only."""
 
@@ -27,9 +33,9 @@ def affordable_cycles(held: Outcome, most: int, fewest: int = 0, in_largest: int
 class Tried(Struct):
     """The cycles held until a job was matched, by what changes made of a pool.
 
-    *hopeless*: those that ended without it. *left* is how much all further ones may look at (`Outcome.work`).
+    *missed*: those that ended without it. *left* is how much all further ones may look at (`Outcome.work`).
     """
 
     left: float = math.inf
     cycles: dict[Hashable, Outcome] = field(default_factory=dict)
-    hopeless: set[Hashable] = field(default_factory=set)
+    missed: set[Hashable] = field(default_factory=set)

@@ -96,14 +96,14 @@ class ImaginedPool(Struct, frozen=True):
         A cycle that takes more than is left for all of them matches it too late to be found out.
         """
         tried, key = self.tried or Tried(), _what_they_make(self.made)
-        if key in tried.hopeless:
+        if key in tried.missed:
             return False
         outcome = tried.cycles.get(key)
         if outcome is None:
-            outcome = self.hold(self.job(), or_hopeless=True, work=tried.left)
+            outcome = self.hold(self.job(), or_missed=True, work=tried.left)
             tried.left -= outcome.work
-        if outcome.was_hopeless:
-            tried.hopeless.add(key)
+        if outcome.missed:
+            tried.missed.add(key)
         else:
             tried.cycles[key] = outcome
         return outcome.match_of(self.job()) is not None
@@ -112,21 +112,21 @@ class ImaginedPool(Struct, frozen=True):
         """Return whether another cycle may be held."""
         return self.tried is None or self.tried.left > 0
 
-    def is_hopeless(self) -> bool:
+    def is_missed(self) -> bool:
         """Return whether `is_matched` ended before the end of the cycle, without a match of the job in question."""
-        return self.tried is not None and _what_they_make(self.made) in self.tried.hopeless
+        return self.tried is not None and _what_they_make(self.made) in self.tried.missed
 
-    def hold(self, until: JobRange | None = None, *, or_hopeless: bool = False, work: float = math.inf) -> Outcome:
+    def hold(self, until: JobRange | None = None, *, or_missed: bool = False, work: float = math.inf) -> Outcome:
         """Simulate a cycle on a copy of the accounting; with *until*, it may end at the match of that job.
 
-        With *or_hopeless*, it may also end when no slot is left for that job, or after so much *work*.
+        With *or_missed*, it may also end when no slot is left for that job, or after so much *work*.
         """
         accountant = self._accountant(lambda record: None)
         times, clock = self.round_robin_times, time.monotonic
         # A cycle adds its own attributes to the slots; the next cycle on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
         given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock, self.memory)
-        return Outcome(given, until, or_hopeless=or_hopeless, work=work)
+        return Outcome(given, until, or_missed=or_missed, work=work)
 
     def known(self, changes: Sequence[Change], diagnosis: Diagnosis) -> bool | None:
         """Return whether a cycle after *changes* matches the job of the *diagnosis* on this pool, if that tells it."""
