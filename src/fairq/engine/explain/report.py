@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from numpy.typing import NDArray
 from fairq.engine.explain.checks import JobCheck, PoolChecks, SlotCheck
 from fairq.engine.explain.comparisons import plain
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
+from fairq.engine.negotiation.decision import SubmitterDecision
 from fairq.engine.negotiation.requests import job_order
 from fairq.engine.quotas.record import GroupFigures
 
@@ -117,17 +121,25 @@ def user_rows(of: Diagnosis) -> list[Document]:
     return rows(of.used_by, Since.BEFORE) + rows(of.taken_by, Since.NOW)
 
 
-def submitter_row(outcome: Outcome, name: str, schedd: str) -> Document:
-    """The entitlement, use and matches of a submitter, and the submitters before it."""
-    found = outcome.submitter(name, schedd)
-    ahead = [
-        each.submitter
-        for each in outcome.decision.submitters
-        if each.group == found.group and each.idle and each.effective_priority < found.effective_priority
-    ]
+def submitter_rows(outcome: Outcome, wanted: Iterable[SubmitterDecision]) -> list[Document]:
+    """The entitlement, use and matches of each of these submitters, and those of its group before it."""
+    names: dict[str, list[str]] = defaultdict(list)
+    priorities: dict[str, list[float]] = defaultdict(list)
+    for each in sorted(outcome.decision.submitters, key=attrgetter("effective_priority")):
+        if each.idle:
+            names[each.group].append(each.submitter)
+            priorities[each.group].append(each.effective_priority)
+
+    def ahead(of: SubmitterDecision) -> list[str]:
+        return names[of.group][: bisect_left(priorities[of.group], of.effective_priority)]
+
+    return [_submitter_row(found, ahead(found)) for found in wanted]
+
+
+def _submitter_row(found: SubmitterDecision, ahead: list[str]) -> Document:
     return {
-        "submitter": name,
-        "schedd": schedd,
+        "submitter": found.submitter,
+        "schedd": found.schedd,
         "group": found.group,
         "effective_priority": found.effective_priority,
         "idle": found.idle,

@@ -158,13 +158,12 @@ class _Study:
         entries = [of for of in outcome.decision.submitters if answers_to(of.submitter, subject)]
         if not entries:
             raise NothingToExplainError(name=subject)
-        rows = [report.submitter_row(outcome, of.submitter, of.schedd) for of in entries]
+        rows = report.submitter_rows(outcome, entries)
         names = {of.submitter for of in entries}
-        others = [
-            report.submitter_row(outcome, of.submitter, of.schedd)
-            for of in outcome.decision.submitters
-            if of.submitter not in names and of.idle + of.running
-        ]
+        submitters = outcome.decision.submitters
+        others = report.submitter_rows(
+            outcome, (of for of in submitters if of.submitter not in names and of.idle + of.running)
+        )
         first = rows[0]
         return {
             "kind": "submitter",
@@ -187,11 +186,7 @@ class _Study:
         if not chain:
             raise NothingToExplainError(name=name)
         turns = [turn_document(turn) for turn in outcome.decision.groups if turn.group == name]
-        members = [
-            report.submitter_row(outcome, of.submitter, of.schedd)
-            for of in outcome.decision.submitters
-            if of.group == name
-        ]
+        members = report.submitter_rows(outcome, (of for of in outcome.decision.submitters if of.group == name))
         return {
             "kind": "group",
             "subject": name,
@@ -279,7 +274,7 @@ class _Study:
             "slot_requirements": refusals,
             "slots": report.lost_rows(diagnosis),
             "users": report.user_rows(diagnosis),
-            "submitter_state": report.submitter_row(outcome, job.submitter, job.schedd),
+            "submitter_state": report.submitter_rows(outcome, [diagnosis.submitter])[0],
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
             "queue": report.place_in_queue(diagnosis),
             **more,
