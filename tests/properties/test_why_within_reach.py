@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,15 @@ def tries(world: ImaginedPool, held: Outcome, job: JobRange) -> list[Remedy]:
     return [*islice(remedies(Diagnosis(held, world.about(job).job())), TRIED), *freed]
 
 
+always_the_same = partial(
+    settings,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+"""Examples that are drawn in the same way each time: how often something is told is asserted."""
+
 TOLD: set[bool] = set()
 """What was told in any example."""
 MISSED: list[bool] = []
@@ -62,13 +72,7 @@ MISSED: list[bool] = []
 
 
 @given(pools)
-@settings(
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+@always_the_same(max_examples=40)
 def whatever_is_told_is_so(pool: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.db"
@@ -116,13 +120,7 @@ KNOWN: list[str] = []
 
 
 @given(pools)
-@settings(
-    max_examples=100,
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+@always_the_same(max_examples=100)
 def whoever_goes_first_is_matched(pool: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.db"
