@@ -321,11 +321,11 @@ def _(pool: Pool) -> dict[str, int]:
     return dict(pool.groups_got())
 
 
-@point("negotiator.live_group_caps", documented={"a": 4, "a.b": 2}, program={"a": 3, "a.b": 3})
+@point("negotiator.live_group_caps", documented={"a": 4, "a.b": 2}, program={"a": 3, "a.b": 2})
 def _(pool: Pool) -> dict[str, int]:
     """A group that takes no surplus, a child that does, and a round that hands out slots one by one."""
     pool.settings(
-        "[negotiator]\ngroup_quota_round_robin_rate = 1\ngroup_quota_max_allocation_rounds = 1\n"
+        "[negotiator]\ngroup_quota_round_robin_rate = 1\ngroup_quota_max_allocation_rounds = 1\nlast_dealing = false\n"
         "[groups.a]\nquota = 6\naccept_surplus = false\n[groups.'a.b']\nquota = 2\naccept_surplus = true\n"
     )
     pool.slots(10)
@@ -334,19 +334,30 @@ def _(pool: Pool) -> dict[str, int]:
     return dict(pool.groups_got())
 
 
-@point("negotiator.regroup_keeps_quota", documented=2, program=5)
+@point("negotiator.hard_group_caps", documented={"a": 3, "<none>": 7}, program={"a": 9, "<none>": 1})
+def _(pool: Pool) -> dict[str, int]:
+    """Machines that prefer the jobs of a group with a quota of three."""
+    pool.settings("[groups.a]\nquota = 3\n")
+    pool.slots(10, Rank='ifThenElse(regexp("^a", TARGET.AccountingGroup), 7, 3)')
+    pool.submit("xena", 10)
+    pool.cycle()
+    pool.submit("ann", 9, group="a")
+    return {group["group"]: group["used_after"] for group in pool.cycle()["quotas"]}
+
+
+@point("negotiator.regroup_keeps_quota", documented=7, program=3.4)
 def _(pool: Pool) -> float:
-    """What a group of four slots is allocated where the quotas of two others go unused."""
+    """What a group of one slot is allocated where the quotas of two others go unused."""
     pool.settings(
         "[groups.a]\nquota = 4\naccept_surplus = true\nautoregroup = true\n"
         "[groups.b]\nquota = 4\naccept_surplus = true\n"
         "[groups.c]\nquota = 1\naccept_surplus = true\nautoregroup = true\n"
     )
     pool.slots(2, "n", Near="true")
-    pool.slots(2, "f", Near="false")
+    pool.slots(7, "f", Near="false")
     pool.submit("bob", 7, "--requirements", "Near", group="a")
     pool.submit("bob", 6, "--requirements", "false", group="b")
-    pool.submit("bob", 5, group="c")
+    pool.submit("bob", 9, group="c")
     pool.submit("ann", 9, "--requirements", "Near")
     allocated = {group["group"]: group["allocated"] for group in pool.cycle()["quotas"]}
     return round(allocated["c"], 6)

@@ -143,11 +143,12 @@ def check(
     """List all errors in the settings, expressions included, one per line.
 
     The exit code is that of the last error, or 0 if there is none. Valid settings that have no effect in this version
-    are listed as well.
+    are listed as well, and so are groups whose quota is too small for any slot.
     """
     from fairq.cli.output.messages import tell_error
     from fairq.steps.config import check as step
     from fairq.steps.config import without_effect
+    from fairq.steps.quotas.check import never_starting
 
     chosen = invocation.settings_files
     problems = step(chosen, Path(file) if file is not None else None)
@@ -157,6 +158,8 @@ def check(
         raise problems[-1]
     for entry in without_effect(chosen, Path(file) if file is not None else None):
         invocation.note(f"{entry.origin}: {entry.name} has no effect in this version: {entry.key.without_effect}")
+    for group in never_starting(invocation.state_path, chosen, file, invocation.now(None)):
+        invocation.note(f"group {group.group}: {group.problem}; {group.cure}")
     files = [file] if file is not None else [str(layer.path) for layer in chosen.layers if layer.path.exists()]
     invocation.note(f"no errors in {', '.join(files)}" if files else "no errors: there is no settings file")
 

@@ -137,8 +137,8 @@ def check(
     """List problems in the group configuration and how to fix them.
 
     Quotas: subgroups whose quotas exceed that of their parent, static quotas above the pool, dynamic quotas above 1,
-    quotas of groups that are not named, quotas that are rounded down, and surplus that oversubscription gives away
-    twice.
+    quotas of groups that are not named, quotas that are rounded down or too small for any slot, and surplus that
+    oversubscription gives away twice.
 
     Groups: groups without a parent, without a quota, or with two quotas, groups that are unused or named like a user,
     groups that jobs request but that do not exist, and settings that the flat model ignores.

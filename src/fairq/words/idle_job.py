@@ -12,8 +12,9 @@ from fairq.engine.explain.alternatives import asks_for_nothing
 from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.losses import LostTo
-from fairq.engine.explain.remedies import job_name
+from fairq.engine.explain.remedies import job_name, weight
 from fairq.engine.explain.search import Found
+from fairq.engine.quotas.enforcement import rounding
 from fairq.words.changes import change_words, is_owners
 
 _MOST = {">=": "largest", ">": "largest", "<=": "smallest", "<": "smallest"}
@@ -141,6 +142,10 @@ def _used_up(of: Diagnosis) -> str:
     figures = next((quota for quota in of.outcome.decision.quotas if quota.group == group), None)
     if figures is None:
         return f"the quota of group {group} is used up"
+    cycle = of.outcome.cycle
+    least = of.outcome.decision.min_slot_weight if cycle.candidates.divides else weight(of)
+    if not figures.accept_surplus and 0 < figures.subtree_quota < least - rounding(least):
+        return f"the quota of group {group}, {figures.subtree_quota:g}, is too small for a slot of weight {least:g}"
     used = figures.used_after if figures.parent is None else max(figures.subtree_used, figures.used_after)
     surplus = "" if figures.accept_surplus else ", and it accepts no surplus"
     entitled = f"{figures.allocated:g} (quota {figures.quota:g})"

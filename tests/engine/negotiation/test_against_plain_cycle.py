@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.plain_cycle import PlainCycle, PlainDocumentedCycle
 from tests.engine.negotiation.pools import JOB, claimed, cycle, slots
+from tests.engine.quotas.groups import rules_of
 
 from fairq.records import AccountingRecord, Ad
 
@@ -91,6 +92,72 @@ def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta,
         preempt_only_to_share=manual,
         pie_slices="max_min" if manual else "pool_share",
         last_dealing=manual,
+    )
+
+    got = [(m.submitter, m.cluster, pool[m.slot]["Name"], m.preempted) for m in decision.matches]
+
+    assert [one[:1] + one[2:] for one in got] == [one[:1] + one[2:] for one in expected]
+
+
+MEMBERS = ["a@x", "b@x", "g.a@x", "g.b@x", "g.s.a@x", "g.s.b@x", "g.t.a@x", "h.a@x", "h.b@x"]
+GROUPS = ["g", "g.s", "g.t", "h"]
+
+quotas = st.one_of(
+    st.sampled_from([0.4, 0.5, 1.0, 1.1, 2.0, 2.5, 3.0, 3.1, 5.0, 20.0]),
+    st.sampled_from(["5%", "25%", "31%", "33%", "50%", "66%"]),
+)
+trees = st.tuples(
+    st.fixed_dictionaries({}, optional=dict.fromkeys(GROUPS, quotas)),
+    st.sets(st.sampled_from(GROUPS)),
+    st.sets(st.sampled_from(GROUPS), max_size=1),
+)
+group_slots = st.fixed_dictionaries(
+    {
+        "Cpus": st.sampled_from([1, 1, 1, 2, 4]),
+        "Memory": st.sampled_from([512, 1024, 2048]),
+        "Rank": st.sampled_from([0.0, 0.0, '/Expr(TARGET.Owner == "g.a")/', '/Expr(regexp("^h", TARGET.Owner))/']),
+        "CurrentRank": st.sampled_from([0.0, 0.0, 1.0]),
+        "user": st.sampled_from([None, None, *MEMBERS]),
+    }
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(group_slots, min_size=1, max_size=14),
+    st.dictionaries(
+        st.sampled_from(MEMBERS), st.lists(st.tuples(st.integers(1, 8), job_shapes), min_size=1, max_size=2), min_size=1
+    ),
+    st.fixed_dictionaries(dict.fromkeys(MEMBERS, records)),
+    trees,
+    st.sampled_from(["false", "true", "RemoteUserPrio > SubmitterUserPrio * 1.2", "Memory > 600"]),
+    st.sampled_from(["hierarchical", "flat"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_groups_get_what_the_rules_read(shapes, wants, known, tree, gate, model, alike, consider) -> None:  # type: ignore[no-untyped-def]
+    """The same with accounting groups in either model: hard caps, surplus, second chances, fractions of slots."""
+    pool = pool_of([{**shape, "Cpus": 1} for shape in shapes] if alike else shapes)
+    queues = {name: [(count, {**JOB, **shape}) for count, shape in jobs] for name, jobs in wants.items()}
+    for name, record in known.items():
+        record.name = name
+    configured, surplus, regroup = tree
+    if model == "flat":
+        configured = {name: quota for name, quota in configured.items() if "." not in name}
+    policy = rules_of(configured, surplus=surplus, regroup=regroup, model=model)
+    cluster, plain = 0, dict[str, list[tuple[int, int, Ad]]]()
+    for name, entries in queues.items():
+        plain[name] = [(cluster + number, count, ad) for number, (count, ad) in enumerate(entries, 1)]
+        cluster += len(entries)
+    expected = PlainDocumentedCycle(pool, _merged(plain), known, gate, 0.0, consider, quotas=policy).run()
+    decision = cycle(
+        pool,
+        queues,
+        records=list(known.values()),
+        running=True,
+        preemption_requirements=gate,
+        consider_preemption=consider,
+        quotas=policy,
     )
 
     got = [(m.submitter, m.cluster, pool[m.slot]["Name"], m.preempted) for m in decision.matches]

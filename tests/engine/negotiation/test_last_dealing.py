@@ -7,7 +7,7 @@ from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, match
 from tests.engine.quotas.groups import hold, rules_of, used
 
 from fairq.engine.negotiation.decision import StopReason
-from fairq.engine.negotiation.entitlement import Wanting, entitlements
+from fairq.engine.negotiation.entitlement import Wanting, slices
 from fairq.records import AccountingRecord, Ad
 
 
@@ -21,20 +21,20 @@ class TestEntitlements:
 
     def test_what_is_free_is_shared_by_priority(self) -> None:
         """EUP 5, 10 and 20 on 35 slots: 20, 10 and 5."""
-        found = entitlements(35, {"a": Wanting(5, 0), "b": Wanting(10, 0), "c": Wanting(20, 0)})
+        found = slices(35, {"a": Wanting(5, 0), "b": Wanting(10, 0), "c": Wanting(20, 0)})
 
         assert {name: of.slice for name, of in found.items()} == {"a": 20, "b": 10, "c": 5}
 
     def test_who_has_more_than_its_part_is_left_out_with_it(self) -> None:
         """Of 2 free slots B and C have one each, whatever A holds."""
-        found = entitlements(2, {"a": Wanting(10, 8), "b": Wanting(10, 0), "c": Wanting(10, 0)})
+        found = slices(2, {"a": Wanting(10, 8), "b": Wanting(10, 0), "c": Wanting(10, 0)})
 
         assert {name: of.slice for name, of in found.items()} == {"a": 0, "b": 1, "c": 1}
-        assert found["a"].entitled == pytest.approx(10 / 3)
+        assert found["a"].part == pytest.approx(10 / 3)
 
     def test_leaving_one_out_may_leave_out_another(self) -> None:
         """B is within its part of 14 among three, but not of the 4 that are left without A."""
-        found = entitlements(1, {"a": Wanting(1, 10), "b": Wanting(1, 3), "c": Wanting(1, 0)})
+        found = slices(1, {"a": Wanting(1, 10), "b": Wanting(1, 3), "c": Wanting(1, 0)})
 
         assert {name: of.slice for name, of in found.items()} == {"a": 0, "b": 0, "c": 1}
 

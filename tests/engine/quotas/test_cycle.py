@@ -110,9 +110,10 @@ class TestEphemeralAttributes:
 
     def test_the_holder_s_group(self) -> None:
         """RemoteGroup and RemoteGroupQuota: a preemption policy may look at the groups of both."""
-        pool = [claimed(slot, "a.old@d", CurrentRank=0.0) for slot in slots(4)]
+        users = ["a.old@d"] * 2 + ["old@d"] * 2
+        pool = [claimed(slot, user, CurrentRank=0.0) for slot, user in zip(slots(4), users, strict=True)]
         wants = {"a.u@d": [jobs(2)], "b.u@d": [jobs(2)]}
-        priorities = {"a.old@d": 100.0, "a.u@d": 1.0, "b.u@d": 1.0}
+        priorities = {"a.old@d": 100.0, "old@d": 100.0, "a.u@d": 1.0, "b.u@d": 1.0}
         decision = cycle(
             pool, wants, priorities,
             quotas=rules_of({"a": 8, "b": 8}),

@@ -16,9 +16,9 @@ def test_no_more_than_twenty_for_physics() -> None:
     hep, physics = tree.find("p.hep"), tree.find("p")
     assert hep is not None
 
-    assert enforce_caps(hep, 40, 0, lambda _: 0) == (20, physics)
-    assert enforce_caps(hep, 40, 6, lambda _: 14) == (12, physics)
-    assert enforce_caps(hep, 10, 0, lambda _: 0) == (10, None)
+    assert enforce_caps(hep, 40, 0, lambda _: 0, scaled=False) == (20, physics)
+    assert enforce_caps(hep, 40, 6, lambda _: 14, scaled=False) == (12, physics)
+    assert enforce_caps(hep, 10, 0, lambda _: 0, scaled=False) == (10, None)
 
 
 def test_use_beyond_the_cap_leaves_what_is_in_use() -> None:
@@ -28,7 +28,7 @@ def test_use_beyond_the_cap_leaves_what_is_in_use() -> None:
     hep = tree.find("p.hep")
     assert hep is not None
 
-    assert enforce_caps(hep, 30, 18, lambda _: 25)[0] == 18
+    assert enforce_caps(hep, 30, 18, lambda _: 25, scaled=False)[0] == 18
 
 
 def test_a_dynamic_cap_is_the_quota_of_the_subtree() -> None:
@@ -38,7 +38,7 @@ def test_a_dynamic_cap_is_the_quota_of_the_subtree() -> None:
     hep = tree.find("p.hep")
     assert hep is not None
 
-    assert enforce_caps(hep, 30, 0, lambda _: 4)[0] == 11
+    assert enforce_caps(hep, 30, 0, lambda _: 4, scaled=False)[0] == 11
 
 
 @both_rules

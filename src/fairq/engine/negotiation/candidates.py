@@ -94,7 +94,7 @@ class Candidates:
         self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
         self._claimable: dict[tuple[int, int], Claimable] = {}
-        self._sorted = SortedLists(cost, free, static, std_sort=policy.tie_break == "std_sort")
+        self._sorted = SortedLists(cost, free, holders.groups, static, std_sort=policy.tie_break == "std_sort")
         self._divided = np.empty(0, np.intp) if partitions is None else partitions.rows
         self._rolled_up: NDArray[np.bool_] | None = None
         self.rooms: RoomLists | None = None
@@ -211,19 +211,19 @@ class Candidates:
             found = self.rooms.furnish(context, ranked, buckets, allowed, limits, ranks, only_rank=only_rank)
             if found is not None and self._partitioned is not None and not only_rank:
                 return self._partitioned.by_policy(
-                    now, found.ordering, found.entries, limits, found.refused, found.cost
+                    now, found.ordering, found.entries, limits, found.refused, found.groups, found.cost
                 )
             if found is not None:
                 return found.sorted_list(limits)
         if self._partitioned is not None and not only_rank:
             if self._policy.partitionable_slots == "whole":
                 listed, refused = self._sorted.listed(buckets, allowed, limits)
-                return self._partitioned.by_policy(now, ranked.ordering, listed, limits, refused)
+                return self._partitioned.by_policy(now, ranked.ordering, listed, limits, refused, self._holders.groups)
             whole = BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
             find_room = None
             if self._pslot_preemption is not None and not only_free:
                 find_room = self._pslot_preemption.finder(context, self._pool.ads, self.preemption, self._free)
-            return self._partitioned.carved(context, ranked.ordering, whole, limits, find_room)
+            return self._partitioned.carved(context, ranked.ordering, whole, limits, find_room, self._holders.groups)
         if self._static is not None or (ranked.ordering.ties and self._policy.tie_break == "std_sort"):
             return self._sorted.make(ranked, buckets, allowed, limits)
         return BucketedMatchList(buckets, ranked.place, self._free, allowed, limits)
@@ -370,7 +370,9 @@ class Candidates:
         key = (id(suitable), id(ordering))
         ranked = self._ranked.get(key)
         if ranked is None:
-            ranked = self._ranked[key] = RankedCandidates(suitable, ordering, self._costs, self._divided)
+            ranked = self._ranked[key] = RankedCandidates(
+                suitable, ordering, self._costs, self._divided, self._holders.groups
+            )
         return ranked
 
     def _claimable_by(self, context: RequestContext) -> Claimable:

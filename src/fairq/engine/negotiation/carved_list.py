@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -11,11 +11,12 @@ from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.matchlist import BucketedMatchList
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.preemption import NONE, PreemptState
+from fairq.engine.quotas.enforcement import Freed
 
 SlotKey = Callable[[int], tuple[float, ...]]
 """The sort key of a slot; lower is better."""
 
-FindRoom = Callable[[Offers, Callable[[float, PreemptState], bool]], tuple[int, PreemptState] | None]
+FindRoom = Callable[[Offers, Callable[[float, PreemptState, Sequence[int]], bool]], tuple[int, PreemptState] | None]
 """Proposes a match that the limits permit; returns the slot and its preempt state."""
 
 
@@ -34,6 +35,7 @@ class CarvedList:
         limits: the limits when the list is built; their use is followed.
         depth_first: whether one slot is filled before the next one.
         find_room: proposes a match that preempts dynamic slots, once no other slot is left.
+        freed: the groups and weights of what is preempted, as the limits read them.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class CarvedList:
         limits: Limits,
         depth_first: bool,
         find_room: FindRoom | None = None,
+        freed: Callable[[Sequence[int]], Freed] = lambda slots: (),
     ) -> None:
         offers.refresh()
         self._offers = offers
@@ -63,6 +66,7 @@ class CarvedList:
         self._filling = -1
         self._refused = False
         self._find_room = find_room
+        self._freed = freed
         self._no_room = False
 
     @property
@@ -110,8 +114,9 @@ class CarvedList:
         self._no_room = found is None
         return found
 
-    def _permits_room(self, cost: float, state: PreemptState) -> bool:
-        permits = self._built.permit_on_list(cost, state) and self._limits.permit_popped(cost, state)
+    def _permits_room(self, cost: float, state: PreemptState, victims: Sequence[int]) -> bool:
+        freed = self._freed(victims)
+        permits = self._limits.permit_popped(cost, state, freed) and self._built.permit_on_list(cost, state, freed)
         self._refused |= not permits
         return permits
 
@@ -151,7 +156,7 @@ class CarvedList:
         return None
 
     def _permits(self, cost: float) -> bool:
-        permits = self._built.permit_unclaimed(cost) and self._limits.permit_unclaimed(cost)
+        permits = self._limits.permit_unclaimed(cost) and self._built.permit_unclaimed(cost)
         self._refused |= not permits
         return permits
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.matchlist import slot_kind
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.ordering import Key
 from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PreemptState
@@ -29,6 +30,7 @@ class ConsumptionList:
         state: the preempt state of every slot of the pool.
         keys: the sort keys of the slots of the pool.
         cost: the weight of every slot of the pool.
+        groups: the group of every slot's holder, where that matters to the limits.
         limits: the limits, whose use is followed.
         refused_by_limit: whether the limits have kept some slot off the list.
     """
@@ -41,6 +43,7 @@ class ConsumptionList:
         state: NDArray[np.int8],
         keys: Sequence[Key],
         cost: Sequence[float],
+        groups: NDArray[np.int32] | None,
         limits: Limits,
         refused_by_limit: bool,
     ) -> None:
@@ -49,6 +52,7 @@ class ConsumptionList:
         self._offers_now = offers_now
         self._state = state
         self._cost = cost
+        self._groups = groups
         self._limits = limits
         self._new = True
         self._last: tuple[int, Offers] | None = None
@@ -81,10 +85,10 @@ class ConsumptionList:
         while self._entries:
             _, slot = self._entries.pop(0)
             part = self._parts.get(slot)
-            cost, state = self._cost[slot], PREEMPT_STATES[self._state[slot]]
+            state, cost, group = slot_kind(slot, self._state, self._cost, self._groups)
             if part is not None:
                 cost, state = float(self._offers.cost[part]), NONE
-            if self._new or self._limits.permit_popped(cost, state):
+            if self._new or self._limits.permit_popped(cost, state, ((group, cost),)):
                 self._new = False
                 if part is not None and self._offers.drop_unclaimable(part):
                     continue

@@ -23,6 +23,7 @@ from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.dealing import deal_pie
 from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.demands import Demands
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
 from fairq.engine.negotiation.goal import Goal, GoalReached
@@ -205,6 +206,15 @@ class NegotiationCycle:
             keys=pool.keys,
             cost=self.cost,
             running=self._holders.running,
+            demands=Demands(
+                jobs,
+                accountant,
+                self._groups,
+                policy,
+                self.decision.min_slot_weight,
+                pool.ads.budget,
+                may_preempt=self.candidates.preemption.may_preempt(),
+            ),
             in_use=InUse(accountant, policy.resources_in_use),
             now=now,
             stopwatch=self._stopwatch,
@@ -373,7 +383,8 @@ class NegotiationCycle:
         remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy, sees_siblings)
         known = {name: self._accountant.effective_priority(name) for name in remote.known}
         priorities = np.array([*(known[name] for name in names.distinct), np.nan])[names.codes]
-        return Holders(held, names, running_on(self._pool.ads, names), priorities, remote)
+        groups = None if self._groups is None else self._groups.numbers_of(names)
+        return Holders(held, names, running_on(self._pool.ads, names), priorities, remote, groups)
 
     def _finds_siblings_named(self, memory: Memory | None) -> bool:
         if self._holders.changing is None or not self._policy.cross_slot_prios:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,10 +24,13 @@ from fairq.engine.negotiation.snapshot import Jobs
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.demand import IdleDemand
+from fairq.engine.quotas.enforcement import Cap, Caps, hard_caps
 from fairq.engine.quotas.flat import assign_flat, build_flat
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.rounds import PoolTerms
 from fairq.engine.quotas.tree import QuotaGroup, Tree, build_tree
+from fairq.engine.slot_names import SlotNames
+from fairq.engine.weights import tolerance
 from fairq.records import Ad
 
 if TYPE_CHECKING:
@@ -95,6 +99,7 @@ class Groups:
             budget=slots.budget,
         )
         self.tree = quota_tree(policy.quotas, self.terms.total)
+        self._number = {group.name: number for number, group in enumerate(self.tree.groups)}
         self._of: dict[str, QuotaGroup] = {"": self.tree.root}
         self.members: dict[str, list[SubmitterTurn]] = {group.name: [] for group in self.tree.groups}
         self.size: dict[str, int] = {}
@@ -161,6 +166,25 @@ class Groups:
             return sum(self.used(each) for each in self.tree.groups)
         record = self._accountant.records.get(group.name)
         return 0.0 if record is None else record.hier_weighted_resources_used
+
+    def caps(self, group: QuotaGroup, further: Sequence[Cap] = ()) -> Caps | None:
+        """The caps on the matches of a group's turn: the hard ones, and *further* ones; None: there are none."""
+        capped = hard_caps(group, strict=self.policy.strict) if self.policy.hard_caps else []
+        caps = [*map(self.cap, capped), *further]
+        return Caps(caps, tolerance(self.terms.total)) if caps else None
+
+    def cap(self, group: QuotaGroup) -> Cap:
+        """The cap on a group and all below it, by the quota of its subtree."""
+        holders = frozenset(number for number, each in enumerate(self.tree.groups) if group in each.up())
+        return Cap(group.name, group.subtree_quota, partial(self.subtree_used, group), holders)
+
+    def numbers_of(self, names: SlotNames) -> NDArray[np.int32] | None:
+        """Per slot, the place in the tree of its holder's group; None: no cap reads it."""
+        if not self.policy.hard_caps or all(group.accept_surplus for group in self.tree.groups):
+            return None
+        return np.array([*(self._number[self.group_of(name).name] for name in names.distinct), -1], np.int32)[
+            names.codes
+        ]
 
     def has_submitters(self, group: QuotaGroup) -> bool:
         """Whether any submitter of the group still takes part."""

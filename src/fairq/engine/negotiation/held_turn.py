@@ -232,7 +232,7 @@ class HeldTurn:
             refused.request,
             refused.reason,
             group=self._group,
-            quota_group=self._rules.quota_group if is_limited else None,
+            quota_group=(limits.stopped_by or self._rules.quota_group) if is_limited else None,
             limits=refused.limits,
         )
         ledger.decision.rejections.append(rejection)
@@ -251,7 +251,7 @@ class HeldTurn:
             procs,
             refused.why,
             self._group,
-            self._rules.quota_group,
+            limits.stopped_by or self._rules.quota_group,
             limits.used >= limits.limit,
         )
         ledger.decision.rejections.append(entry)

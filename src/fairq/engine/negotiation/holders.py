@@ -21,6 +21,7 @@ class Holders(Struct, frozen=True):
         running: the same; for a slot that is being preempted, the submitter of the job that it still runs.
         priorities: per slot, the holder's effective priority at the cycle's start.
         changing: attributes of the slots' ads about holders that change within the cycle; None if no slot has a holder.
+        groups: per slot, the place of its holder's group in the tree; None: no hard cap reads it.
     """
 
     held: NDArray[np.bool_]
@@ -28,3 +29,4 @@ class Holders(Struct, frozen=True):
     running: Sequence[str | None]
     priorities: NDArray[np.float64]
     changing: LiveAttributes | None = None
+    groups: NDArray[np.int32] | None = None

@@ -5,11 +5,11 @@ HTCondor 8 manual, "Priorities in Negotiation and Preemption".
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.policy import ResourcesInUse
+from fairq.engine.weights import whole
 from fairq.expression_form import as_expression
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 UNDEFINED = as_expression("undefined")
 """The value of an attribute that only some ads have."""
-
-_TINY = 1e-6
-"""Tolerance of a sum of fractions below a whole number."""
 
 
 class InUse:
@@ -58,4 +55,4 @@ class InUse:
     def _figure(self, group: QuotaGroup, weight: float) -> float | str:
         if not self._whole:
             return weight
-        return UNDEFINED if group.is_root or not group.has_quota else math.floor(weight + _TINY)
+        return UNDEFINED if group.is_root or not group.has_quota else whole(weight)

@@ -10,8 +10,7 @@ import heapq
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-_DECIMALS = 6
-"""Precision of a ratio, so that rounding errors decide no tie."""
+from fairq.engine.weights import rounded
 
 
 class Party(Protocol):
@@ -73,7 +72,7 @@ class Line(Generic[P]):
     def _entry(self, place: int) -> tuple[float, float, str, int]:
         party = self._parties[place]
         priority = party.effective_priority
-        ratio = round(self._held(party.name) * priority, _DECIMALS)
+        ratio = rounded(self._held(party.name) * priority)
         first, second = (priority, ratio) if self._by_priority else (ratio, priority)
         return first, second, party.name, place
 

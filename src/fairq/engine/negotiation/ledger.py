@@ -16,6 +16,7 @@ from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
+from fairq.engine.negotiation.demands import Demands
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
 from fairq.engine.negotiation.goal import Goal, GoalReached
@@ -62,6 +63,7 @@ class Ledger(Struct, frozen=True):
         keys: the accountant's keys of the slots.
         cost: the weight of every slot.
         running: per slot, the submitter of its running job.
+        demands: the slot weight that each submitter uses or could use.
         in_use: the use for expressions.
         now: seconds since 1970.
         stopwatch: measures the time budgets; None: there are none.
@@ -84,6 +86,7 @@ class Ledger(Struct, frozen=True):
     keys: Sequence[SlotKey]
     cost: Sequence[float]
     running: Sequence[str | None]
+    demands: Demands
     in_use: InUse
     now: int
     stopwatch: Stopwatch | None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from fairq.engine.negotiation.preemption import NONE, RANK, PreemptionLimits, PreemptState
+from fairq.engine.quotas.enforcement import Caps, Freed
 from fairq.engine.sums import added, is_exact
 
-TOLERANCE = 1e-6
-"""Tolerance above an exact limit for slot weights that are sums of fractions."""
+NO_GROUP = -1
+"""The number of the group of a slot without a holder, or where caps do not matter."""
 
 
 class Limits(PreemptionLimits, kw_only=True):
@@ -22,6 +23,9 @@ class Limits(PreemptionLimits, kw_only=True):
         exact: no match without preemption exceeds its limit or the ceiling. Otherwise the first match may exceed the
             limit, and a match that begins below the ceiling may exceed it.
         least: the smallest possible weight of a match.
+        tolerance: the weight above an exact limit that counts as nothing.
+        caps: the hard caps on all matches of the group's turn; None: there are none.
+        stopped_by: the group whose cap last refused a match.
     """
 
     unclaimed_limit: float
@@ -30,11 +34,16 @@ class Limits(PreemptionLimits, kw_only=True):
     used_unclaimed: float = 0.0
     exact: bool = False
     least: float = 0.0
+    tolerance: float = 0.0
+    caps: Caps | None = None
+    stopped_by: str | None = None
 
     @property
     def permits_nothing_free(self) -> bool:
         """Whether the rest of an exact limit is less than the weight of any free slot."""
-        return self.exact and self.unclaimed_limit - self.used_unclaimed + TOLERANCE < self.least
+        if not self._caps_permit(self.least):
+            return True
+        return self.exact and self.unclaimed_limit - self.used_unclaimed + self.tolerance < self.least
 
     def use(self, cost: float, claimed: bool) -> None:
         """Count a match of that cost; *claimed*: it preempts a job."""
@@ -61,8 +70,10 @@ class Limits(PreemptionLimits, kw_only=True):
     def _permits(self, cost: float, used: float, used_unclaimed: float) -> bool:
         """The same, if so much of the limits were used."""
         limit = self.unclaimed_limit
+        if not self._caps_permit(cost, used - self.used):
+            return False
         if self.exact:
-            return used_unclaimed + cost <= limit + TOLERANCE and used + cost <= self.ceiling + TOLERANCE
+            return used_unclaimed + cost <= limit + self.tolerance and used + cost <= self.ceiling + self.tolerance
         return used_unclaimed + cost <= limit or used_unclaimed <= 0 < limit
 
     def in_a_row(self, cost: float, most: int, *, first_is_tested: bool, up_to_least: bool) -> int:
@@ -75,7 +86,7 @@ class Limits(PreemptionLimits, kw_only=True):
 
         def ends(number: int, used: float, unclaimed: float) -> bool:
             """Whether the turn ends after so many slots, by which so much is used."""
-            if used >= bound or (up_to_least and self.unclaimed_limit - unclaimed + TOLERANCE < self.least):
+            if used >= bound or (up_to_least and self.unclaimed_limit - unclaimed + self.tolerance < self.least):
                 return True
             return not (self._permits(cost, used, unclaimed) or (first_is_tested and not number))
 
@@ -93,12 +104,27 @@ class Limits(PreemptionLimits, kw_only=True):
             unclaimed += cost
         return most
 
-    def permit_on_list(self, cost: float, state: PreemptState) -> bool:
-        """The test when the list is built; preemption by machine rank is not limited there."""
-        return state == RANK or (self.permit_unclaimed(cost) if state == NONE else self.permit_by_priority(cost))
+    def permit_on_list(self, cost: float, state: PreemptState, freed: Freed = ()) -> bool:
+        """The test when the list is built; preemption by machine rank is limited there by caps alone.
 
-    def permit_popped(self, cost: float, state: PreemptState) -> bool:
+        *freed* is what the match preempts.
+        """
+        if state == NONE:
+            return self.permit_unclaimed(cost)
+        return self._caps_permit(cost, freed=freed) and (state == RANK or self.permit_by_priority(cost))
+
+    def permit_popped(self, cost: float, state: PreemptState, freed: Freed = ()) -> bool:
         """The test when a slot is taken off the list; for a preempting match, either limit is sufficient."""
         if state == NONE:
             return self.permit_unclaimed(cost)
+        if not self._caps_permit(cost, freed=freed):
+            return False
         return self.permit_preempting(cost, state) or (self.share is None and self.permit_unclaimed(cost))
+
+    def _caps_permit(self, cost: float, more: float = 0.0, freed: Freed = ()) -> bool:
+        """Whether the caps permit a match, after *more* was matched without preemption; it notes which one does not."""
+        if self.caps is None:
+            return True
+        stopping = self.caps.stopping(cost, more, freed)
+        self.stopped_by = stopping or self.stopped_by
+        return stopping is None

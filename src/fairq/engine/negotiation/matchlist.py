@@ -2,7 +2,8 @@
 
 The negotiator builds the list once per kind of request in a turn and then pops slots. A slot that the limits refuse
 when it is popped is lost for this list (matchmaker.cpp, MatchListType; docs/htcondor.md 3.8). Limits read only the
-weight and the preempt state of a slot, and their use only grows: if they refuse one slot, they refuse all equal ones.
+weight, the preempt state and the holder's group of a slot, and their use only grows: if they refuse one slot, they
+refuse all equal ones.
 The first slot of a list was tested when the list was built, and is not tested again. Therefore a slot that prefers a
 job may be taken once even if the limit is used up.
 """
@@ -17,9 +18,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.limits import NO_GROUP, Limits
 from fairq.engine.negotiation.marks import first_unmarked
 from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PRIO, PreemptState
+from fairq.engine.quotas.enforcement import Freed
 
 _FEW = 4
 """So many slots are looked for one by one: a call of NumPy costs more."""
@@ -113,7 +115,7 @@ class Alike(Struct, frozen=True):
 
 
 class SlotBucket(Struct):
-    """Slots of one preempt state and one weight in a fixed order, shared by many lists.
+    """Slots of one preempt state, one weight and one *group* of their holders in a fixed order, shared by many lists.
 
     All slots before *head* are taken; slots are never given back within a cycle.
     """
@@ -121,8 +123,14 @@ class SlotBucket(Struct):
     order: NDArray[np.int32]
     state: PreemptState
     cost: float
+    group: int = NO_GROUP
     head: int = 0
     _marked: NDArray[np.bool_] | None = None
+
+    @property
+    def freed(self) -> Freed:
+        """What a match of one of its slots preempts."""
+        return ((self.group, self.cost),)
 
     def marked(self, size: int) -> NDArray[np.bool_]:
         """Its slots among those of the pool, which has so many: one truth value for each."""
@@ -204,7 +212,8 @@ class BucketedMatchList:
         limits: Limits,
     ) -> None:
         self._open = [
-            _Walk(bucket, bucket.start(free), limits.permit_on_list(bucket.cost, bucket.state)) for bucket in buckets
+            _Walk(bucket, bucket.start(free), limits.permit_on_list(bucket.cost, bucket.state, bucket.freed))
+            for bucket in buckets
         ]
         self._place = place
         self._free = free
@@ -227,7 +236,9 @@ class BucketedMatchList:
             bucket = walk.bucket
             if bucket is not self._listed and self._lists(walk):
                 self._listed = bucket
-            if bucket is self._listed and (self._new or self._limits.permit_popped(bucket.cost, bucket.state)):
+            if bucket is self._listed and (
+                self._new or self._limits.permit_popped(bucket.cost, bucket.state, bucket.freed)
+            ):
                 self._new = False
                 return slot, bucket.state
             self._listed = None
@@ -294,6 +305,14 @@ class BucketedMatchList:
         return self._free.next_allowed(bucket.order, start, self._allowed)
 
 
+def slot_kind(
+    slot: int, state: NDArray[np.int8], cost: Sequence[float], groups: NDArray[np.int32] | None
+) -> tuple[PreemptState, float, int]:
+    """What the limits read of a slot: its preempt state, its weight, and the group of its holder."""
+    is_free = groups is None or state[slot] == NONE
+    return PREEMPT_STATES[state[slot]], cost[slot], NO_GROUP if is_free else int(groups[slot])  # type: ignore[index]
+
+
 class SortedList:
     """A list sorted as a whole when it is built.
 
@@ -301,13 +320,15 @@ class SortedList:
         slots: the candidates that the limits allow on the list, best first.
         state: the preempt state of every slot of the pool.
         cost: the weight of every slot.
-        kinds: preempt state and weight of the slots on the list, each pair once.
+        groups: the group of every slot's holder, where that matters to the limits.
+        kinds: preempt state, weight and group of the slots on the list, each triple once.
         limits: the limits, followed as they are used up.
         refused_by_limit: whether the limits have excluded any slot.
     """
 
     __slots__ = (
         "_cost",
+        "_groups",
         "_kinds",
         "_limits",
         "_new",
@@ -323,13 +344,15 @@ class SortedList:
         slots: Iterator[int],
         state: NDArray[np.int8],
         cost: Sequence[float],
-        kinds: Iterable[tuple[PreemptState, float]],
+        groups: NDArray[np.int32] | None,
+        kinds: Iterable[tuple[PreemptState, float, int]],
         limits: Limits,
         refused_by_limit: bool,
     ) -> None:
         self._slots = slots
         self._state = state
         self._cost = cost
+        self._groups = groups
         self._kinds = set(kinds)
         only = next(iter(self._kinds)) if len(self._kinds) == 1 else None
         self._only = only[1] if only is not None and only[0] == NONE else None
@@ -345,12 +368,12 @@ class SortedList:
     def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
         for slot in self._slots:
-            kind = PREEMPT_STATES[self._state[slot]], self._cost[slot]
+            state, cost, group = kind = slot_kind(slot, self._state, self._cost, self._groups)
             if kind not in self._kinds:
                 continue
-            if self._new or self._limits.permit_popped(kind[1], kind[0]):
+            if self._new or self._limits.permit_popped(cost, state, ((group, cost),)):
                 self._new = False
-                return slot, kind[0]
+                return slot, state
             self.refused_by_limit = True
             # All slots of this kind are refused, whatever is matched meanwhile; without another kind nothing is left.
             self._kinds.discard(kind)

@@ -129,15 +129,24 @@ class PartitionedLists:
         whole: BucketedMatchList,
         limits: Limits,
         find_room: FindRoom | None,
+        groups: NDArray[np.int32] | None,
     ) -> CarvedList:
-        """The list for one kind of request if jobs take what they request; *whole* lists the other slots."""
+        """The list for one kind of request if jobs take what they request; *whole* lists the other slots.
+
+        *groups* are those of the slots' holders, where they matter to the limits.
+        """
         keys = ordering.keys
 
         def whole_key(slot: int) -> tuple[float, ...]:
             return tuple(-float(key[slot]) for key in keys)
 
+        def freed(slots: Sequence[int]) -> list[tuple[int, float]]:
+            return [] if groups is None else [(int(groups[slot]), self._cost[slot]) for slot in slots]
+
         offers, depth_first = self._offers.get(context), self._policy.depth_first
-        return CarvedList(offers, self._row_list, whole, whole_key, self._tie_order, limits, depth_first, find_room)
+        return CarvedList(
+            offers, self._row_list, whole, whole_key, self._tie_order, limits, depth_first, find_room, freed
+        )
 
     def by_policy(
         self,
@@ -146,9 +155,12 @@ class PartitionedLists:
         whole: NDArray[np.int32],
         limits: Limits,
         refused: bool,
+        groups: NDArray[np.int32] | None,
         cost: Sequence[float] | None = None,
     ) -> ConsumptionList:
         """The list of today's negotiator; *whole* are the other slots on it, *cost* is their weight if it differs.
+
+        *groups* are those of the slots' holders, where they matter to the limits.
 
         *now* tells the context of the request, also when it takes a slot from the list.
         """
@@ -160,6 +172,7 @@ class PartitionedLists:
             ordering.state,
             ordering.keys,
             weights,
+            groups,
             limits,
             refused,
         )

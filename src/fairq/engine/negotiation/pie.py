@@ -7,17 +7,16 @@ calculateSubmitterLimit, calculatePieLeft, calculateNormalizationFactor.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
-from fairq.engine.negotiation.entitlement import Entitlement, Wanting, entitlements
+from fairq.engine.negotiation.entitlement import Slice, Wanting, slices
 from fairq.engine.negotiation.global_prios import in_order
 from fairq.engine.negotiation.held_turn import HeldTurn
 from fairq.engine.negotiation.last_dealing import Line
 from fairq.engine.negotiation.ledger import Ledger
-from fairq.engine.negotiation.limits import TOLERANCE, Limits
+from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.pie_rules import PieRules
-from fairq.engine.negotiation.preemption import missing_to_share
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.engine.negotiation.turn import TurnEnd
 
@@ -40,8 +39,9 @@ class Pie:
         self._max_min = rules.pie_slices == "max_min" and not rules.ignore_user_priorities
         self._preempts_on = rules.consider_preemption and not rules.preempt_only_to_share
         self._free_first = self._max_min and rules.last_dealing and rules.preempt_only_to_share
-        self._first_shares: _Shares | None = None
-        self._entitled: dict[str, Entitlement] = {}
+        self._entitled: dict[str, float] = {}
+        """What each submitter is entitled to, as of the first spin; it may preempt for that."""
+        self._slices: dict[str, Slice] = {}
         self._used_before: dict[str, float] = {}
         self._moved = False
         self._in_order: list[SubmitterTurn] = []
@@ -52,7 +52,7 @@ class Pie:
         """Spin until a whole spin neither hands out slots nor satisfies anybody (one spin for floors).
 
         With the last dealing, what the slices left over is dealt then. Where somebody may be preempted, those come
-        first in it, by priority, who are within their share of the whole pool: otherwise they would preempt in the
+        first in it, by priority, whom it brings nearer to their entitlement: otherwise they would preempt in the
         next cycle whoever got it. After it those may preempt who were kept from it since something was free.
         """
         while self._spin() and not self._rules.floor_round:
@@ -60,7 +60,7 @@ class Pie:
         if self._rules.last_dealing:
             preempts = self._free_first and self._ledger.may_preempt() and self._is_first_chance()
             if preempts:
-                self._deal_leftovers(within_share=True)
+                self._deal_leftovers(to_entitled=True)
             self._deal_leftovers()
             if preempts:
                 self._preempt()
@@ -79,10 +79,10 @@ class Pie:
         if not self.submitters:
             return False
         if self._max_min:
-            self._entitle(group_used)
+            self._slice_pie(group_used)
         shares = _Shares(self.submitters)
-        if first:
-            self._first_shares = shares
+        if first and rules.preempt_only_to_share and rules.consider_preemption and self._is_first_chance():
+            self._entitled = self._ledger.demands.entitlements(rules.quota.group, rules.charged_limit, rules.total)
         self._left = self._count_up(shares, group_used)
         if not rules.consider_preemption and self._left <= 0:
             return False
@@ -95,9 +95,10 @@ class Pie:
             if not ignore_limit and self._is_used_up():
                 self._pass_over(self.submitters[place:])
                 break
-            if self._turn(submitter, shares, group_used, ignore_limit).satisfied:
+            end = self._turn(submitter, shares, group_used, ignore_limit)
+            if end.satisfied:
                 satisfied.add(id(submitter))
-                if submitter.decision.stopped is StopReason.LIMIT:
+                if end.reason is StopReason.LIMIT:
                     self._kept_by_limit.add(id(submitter))
         self.submitters = [c for c in self.submitters if id(c) not in satisfied]
         # Today's negotiator asks the rest of the pie, which no match makes smaller where the limits are infinite.
@@ -116,12 +117,14 @@ class Pie:
         if rules.floor_round:
             limit = min(self._below_floor(decision, used), limit)
         missing, limit = limit, min(limit, self._left)
+        if rules.preempt_only_to_share:
+            missing = self._missing(submitter, used) if self.spins == 1 else 0.0
         if self._max_min:
             unclaimed = self._slice(submitter, used)
             limit = max(unclaimed, missing) if ignore_limit or self._preempts_on else unclaimed
         ceiling = self._headroom(decision.ceiling, used)
         self._publish(submitter, shares)
-        end = self._no_turn(submitter, limit, ceiling)
+        end, stopped_by = self._no_turn(submitter, limit, ceiling), None
         if end is None:
             limits = Limits(
                 limit=limit,
@@ -131,20 +134,23 @@ class Pie:
                 exact=rules.last_dealing,
                 free_first=self._free_first,
                 least=rules.min_slot_weight,
+                tolerance=rules.tolerance,
+                caps=rules.quota.caps,
             )
             if rules.preempt_only_to_share:
-                limits.share = missing if self._is_first_chance() and self.spins == 1 else 0.0
-                limits.rounds_up = used <= 0 and not self._is_used_up()
+                limits.share = missing
             end = HeldTurn(self._ledger, submitter, limits, rules).run(ignore_limit)
             self._ledger.check_goal()
-            self._left = limits.pie_left
+            self._left, stopped_by = limits.pie_left, limits.stopped_by
             self._moved |= limits.used > 0
             limit -= limits.used
             headroom = limits.ceiling - limits.used
-            if rules.last_dealing and not end.satisfied and headroom < max(rules.min_slot_weight, TOLERANCE):
+            if rules.last_dealing and not end.satisfied and headroom < rules.least:
                 end = TurnEnd(True, StopReason.CEILING)
         decision.stopped, decision.quota_group = end.reason, None
-        if end.reason is StopReason.LIMIT and rules.quota_group is not None:
+        if end.reason is StopReason.LIMIT and stopped_by is not None:
+            decision.stopped, decision.quota_group = StopReason.QUOTA, stopped_by
+        elif end.reason is StopReason.LIMIT and rules.quota_group is not None:
             decision.quota_group = rules.quota_group
             if rules.charged_limit is not None and rules.charged_limit - self._group_used() <= max(0.0, limit):
                 decision.stopped = StopReason.QUOTA
@@ -155,14 +161,12 @@ class Pie:
         return not self._rules.quota.leftovers
 
     def _missing(self, submitter: SubmitterTurn, used: float) -> float:
-        """What a submitter misses to its share of the whole pool, as of the first spin; it may preempt for that."""
-        if self._first_shares is None:
-            return 0.0
-        missing, _ = self._limit(self._first_shares.of(submitter), used, self._group_used())
+        """What a submitter misses to its entitlement; a match of half that weight or less brings it no nearer."""
+        missing = max(0.0, self._entitled.get(submitter.name, 0.0) - used - self._rules.tolerance)
         return min(self._below_floor(submitter.decision, used), missing) if self._rules.floor_round else missing
 
     def _preempt(self) -> None:
-        """Let those in want preempt by priority what they miss to their share of the whole pool.
+        """Let those in want preempt by priority what they miss to their entitlement.
 
         They go in the order of the first spin. Among them are those whom their slice kept from slots of others
         alone: what they waited for may be gone.
@@ -171,23 +175,21 @@ class Pie:
         for submitter in (c for c in self._in_order if id(c) in waiting):
             used = self._ledger.weighted_used(submitter.name)
             missing, ceiling = self._missing(submitter, used), self._headroom(submitter.decision.ceiling, used)
-            if missing <= 0 or ceiling < max(self._rules.min_slot_weight, TOLERANCE):
+            if missing <= 0 or ceiling < self._rules.least:
                 continue
-            limits = Limits(
-                limit=missing, unclaimed_limit=0.0, ceiling=ceiling, pie_left=UNLIMITED, exact=True, share=missing
-            )
-            limits.rounds_up = used <= 0 and not self._is_used_up()
+            limits = self._single_matches(ceiling)
+            limits.limit = limits.share = missing
             end = HeldTurn(self._ledger, submitter, limits, self._rules).run(False)
             if limits.used:
-                self._stop(submitter.decision, end.reason)
+                self._stop(submitter.decision, end.reason, limits.stopped_by)
         self.submitters = [c for c in self.submitters if c.queue.jobs_left]
 
     def _publish(self, submitter: SubmitterTurn, shares: _Shares) -> None:
         """Let the decision and the accountant's reports say what the submitter may have."""
-        decision, entitled = submitter.decision, self._entitled.get(submitter.name)
-        if entitled is not None:
-            decision.share, decision.limit = entitled.share, entitled.entitled
-            decision.slices.append(entitled.slice)
+        decision, found = submitter.decision, self._slices.get(submitter.name)
+        if found is not None:
+            decision.share, decision.limit = found.share, found.part
+            decision.slices.append(found.slice)
         elif self.spins == 1 and not self._max_min:
             share = shares.of(submitter)
             decision.share, decision.limit = share, share * self._size
@@ -195,19 +197,19 @@ class Pie:
             return
         self._ledger.publish_share(submitter.name, decision.share, decision.limit)
 
-    def _entitle(self, group_used: float) -> None:
+    def _slice_pie(self, group_used: float) -> None:
         """Compute the slices of a spin: of what is free, within the quota, and what those in want have."""
         names = {c.name: c.effective_priority for c in self.submitters if c.queue.jobs_left}
         self._used_before = {name: self._ledger.weighted_used(name) for name in names}
         wanting = {name: Wanting(priority, self._used_before[name]) for name, priority in names.items()}
-        self._entitled = entitlements(min(self._ledger.free_weight.total, self._room(group_used)), wanting)
+        self._slices = slices(min(self._ledger.free_weight.total, self._room(group_used)), wanting)
 
     def _slice(self, submitter: SubmitterTurn, used: float) -> float:
         """What is left of a submitter's slice of this spin, of which it may have used some at another schedd."""
-        entitled = self._entitled.get(submitter.name)
-        if entitled is None:
+        found = self._slices.get(submitter.name)
+        if found is None:
             return 0.0
-        left = entitled.slice - max(0.0, used - self._used_before[submitter.name])
+        left = found.slice - max(0.0, used - self._used_before[submitter.name])
         if self._rules.floor_round:
             left = min(left, self._below_floor(submitter.decision, used))
         return max(0.0, left)
@@ -216,65 +218,76 @@ class Pie:
         """How much a submitter has still to get in the floor round."""
         return decision.floor - (used if self._rules.floor_counts_usage else 0.0)
 
-    def _deal_leftovers(self, *, within_share: bool = False) -> None:
+    def _deal_leftovers(self, *, to_entitled: bool = False) -> None:
         """Deal what is free one match at a time, each to whoever has least for its share.
 
-        *within_share*: to those alone who are, and stay, within their share of the whole pool, by priority.
+        *to_entitled*: to those alone whom a match brings nearer to their entitlement, by priority.
         """
         submitters = self.submitters
         if self._ledger.free_weight.total <= 0:
             # Only to find out what to tell them, once.
-            submitters = [] if within_share else [c for c in submitters if not c.found_nothing_free]
-        line = self.line(lambda: self._room(self._group_used()), submitters, within_share=within_share)
+            submitters = [] if to_entitled else [c for c in submitters if not c.found_nothing_free]
+        line = self.line(submitters, to_entitled=to_entitled)
         while line.deal_one():
             pass
         self.submitters = [c for c in self.submitters if c.queue.jobs_left]
 
-    def line(
-        self, room: Callable[[], float], submitters: Sequence[SubmitterTurn], *, within_share: bool = False
-    ) -> Line[SubmitterTurn]:
-        """Put *submitters* in line for single matches; *room* tells how much more they may have among them."""
+    def line(self, submitters: Sequence[SubmitterTurn], *, to_entitled: bool = False) -> Line[SubmitterTurn]:
+        """Put *submitters* in line for single matches."""
         self._last_turns.clear()
 
         def deal(submitter: SubmitterTurn) -> bool:
             used = self._ledger.weighted_used(submitter.name)
-            bound = self._missing(submitter, used) if within_share else UNLIMITED
-            end = self._deal_one(submitter, room(), bound)
-            if end is not None and not within_share:
-                self._stop(submitter.decision, end)
+            # The entitlement is nearer after a match of less than twice what is missing.
+            bound = 2 * self._missing(submitter, used) if to_entitled else UNLIMITED
+            end = self._deal_one(submitter, bound)
+            if end is not None and not to_entitled:
+                opened = self._last_turns.get(id(submitter))
+                self._stop(submitter.decision, end, None if opened is None else opened[1].stopped_by)
             return end is None
 
-        return Line(submitters, self._ledger.weighted_used, deal, by_priority=within_share)
+        return Line(submitters, self._ledger.weighted_used, deal, by_priority=to_entitled)
 
-    def _deal_one(self, submitter: SubmitterTurn, room: float, bound: float) -> StopReason | None:
-        """Make one match for a submitter, of no more weight than *bound*, within its ceiling; else why there is none.
-
-        While the group has any *room*, the match may take all of it and more: a fraction of a slot is worth one.
-        """
-        decision, smallest = submitter.decision, max(self._rules.min_slot_weight, TOLERANCE)
+    def _deal_one(self, submitter: SubmitterTurn, bound: float) -> StopReason | None:
+        """Make one match for a submitter, within *bound* (slot weight) and its ceiling; else why there is none."""
+        decision, smallest = submitter.decision, self._rules.least
         used = self._ledger.weighted_used(submitter.name)
-        ceiling = self._headroom(decision.ceiling, used)
+        ceiling, room = self._headroom(decision.ceiling, used), self._room(self._group_used())
         if bound < smallest or (self._rules.floor_round and used >= decision.floor):
             return decision.stopped
         opened = self._last_turns.get(id(submitter))
         if opened is None:
-            limits = Limits(limit=UNLIMITED, unclaimed_limit=0.0, ceiling=0.0, exact=True)
+            limits = self._single_matches(0.0)
             opened = self._last_turns[id(submitter)] = HeldTurn(self._ledger, submitter, limits, self._rules), limits
         turn, limits = opened
-        if room <= TOLERANCE or ceiling < smallest:
+        has_no_room = room + self._rules.tolerance < smallest
+        if has_no_room or ceiling < smallest:
             turn.stop_at_limit()
-            return StopReason.QUOTA if room <= TOLERANCE else StopReason.CEILING
+            return StopReason.QUOTA if has_no_room else StopReason.CEILING
         limits.ceiling = limits.used + ceiling
-        limits.unclaimed_limit = limits.used + min(ceiling, bound)
+        limits.unclaimed_limit = limits.used + min(ceiling, bound, room)
         end = turn.deal()
         if end is None:
             return None
         if end.reason is StopReason.LIMIT:
-            return StopReason.CEILING
+            return StopReason.QUOTA if limits.stopped_by is not None or room < ceiling else StopReason.CEILING
         if end.reason not in _GONE:
             return end.reason
         submitter.found_nothing_free = self._ledger.free_weight.total <= 0
         return decision.stopped if self._others_had_a_right(decision, turn) else end.reason
+
+    def _single_matches(self, ceiling: float) -> Limits:
+        """The limits of a submitter that gets one match after the other; there is none without preemption yet."""
+        rules = self._rules
+        return Limits(
+            limit=UNLIMITED,
+            unclaimed_limit=0.0,
+            ceiling=ceiling,
+            pie_left=UNLIMITED,
+            exact=True,
+            tolerance=rules.tolerance,
+            caps=rules.quota.caps,
+        )
 
     def _others_had_a_right(self, decision: SubmitterDecision, turn: HeldTurn) -> bool:
         """Whether what stopped a submitter earlier remains the reason, although nothing is free for it any more."""
@@ -282,11 +295,14 @@ class Pie:
             return self._ledger.may_preempt() and turn.would_preempt()
         return decision.stopped is StopReason.QUOTA
 
-    def _stop(self, decision: SubmitterDecision, reason: StopReason) -> None:
-        """Note what ended the last turn of a submitter."""
-        if reason is not decision.stopped:
+    def _stop(self, decision: SubmitterDecision, reason: StopReason, stopped_by: str | None) -> None:
+        """Note what ended the last turn of a submitter; *stopped_by* is the group whose cap refused a match."""
+        if reason is StopReason.LIMIT and stopped_by is not None:
+            reason = StopReason.QUOTA
+        if reason is not decision.stopped or stopped_by is not None:
             decision.stopped = reason
-            decision.quota_group = self._rules.quota.limiting_group if reason is StopReason.QUOTA else None
+            limiting = stopped_by or self._rules.quota.limiting_group
+            decision.quota_group = limiting if reason is StopReason.QUOTA else None
 
     def _pass_over(self, submitters: Sequence[SubmitterTurn]) -> None:
         """Note who gets no turn since the group's quota is used up."""
@@ -307,7 +323,7 @@ class Pie:
     def _limit(self, share: float, used: float, group_used: float) -> tuple[float, float]:
         """A submitter's limit, and the limit for slots that nobody has to leave."""
         rules = self._rules
-        limit = UNLIMITED if rules.ignore_user_priorities else missing_to_share(share, self._size, used)
+        limit = UNLIMITED if rules.ignore_user_priorities else max(0.0, share * self._size - used)
         quota = rules.charged_limit
         unclaimed = limit if quota is None else min(limit, max(0.0, quota - group_used))
         binds_all = rules.quota.caps_preemption or not rules.consider_preemption

@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.negotiation.policy import PieSlices
+from fairq.engine.quotas.enforcement import Caps
+from fairq.engine.weights import tolerance
 
 
 class PieQuota(Struct, frozen=True):
@@ -19,6 +21,7 @@ class PieQuota(Struct, frozen=True):
             flat scheme).
         limiting_group: the group whose quota it is: the one that negotiates, or one above it.
         leftovers: whether it is divided again, because others left a rest.
+        caps: the caps on every match of the group; None: there are none.
     """
 
     limit: float | None = None
@@ -27,6 +30,7 @@ class PieQuota(Struct, frozen=True):
     caps_preemption: bool = False
     limiting_group: str | None = None
     leftovers: bool = False
+    caps: Caps | None = None
 
 
 class PieRules(Struct, frozen=True):
@@ -57,6 +61,16 @@ class PieRules(Struct, frozen=True):
     def size(self) -> float:
         """The weight to divide: that of the pool, or the quota if it is less."""
         return self.total if self.quota.limit is None else min(self.total, self.quota.limit)
+
+    @property
+    def tolerance(self) -> float:
+        """The weight that counts as nothing."""
+        return tolerance(self.total)
+
+    @property
+    def least(self) -> float:
+        """The smallest weight that a match may have."""
+        return max(self.min_slot_weight, self.tolerance)
 
     @property
     def charged_limit(self) -> float | None:

@@ -8,8 +8,8 @@ and priority decides (`PreemptState.PRIO`). A slot that prefers its running job 
 **Policy.** Preemption by priority requires that PREEMPTION_REQUIREMENTS is true and that the holder's effective
 priority is worse (`PreemptionPolicy`). A submitter does not preempt its own jobs by priority. 3. **Order.** Among slots
 of equal rank, free slots come first, then slots that prefer the job, then the others, with the highest PREEMPTION_RANK
-first (`claim_keys`). 4. **Limits.** By priority, a submitter preempts only up to its share (`PreemptionLimits`,
-`missing_to_share`).
+first (`claim_keys`). 4. **Limits.** By priority, a submitter preempts only as long as that brings it nearer
+to its entitlement (`PreemptionLimits`, `entitlement.entitlements`); no match passes a hard cap (`quotas.enforcement`).
 
 HTCondor 8 manual, "Priorities in Negotiation and Preemption" and "Negotiation"; docs/htcondor.md 3.7 to 3.9;
 matchmaker.cpp, matchmakingAlgorithm, addPreemptionRank.
@@ -210,10 +210,9 @@ class PreemptionLimits(Struct, kw_only=True):
     Args:
         limit: limit of all matches.
         used: the used part of the limit.
-        share: set if preemption by priority only fills the submitter's share, and preemption by machine rank is not
-            limited (`preempt_only_to_share`): the weight missing to the share, 0 while the rest of others is handed
-            out.
-        rounds_up: whether it may exceed that by one slot, because the submitter has no slot.
+        share: set if preemption by priority only brings the submitter nearer to its entitlement, and preemption by
+            machine rank is not limited (`preempt_only_to_share`): the weight missing to the entitlement, 0 while the
+            rest of others is handed out.
         free_first: no preemption by priority for a job that matches a better slot which is free but beyond the limit:
             the job may still get that slot.
     """
@@ -221,7 +220,6 @@ class PreemptionLimits(Struct, kw_only=True):
     limit: float
     used: float = 0.0
     share: float | None = None
-    rounds_up: bool = True
     free_first: bool = False
 
     def permit(self, cost: float) -> bool:
@@ -232,15 +230,10 @@ class PreemptionLimits(Struct, kw_only=True):
         """Whether the limit permits preemption by priority of a slot of that cost."""
         if self.share is None:
             return self.permit(cost)
-        return self.used + cost <= self.share or (self.rounds_up and self.used <= 0 < self.share)
+        return self.used + cost / 2 < self.share
 
     def permit_preempting(self, cost: float, state: PreemptState) -> bool:
         """The test of a slot in use when it is taken off the list of candidates."""
         if self.share is None:
             return self.permit(cost)
         return state == RANK or self.permit_by_priority(cost)
-
-
-def missing_to_share(share: float, pie: float, used: float) -> float:
-    """The slot weight that a submitter misses to its *share* of a pie; it may preempt for it."""
-    return max(0.0, share * pie - used)

@@ -5,7 +5,7 @@ docs/htcondor.md 3.14; matchmaker.cpp, pslotMultiMatch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -19,8 +19,8 @@ from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptionPolicy, PreemptState
 
-Permits = Callable[[float, PreemptState], bool]
-"""Whether the limits permit a match of a weight."""
+Permits = Callable[[float, PreemptState, Sequence[int]], bool]
+"""Whether the limits permit a match of a weight that preempts these slots."""
 
 
 class SlotsForJob(Struct, frozen=True):
@@ -98,9 +98,10 @@ class PslotPreemption:
                     continue
                 victims = mine[order[:count]]
                 state = RANK if better[victims].all() else PRIO
-                if permits(cost, state):
+                preempted = tuple(rows[victims].tolist())
+                if permits(cost, state, preempted):
                     given_back = self._taken[:, victims].sum(axis=1)
-                    offers.propose(part, cost, tuple(rows[victims].tolist()), given_back)
+                    offers.propose(part, cost, preempted, given_back)
                     return int(partitions.rows[part]), state
                 break
         return None

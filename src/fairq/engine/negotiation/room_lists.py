@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.limits import Limits
-from fairq.engine.negotiation.matchlist import FreeSlots, SlotBucket, SortedList
+from fairq.engine.negotiation.matchlist import FreeSlots, SlotBucket, SortedList, slot_kind
 from fairq.engine.negotiation.ordering import Ordering
 from fairq.engine.negotiation.participants import slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.preemption import PREEMPT_STATES, PreemptionPolicy
+from fairq.engine.negotiation.preemption import PreemptionPolicy
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.rolled_up import children
 from fairq.engine.negotiation.room import Room, RoomMaker
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.sorted_lists import SortedLists
+from fairq.engine.quotas.enforcement import Freed
 from fairq.engine.std_sort import std_sorted
 
 
@@ -32,6 +33,7 @@ class Furnished(Struct, frozen=True):
         entries: the slots that the limits allow on the list, in pool order.
         refused: whether the limits have excluded any.
         ordering, cost: as for all slots of the pool, with those of the rooms.
+        groups: as in a `SortedList`.
         order: the place of every slot among slots that rank equally; None: as `std::sort` leaves them.
     """
 
@@ -39,6 +41,7 @@ class Furnished(Struct, frozen=True):
     refused: bool
     ordering: Ordering
     cost: Sequence[float]
+    groups: NDArray[np.int32] | None
     order: NDArray[np.int64] | None
 
     def sorted_list(self, limits: Limits) -> SortedList:
@@ -50,8 +53,8 @@ class Furnished(Struct, frozen=True):
             best_first = entries[list(std_sorted(dense))]
         else:
             best_first = entries[np.lexsort([self.order[entries], dense])]
-        kinds = {(PREEMPT_STATES[state[row]], self.cost[row]) for row in entries.tolist()}
-        return SortedList(iter(best_first.tolist()), state, self.cost, kinds, limits, self.refused)
+        kinds = {slot_kind(row, state, self.cost, self.groups) for row in entries.tolist()}
+        return SortedList(iter(best_first.tolist()), state, self.cost, self.groups, kinds, limits, self.refused)
 
 
 class RoomLists:
@@ -124,11 +127,14 @@ class RoomLists:
             return None
         # They are given away once, also if the limits keep the slot off the list.
         self._maker.spend(rooms)
-        self.listed = {room.row: room for room in rooms if limits.permit_on_list(room.cost, room.state)}
+        self.listed = {
+            room.row: room for room in rooms if limits.permit_on_list(room.cost, room.state, self._freed(room))
+        }
         entries, refused = self._lists.listed(buckets, allowed, limits)
         refused |= len(self.listed) < len(rooms)
         entries = np.sort(np.concatenate([entries, np.array(list(self.listed), np.int32)]))
-        return Furnished(entries, refused, self._ordering(ranked.ordering), self._costs(), self._order)
+        ordering = self._ordering(ranked.ordering)
+        return Furnished(entries, refused, ordering, self._costs(), self._lists.groups, self._order)
 
     def _ordering(self, ordering: Ordering) -> Ordering:
         keys, state = [key.astype(np.float64) for key in ordering.keys], ordering.state.copy()
@@ -137,6 +143,10 @@ class RoomLists:
             for key, value in zip(keys, room.keys, strict=True):
                 key[row] = value
         return replace(ordering, keys=keys, state=state)
+
+    def _freed(self, room: Room) -> Freed:
+        groups = self._lists.groups
+        return () if groups is None else [(int(groups[slot]), self._cost[slot]) for slot in room.victims]
 
     def _costs(self) -> list[float]:
         cost = list(self._cost)

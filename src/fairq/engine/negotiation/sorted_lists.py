@@ -23,6 +23,7 @@ class SortedLists:
     Args:
         cost: the weight of each slot.
         free: the slots not yet matched.
+        groups: the group of every slot's holder, where that matters to limits.
         static: the ranks of all slots if they are the same for all jobs.
         std_sort: whether slots that rank equally are in the order of ``std::sort``; otherwise they are as listed.
     """
@@ -31,12 +32,14 @@ class SortedLists:
         self,
         cost: list[float],
         free: FreeSlots,
+        groups: NDArray[np.int32] | None,
         static: StaticRanks | None,
         *,
         std_sort: bool,
     ) -> None:
         self._cost = cost
         self._free = free
+        self.groups = groups
         self._static = static
         self._std_sort = std_sort
         self._rests: dict[int, tuple[FreeOfBucket, SlotBucket]] = {}
@@ -48,10 +51,11 @@ class SortedLists:
     ) -> SortedList:
         """The candidates in the order of the negotiator's sort, which depends on the whole list."""
         best_first: Iterator[int]
-        kinds = [(bucket.state, bucket.cost) for bucket in buckets]
+        kinds = [(bucket.state, bucket.cost, bucket.group) for bucket in buckets]
+        of_list = ranked.ordering.state, self._cost, self.groups, kinds, limits
         if self._static is None and ranked.equal and len(buckets) == 1 and buckets[0].state == NONE:
             best_first, refused = self._alike(buckets[0], limits)
-            return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
+            return SortedList(best_first, *of_list, refused)
         entries, refused = self.listed(buckets, allowed, limits)
         pieces: Iterable[NDArray[np.int64]]
         if not self._std_sort:
@@ -61,7 +65,7 @@ class SortedLists:
         else:
             pieces = std_sorted_pieces(ranked.ordering.dense[entries])
         best_first = chain.from_iterable(entries[piece].tolist() for piece in pieces)
-        return SortedList(best_first, ranked.ordering.state, self._cost, kinds, limits, refused)
+        return SortedList(best_first, *of_list, refused)
 
     def _alike(self, bucket: SlotBucket, limits: Limits) -> tuple[Iterator[int], bool]:
         """The same of slots that are all alike, and whether the limits exclude them."""
@@ -85,7 +89,7 @@ class SortedLists:
         listed, kept_off = np.zeros(len(free), np.bool_), np.zeros(len(free), np.bool_)
         for bucket in buckets:
             slots = bucket.marked(len(free)) & free
-            marks = listed if limits.permit_on_list(bucket.cost, bucket.state) else kept_off
+            marks = listed if limits.permit_on_list(bucket.cost, bucket.state, bucket.freed) else kept_off
             marks |= slots if bucket.state == NONE else slots & allowed
         entries = np.flatnonzero(listed).astype(np.int32)
         if self._static is None:

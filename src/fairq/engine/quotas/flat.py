@@ -11,7 +11,7 @@ from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.order import percent_of_quota_used, strict_place
 from fairq.engine.quotas.policy import GroupQuota
 from fairq.engine.quotas.record import GroupTurn, SkipReason
-from fairq.engine.quotas.rounds import GroupPie, GroupUse, PassedOver, PoolTerms
+from fairq.engine.quotas.rounds import GroupEvent, GroupPie, GroupUse, PassedOver, PoolTerms, Rounding
 from fairq.engine.quotas.tree import Problem, ProblemKind, QuotaGroup, Tree, build_tree
 
 LONGEST_NAME = 40
@@ -71,7 +71,7 @@ class FlatTurns:
         self.turns: list[GroupTurn] = []
         self.keys: dict[str, float] = {}
 
-    def run(self) -> Iterator[GroupPie | PassedOver]:
+    def run(self) -> Iterator[GroupEvent]:
         """Yield every group's pie, then the pie of all other submitters over the remaining slots.
 
         Unsatisfied submitters of groups with autoregroup also take part in the last pie.
@@ -82,8 +82,13 @@ class FlatTurns:
             group.allocated = group.quota
         root.usage = self._use.used(root)
         root.allocated = self._terms.total
+        pies: list[GroupPie] = []
         for group in sorted(groups, key=self._place):
-            yield from self._turn(group)
+            for event in self._turn(group):
+                if isinstance(event, GroupPie):
+                    pies.append(event)
+                yield event
+        yield Rounding(pies)
         self._note(root, percent_of_quota_used(root.usage, root.quota), limit=self._terms.total, stopped_by=ROOT_GROUP)
         yield GroupPie(root, None, False, root)
 

@@ -12,14 +12,18 @@ import numpy as np
 from fairq.engine.classad import AdColumns, EvaluationBudget, Expression, evaluate_in_columns
 from fairq.engine.quotas.tree import QuotaGroup, Tree
 from fairq.engine.std_sort import INSERTED, std_sorted
+from fairq.engine.weights import tolerance
 
 LAST = float(np.finfo(np.float32).max)
 """The key of a group for which the expression gives no number: after all others."""
 
 
 def percent_of_quota_used(usage: float, quota: float) -> float:
-    """Return the percentage of its quota that a group uses, infinite without a quota; the lowest negotiates first."""
-    return 100.0 * usage / quota if quota > 0 else math.inf
+    """Return the percentage of its quota that a group uses; the lowest negotiates first.
+
+    It is infinite without a quota; rounding errors leave next to nothing of one that subgroups share.
+    """
+    return 100.0 * usage / quota if quota > tolerance(1.0) else math.inf
 
 
 def sort_keys(tree: Tree, expression: Expression, now: int, budget: EvaluationBudget | None = None) -> list[float]:

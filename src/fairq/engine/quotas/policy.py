@@ -66,6 +66,9 @@ class QuotaPolicy(Struct, frozen=True, kw_only=True):
         strict: a group that accepts no surplus caps its whole subtree.
         integer_limits: truncate the limit of each group to a whole number, and use 0 for not-a-number, as today's
             negotiator does (its callback takes an integer).
+        hard_caps: no match of any kind makes a group that accepts no surplus, or the subtree of such a group, pass its
+            quota by more than half a slot; what a group cannot take is surplus for those who accept it. In today's
+            negotiator, strict caps bound the limit of a pie only.
         live_caps: strict caps count once what a group itself got earlier in the same round; today's negotiator counts
             it only in the subtree, to the disadvantage of the group.
         regroup_keeps_quota: with autoregroup, `<none>` takes part in every round with its own quota; today's negotiator
@@ -83,6 +86,7 @@ class QuotaPolicy(Struct, frozen=True, kw_only=True):
     round_robin_rate: float
     strict: bool
     integer_limits: bool
+    hard_caps: bool
     live_caps: bool
     regroup_keeps_quota: bool
     strict_priority: bool

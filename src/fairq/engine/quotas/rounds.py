@@ -6,7 +6,7 @@ docs/htcondor.md 4.7; GroupEntry.cpp, hgq_negotiate_with_all_groups.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -19,12 +19,10 @@ from fairq.engine.quotas.record import GroupTurn, SkipReason
 from fairq.engine.quotas.remainders import deal_remainders
 from fairq.engine.quotas.surplus import share_fairly
 from fairq.engine.quotas.tree import QuotaGroup, Tree
+from fairq.engine.weights import rounded
 
 NOTHING = -(2.0**31)
 """The integer value of not-a-number on the machines that HTCondor runs on."""
-
-_DECIMALS = 3
-"""Precision of a limit: 0.33334 and 0.66667 of 30 slots count as 10 and 20, and rounding errors are dropped."""
 
 
 class GroupUse(Protocol):
@@ -65,6 +63,16 @@ class PassedOver(Struct, frozen=True):
     limiting_group: QuotaGroup
 
 
+class Rounding(Struct, frozen=True):
+    """All groups have had their turns of the first round: fractions of slots in the limits of *pies* may be rounded."""
+
+    pies: Sequence[GroupPie]
+
+
+GroupEvent = GroupPie | PassedOver | Rounding
+"""What happens in the rounds, in order."""
+
+
 class PoolTerms(Struct, frozen=True):
     """Further terms of the rounds of a cycle.
 
@@ -103,7 +111,7 @@ class AllocationRounds:
         self.rounds = 0
         self.keys: dict[str, float] = {}
 
-    def run(self) -> Iterator[GroupPie | PassedOver]:
+    def run(self) -> Iterator[GroupEvent]:
         """Run the rounds and yield each turn, so that its pie is divided.
 
         Afterwards, `round_robin_time` is *now* for groups that need not come first.
@@ -118,7 +126,7 @@ class AllocationRounds:
             yield from self._negotiate()
             for group in groups:
                 group.usage = self._use.used(group)
-                if group.usage < group.allocated:
+                if group.usage < group.allocated and not self._wants_surplus(group):
                     group.requested = group.usage
                 else:
                     group.requested += group.allocated
@@ -128,6 +136,10 @@ class AllocationRounds:
         for group in groups:
             if group.served or group.requested <= 0:
                 group.round_robin_time = self._terms.now
+
+    def _wants_surplus(self, group: QuotaGroup) -> bool:
+        """Whether a group that has less than its allocation would use more: the rest of it is less than a slot."""
+        return self._policy.hard_caps and group.accept_surplus and self._use.has_submitters(group)
 
     def _allocate(self) -> None:
         root, terms = self._tree.root, self._terms
@@ -139,7 +151,7 @@ class AllocationRounds:
         if self._tree.regroups:
             root.quota = root.allocated = terms.total
 
-    def _negotiate(self) -> Iterator[GroupPie | PassedOver]:
+    def _negotiate(self) -> Iterator[GroupEvent]:
         tree, rate = self._tree, self._policy.round_robin_rate
         largest = 0.0
         for group in tree.groups:
@@ -150,14 +162,23 @@ class AllocationRounds:
         self.keys = {group.name: key for group, key in zip(tree.groups, shown, strict=True)}
         pool = self._terms.total if self._policy.strict_priority else None
         order = negotiation_order(tree, keys, self._terms.std_sort, pool)
-        step, reach = 0, 0.0
+        step, reach, pies = 0, 0.0, list[GroupPie]()
         while True:
             step += 1
             reach = min(reach + rate, largest)
+            rounds_up = self.rounds == 1 and reach >= largest
             for group in order:
-                yield from self._turn(group, step, reach, largest)
+                if rounds_up and group.is_root and tree.regroups:
+                    # What is left after that is for all.
+                    yield Rounding(pies)
+                for event in self._turn(group, step, reach, largest):
+                    if rounds_up and isinstance(event, GroupPie):
+                        pies.append(event)
+                    yield event
             if reach >= largest:
                 break
+        if rounds_up and not tree.regroups:
+            yield Rounding(pies)
 
     def _turn(self, group: QuotaGroup, step: int, reach: float, largest: float) -> Iterator[GroupPie | PassedOver]:
         skipped = self._why_not(group)
@@ -201,7 +222,8 @@ class AllocationRounds:
         limiting_group = None
         if self._policy.strict:
             usage = self._use.used(group) if self._policy.live_caps else group.usage
-            limit, limiting_group = enforce_caps(group, limit, usage, self._use.subtree_used)
+            scaled = self._policy.hard_caps
+            limit, limiting_group = enforce_caps(group, limit, usage, self._use.subtree_used, scaled=scaled)
         return limit, limiting_group or group.limiting_group()
 
     def _part(self, reach: float, largest: float) -> float:
@@ -215,7 +237,7 @@ class AllocationRounds:
 
     def _whole(self, limit: float) -> float:
         if not self._policy.integer_limits:
-            return round(limit, _DECIMALS)
+            return rounded(limit)
         return NOTHING if math.isnan(limit) else float(int(limit))
 
     def _note(self, group: QuotaGroup, step: int, **what: Any) -> None:

@@ -124,8 +124,9 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "Effective priorities are not compared: PREEMPTION_REQUIREMENTS alone decides.",
             "matchmaker.cpp, matchmakingAlgorithm"), minimum=0, unset="off"),
     rule_point("negotiator", "preempt_only_to_share", "boolean", True, False,
-        "Preemption by priority stops at the submitter's slice. Preemption by the Rank of slots ignores slices, so "
-        "that it is complete after one cycle. An unchanged pool then preempts nothing more.",
+        "Preemption by priority stops where one more match brings the submitter no nearer to its entitlement, its "
+        "weighted max-min share of the pie. Preemption by the Rank of slots ignores that, so that it is complete after "
+        "one cycle. An unchanged pool then preempts nothing more.",
         Difference(
             "Preemption in almost every cycle, so that no job finishes, must be avoided.",
             _MANUAL + "Priorities in Negotiation and Preemption",
@@ -187,6 +188,15 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "A quota may be a fraction of the pool.", _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
             "A group's limit is passed on as an integer and so truncated.",
             "GroupEntry.cpp, hgq_negotiate_with_all_groups")),
+    rule_point("negotiator", "hard_group_caps", "boolean", True, False,
+        "No match makes a group that accepts no surplus, or the subtree of such a group, pass its quota by more than "
+        "half a slot: not by preemption either. What it cannot take is surplus for others. false: the quota bounds "
+        "what the group is dealt at first, and fractions of a slot are rounded up.",
+        Difference(
+            "A quota without surplus is an upper limit, a hard cap: never more jobs run.",
+            _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
+            "The quota is the limit of the group's turn. Preemption by the Rank of a slot ignores it.",
+            "matchmaker.cpp, SubmitterLimitPermits; GroupEntry.cpp, strict_enforce_quota")),
     rule_point("negotiator", "live_group_caps", "boolean", True, False,
         "Count the matches of a round once in the limit of a subtree. false: twice.",
         Difference(

@@ -38,6 +38,7 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
         round_robin_rate=settings["negotiator.group_quota_round_robin_rate"],
         strict=settings["negotiator.negotiator_strict_enforce_quota"],
         integer_limits=settings["negotiator.integer_group_limits"],
+        hard_caps=settings["negotiator.hard_group_caps"],
         live_caps=settings["negotiator.live_group_caps"],
         regroup_keeps_quota=settings["negotiator.regroup_keeps_quota"],
         strict_priority=settings["negotiator.strict_priority_quotas"] and not settings.is_set(SORT_EXPRESSION),

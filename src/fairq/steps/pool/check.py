@@ -55,6 +55,7 @@ def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int)
     if found[-1].status == FAULT or not exists(resolve(path)):
         return [*found, _disk(path)]
     found += [*_times(path, now, longest), _lock(path, now, longest), _disk(path), _slots(path)]
+    found += _groups(path, settings, now)
     if elsewhere_of(path):
         detail = "only the account of the pool and root can see it"
         found += [Finding(name, NOT_NEEDED, detail) for name in ("launcher", "cgroup", "supervisor")]
@@ -172,6 +173,23 @@ def _disk(path: Path) -> Finding:
             "free space, or move the state: a change may need as much space again as the state has",
         )
     return Finding("disk", GOOD, detail)
+
+
+def _groups(path: Path, settings: Settings | None, now: int) -> list[Finding]:
+    """Return a finding on accounting groups that can never start a job, or none without groups."""
+    if settings is None or not settings.groups:
+        return []
+    from fairq.steps.quotas.check import never_starting_in
+
+    try:
+        found = never_starting_in(path, settings, now)
+    except FairqError as error:
+        return [Finding("groups", FAULT, str(error), "correct the setting, then run 'fairq quotas check'")]
+    if not found:
+        return [Finding("groups", GOOD, "the quota of each group is large enough for a slot")]
+    first = found[0]
+    more = f"; {len(found) - 1} more groups" if len(found) > 1 else ""
+    return [Finding("groups", FAULT, f"{first.group}: {first.problem}{more}", first.cure)]
 
 
 def _slots(path: Path) -> Finding:

@@ -11,12 +11,13 @@ from msgspec import Struct
 from fairq.errors.base import FairqError
 from fairq.settings.htcondor.translate import GROUP_MACRO
 from fairq.settings.model import gather
-from fairq.state.connection import reading
-from fairq.steps.quotas.configured import Configured, Oddity, quota_oddities
+from fairq.state.connection import State, reading
+from fairq.steps.quotas.configured import NEVER_STARTS, Configured, Oddity, quota_oddities
 from fairq.steps.quotas.source import Source, read_source
 from fairq.steps.quotas.users import user_oddities, users_in
 
 if TYPE_CHECKING:
+    from fairq.settings import Settings
     from fairq.settings.htcondor.reader import NotTaken
     from fairq.steps.config import SettingsFiles
 
@@ -42,19 +43,40 @@ def check_quotas(path: Path, chosen: SettingsFiles, file: str | None, now: int) 
         source = read_source(file, chosen.environ, errors.append)
     settings = source.settings
     with reading(path) as state:
-        total = None
         if settings.groups and not errors:
-            from fairq.steps.quotas.forecast import Forecaster
-
-            total = Forecaster(state, settings, now).size(settings) or None
+            configured = _in_pool(state, settings, now, is_htcondor=source.is_htcondor)
+        else:
+            configured = Configured.of(settings, None, 1.0, is_htcondor=source.is_htcondor)
         users = users_in(state)
-    configured = Configured.of(settings, total, is_htcondor=source.is_htcondor)
     oddities = [
         *_not_taken(source.not_taken),
         *quota_oddities(configured),
         *user_oddities(users, tuple(settings.groups)),
     ]
     return Checked(errors, oddities, len(settings.groups))
+
+
+def never_starting(path: Path, chosen: SettingsFiles, file: str | None, now: int) -> list[Oddity]:
+    """Return the groups, as in `check_quotas`, whose quota is too small for any slot."""
+    return [one for one in check_quotas(path, chosen, file, now).oddities if one.kind == NEVER_STARTS]
+
+
+def never_starting_in(path: Path, settings: Settings, now: int) -> list[Oddity]:
+    """Return the groups of valid *settings* whose quota is too small for any slot of the pool at *path*."""
+    if not settings.groups:
+        return []
+    with reading(path) as state:
+        oddities = quota_oddities(_in_pool(state, settings, now, is_htcondor=False))
+        return [one for one in oddities if one.kind == NEVER_STARTS]
+
+
+def _in_pool(state: State, settings: Settings, now: int, *, is_htcondor: bool) -> Configured:
+    """Return the groups of *settings* in the pool of *state*."""
+    from fairq.steps.quotas.forecast import Forecaster
+
+    forecaster = Forecaster(state, settings, now)
+    total, least = forecaster.size(settings) or None, forecaster.least_weight(settings)
+    return Configured.of(settings, total, least, is_htcondor=is_htcondor)
 
 
 def _not_taken(entries: Iterable[NotTaken]) -> Iterator[Oddity]:

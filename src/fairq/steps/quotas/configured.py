@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.quotas.enforcement import rounding
 from fairq.engine.quotas.tree import ProblemKind, QuotaGroup, Tree
 from fairq.settings.keys import GROUP_KEYS, SINGLE
 from fairq.steps.quotas.tree import configured_tree
@@ -42,18 +43,20 @@ class Configured(Struct, frozen=True):
     Args:
         settings: all settings. *tree*: the groups, with their quotas in a pool of *total* slot weight.
         total: None if the size of the pool is unknown; the tree's quotas are then not valid.
+        least: the smallest weight that a match may have in it.
         is_htcondor: the settings are HTCondor macros.
     """
 
     settings: Settings
     tree: Tree
     total: float | None
+    least: float
     is_htcondor: bool
 
     @classmethod
-    def of(cls, settings: Settings, total: float | None, *, is_htcondor: bool) -> Configured:
+    def of(cls, settings: Settings, total: float | None, least: float, *, is_htcondor: bool) -> Configured:
         """Return the groups of *settings*."""
-        return cls(settings, configured_tree(settings, total or 0.0), total, is_htcondor)
+        return cls(settings, configured_tree(settings, total or 0.0), total, least, is_htcondor)
 
     @property
     def is_flat(self) -> bool:
@@ -87,7 +90,7 @@ class Configured(Struct, frozen=True):
 
 def quota_oddities(configured: Configured) -> Iterator[Oddity]:
     """Yield all problems of the quotas, by group in tree order."""
-    for find in (_left_out, _both_kinds, _sums, _double_counting, _regroup_and_surplus, _eaten):
+    for find in (_left_out, _both_kinds, _sums, _double_counting, _regroup_and_surplus, _eaten, _never_starts):
         yield from find(configured)
 
 
@@ -206,6 +209,29 @@ def _eaten(configured: Configured) -> Iterator[Oddity]:
         own = configured.word_of(group.name, "quota" if group.static else "quota_dynamic")
         cure = f"set {own} so that it makes a whole number"
         yield Oddity(group.name, "cut", problem, f"{cure}, or integer_group_limits = false" if integer_limits else cure)
+
+
+NEVER_STARTS = "below half a slot"
+
+
+def _never_starts(configured: Configured) -> Iterator[Oddity]:
+    """Hard caps that are too small for any slot, rounded to the nearest whole one (docs/htcondor.md 4.6)."""
+    if not configured.settings["negotiator.hard_group_caps"]:
+        return
+    least = configured.least
+    for group in configured.tree.groups[1:]:
+        is_known = configured.total is not None or (group.static and group.parent is configured.tree.root)
+        quota = group.config_quota if configured.total is None else group.subtree_quota
+        if group.accept_surplus or not is_known or not 0 < quota < least - rounding(least):
+            continue
+        problem = f"its quota of {_number(quota)} is too small for a slot of weight {_number(least)}, the smallest: "
+        problem += "its jobs never start"
+        own, surplus = (
+            configured.word_of(group.name, name)
+            for name in ("quota" if group.static else "quota_dynamic", "accept_surplus")
+        )
+        cure = f"raise {own} so that it makes {_number(least - rounding(least))} or more, or set {surplus}"
+        yield Oddity(group.name, NEVER_STARTS, problem, cure)
 
 
 def _own_quota(configured: Configured, group: QuotaGroup) -> float | None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.classad.budget import NOBODY, EvaluationBudget, Payer, evaluate_for
 from fairq.engine.negotiation.groups import pool_size, quota_tree
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -51,6 +53,14 @@ class Forecaster:
         policy = negotiation_policy(settings)
         ads = self._pool.slots.ads
         return pool_size(ads, slot_weights(ads, policy), policy)
+
+    def least_weight(self, settings: Settings) -> float:
+        """Return the smallest weight of a slot under *settings*; 1 for a part of a slot, and without slots."""
+        policy, ads = negotiation_policy(settings), self._pool.slots.ads
+        weights = slot_weights(ads, policy)
+        if policy.partitionable_slots == "carve" and policy.use_slot_weights:
+            weights = np.where(evaluate_in_columns("PartitionableSlot", ads, {}).is_true(), 1.0, weights)
+        return float(weights[weights > 0].min(initial=np.inf)) if (weights > 0).any() else 1.0
 
     def groups(self, settings: Settings, total: float | None = None) -> tuple[GroupFigures, ...]:
         """Return the groups of *settings* as the next cycle would find them, in tree order.
