@@ -118,7 +118,7 @@ class Pie:
             limit = min(self._below_floor(decision, used), limit)
         missing, limit = limit, min(limit, self._left)
         if rules.preempt_only_to_share:
-            missing = self._missing(submitter, used) if self.spins == 1 else 0.0
+            missing = self._missing(submitter, used) if self.spins == 1 and self._is_first_chance() else 0.0
         if self._max_min:
             unclaimed = self._slice(submitter, used)
             limit = max(unclaimed, missing) if ignore_limit or self._preempts_on else unclaimed
@@ -162,8 +162,10 @@ class Pie:
 
     def _missing(self, submitter: SubmitterTurn, used: float) -> float:
         """What a submitter misses to its entitlement; a match of half that weight or less brings it no nearer."""
-        missing = max(0.0, self._entitled.get(submitter.name, 0.0) - used - self._rules.tolerance)
-        return min(self._below_floor(submitter.decision, used), missing) if self._rules.floor_round else missing
+        rules = self._rules
+        entitled = UNLIMITED if rules.ignore_user_priorities else self._entitled.get(submitter.name, 0.0)
+        missing = max(0.0, entitled - used - rules.tolerance)
+        return min(self._below_floor(submitter.decision, used), missing) if rules.floor_round else missing
 
     def _preempt(self) -> None:
         """Let those in want preempt by priority what they miss to their entitlement.
