@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -268,6 +270,25 @@ class TestDumps:
         assert self.imported(grid, folder, NOW + 300) == (1, 1)
         assert self.imported(grid, folder, NOW + 600) == (1, 1)
         assert self.imported(grid, dump(others=NOW + 10**6 + 1), NOW + 900) == (2, 0)
+
+    def test_an_archive_has_the_time_of_its_oldest_member(
+        self, grid: Grid, dump: Callable[..., Path], tmp_path: Path
+    ) -> None:
+        def packed(**modified: int) -> Path:
+            archive = shutil.make_archive(str(tmp_path / "packed"), "tar", dump(**modified))
+            return Path(archive)
+
+        assert self.imported(grid, packed(), NOW) == (2, 0)
+        self.finish_one(grid, NOW + 60)
+        assert self.imported(grid, packed(others=NOW + 250, groups=NOW + 90), NOW + 300) == (1, 1)
+        assert self.imported(grid, packed(others=NOW + 250), NOW + 300) == (2, 0)
+
+    def test_an_archive_that_tells_no_time_is_read(self, grid: Grid, tmp_path: Path) -> None:
+        member = zipfile.ZipInfo("task_queues.csv")
+        member.date_time = (1980, 0, 0, 0, 0, 0)
+        with zipfile.ZipFile(tmp_path / "dump.zip", "w") as archive:
+            archive.writestr(member, "TQId,Owner,OwnerGroup,CPUTime,Jobs\n5,ann,user,3600,2\n")
+        assert self.imported(grid, tmp_path / "dump.zip", NOW) == (2, 0)
 
     def test_a_job_removed_here_does_not_come_back_either(self, grid: Grid, dump: Callable[..., Path]) -> None:
         folder = dump()

@@ -120,7 +120,15 @@ def _of_zip(stream: io.BytesIO) -> Iterator[Held]:
                 continue
             if member.file_size > LARGEST:
                 raise too_large()
-            yield Held(str(path), archive.read(member), datetime(*member.date_time).timestamp())
+            yield Held(str(path), archive.read(member), _written(member))
+
+
+def _written(member: zipfile.ZipInfo) -> float | None:
+    """Return when a member of an archive was written (seconds since 1970), which it says in local time."""
+    try:
+        return datetime(*member.date_time).timestamp()
+    except ValueError:  # some programs write no time, which reads as month 0
+        return None
 
 
 def _of_tar(archive: tarfile.TarFile) -> Iterator[Held]:

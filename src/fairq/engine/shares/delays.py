@@ -82,7 +82,7 @@ def left(delay: Delay, bucket: Bucket | None, now: float) -> float:
 def delayed(delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], now: float) -> dict[Kind, float]:
     """Return the kinds of jobs that may not start at *now*, each with the seconds until the next start."""
     starts = {kind: left(delay, buckets.get(kind), now) for kind, delay in delays.items()}
-    return {kind: (1 - count) * delays[kind].seconds for kind, count in starts.items() if count < 1 - 1e-9}
+    return {kind: round((1 - count) * delays[kind].seconds, 6) for kind, count in starts.items() if count < 1 - 1e-9}
 
 
 def started(
