@@ -59,7 +59,7 @@ user = 2
     def test_a_job_of_several_types_counts_for_each_and_a_limit_of_the_site_for_all(self, grid: Grid) -> None:
         grid.settings(
             '[shares.RunningLimit."LCG.CERN.cern".JobType]\nMerge = 2\n'
-            '[shares.RunningLimit."LCG.CERN.cern".Site]\n"LCG.CERN.cern" = 5\n'
+            '[shares.RunningLimit."LCG.CERN.cern".Site]\n"LCG.CERN.cern" = 5\nOther = 0\n'
         )
         grid.submit("ann", "user", 9, JobTypes='"MC, Merge"')
         assert len(match(grid, 9)["matches"]) == 2
@@ -323,6 +323,6 @@ Operations { Defaults { JobScheduling {
         (tmp_path / "dirac.cfg").write_text(self.CFG)
         ended = grid.fairq("config", "import", tmp_path / "dirac.cfg")
         assert "1 settings, 0 groups, 3 limits, 1 delays from 4 lines" in ended.out
-        assert "shares.rules is dirac: task queues follow the program" in ended.err
+        assert "shares.rules becomes dirac: task queues follow the program" in ended.err
         summary = grid.fairq("config", "import", tmp_path / "dirac.cfg", "--dry-run", "--json")
         assert (summary["limits"], summary["delays"]) == (3, 1)

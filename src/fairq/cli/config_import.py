@@ -21,7 +21,7 @@ def import_notes(invocation: Invocation, imported: ImportedConfig) -> None:
     from fairq.settings.htcondor.reasons import concerns_negotiation
 
     if imported.of_dirac:
-        invocation.note("shares.rules is dirac: task queues follow the program; for its page, set it to documented")
+        invocation.note("shares.rules becomes dirac: task queues follow the program; set it to documented for its page")
     lines = [
         (f"{entry.where}: {entry.name} is not imported: {entry.why}", concerns_negotiation(entry.name, entry.why))
         for entry in imported.not_taken

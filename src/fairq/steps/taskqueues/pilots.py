@@ -133,7 +133,9 @@ class SiteLoad(Struct):
             return Barred()
         limits = running_limits(self.policy.job_scheduling, self.site, grid_ce, self.count, self.policy.rules)
         self.notes = [*limits.notes, *self._left_out]
-        return Barred(limits.reached, delayed(self.delays, self.buckets, now))
+        # Jobs of other sites do not run here, so that a limit on them keeps nothing away.
+        reached = tuple(one for one in limits.reached if one.attribute != "Site" or one.value == self.site)
+        return Barred(reached, delayed(self.delays, self.buckets, now))
 
     @property
     def delays(self) -> dict[Kind, engine_delays.Delay]:
