@@ -123,6 +123,19 @@ class TestConnectivity:
         assert told.why()["queues"][1]["change"] == change
 
 
+class TestMemory:
+    """A figure in MB is the job's, in production as well: docs/panda.md says why."""
+
+    @pytest.mark.parametrize("kind", [{}, user()])
+    @pytest.mark.parametrize(("unit", "need"), [("MB", 0.9 * (500 + 3300)), ("MBPerCore", 0.9 * (500 + 4 * 3300))])
+    def test_the_unit_decides_whether_cores_count(
+        self, state: Path, kind: dict[str, Any], unit: str, need: float
+    ) -> None:
+        queues = {"ENOUGH": {"corecount": 4, "maxrss": need}, "LESS": {"corecount": 4, "maxrss": need - 1}}
+        task = {"coreCount": 4, "ramCount": 3300, "ramUnit": unit, "baseRamCount": 500} | kind
+        assert answer(state, queues, task).reasons("ENOUGH", "LESS") == ["", "lowmemory"]
+
+
 class TestNumbersOfJobs:
     """Where the statistics have no line of a queue, its imported jobs count; where both disagree, a note says so."""
 
