@@ -67,8 +67,8 @@ def why(
     CSV, TSV and --af have a record for each queue: queue, unit (as CRIC knows it), verdict, stage, reason (PanDA's
     tag), meaning, temporary, weight, compared, terms (factors of the weight), numbers (what these came from) and
     change. JSON has task, time, cycle, rules, activity, status, reason, stored (what the task's record says), change
-    (what would have to change if no queue was checked), stages, reasons, candidates, changes, queues and, with
-    --queue, obstacles.
+    (what would have to change if no queue was checked), stages, reasons, candidates, changes, queues, unknown_sites
+    (names in the task's site that are no queue) and, with --queue, obstacles (all that the queue fails).
 
     With --compare, the member compare has differs, differs_at (the first stage at which the two sets of rules differ),
     steps (how many queues each set refuses at each stage, and the queues left), points (the rule points that change the
