@@ -195,7 +195,7 @@ def _runs(sample: Sample) -> None:
 
 
 def _task_queues(sample: Sample) -> None:
-    sample.begin("shares", HOUR)
+    sample.begin("shares", HOUR + "[shares.MatchingDelay.S.Site]\nS = 10\n[shares.MatchingDelay.S.Burst.Site]\nS = 2\n")
     sample.show("taskqueues import", "taskqueues", "import", sample.file("dump.json", DUMP), "--now", NOW)
     pilot = ("--site", "S", "--cputime", 100_000)
     _submit(sample, "anna", "--accounting-group", "a", "--attribute", 'Sites="S, T"', "--attribute", "MinRAM=1")

@@ -29,8 +29,6 @@ FILES: dict[str, bytes] = {
     b"[shares.ShareCorrections.WMSHistory.I.WeekSlice]\nWeight = 3\n",
     "names.toml": b"[shares.ShareCorrections]\nShareCorrectorsToStart = 'WMSHistory'\n"
     b"[shares.ShareCorrections.WMSHistory.I]\nMaxGlobalCorrection = 3\nMaxGlobalCorrectionFactor = 3\n",
-    "group.toml": b"[shares.groups.lhcb_user]\njob_share = 1\n[shares.ShareCorrections]\n"
-    b"ShareCorrectorsToStart = 'WMSHistory'\n[shares.ShareCorrections.WMSHistory.I]\nGroup = 'lhcb_usr'\n",
     "corrector.toml": b"[shares.ShareCorrections]\nShareCorrectorsToStart = 'WMSHistroy'\n",
     "share.toml": b"[shares.groups.lhcb_user]\njob_share = -1\n",
     "site.toml": b"[shares.RunningLimit.LCG.CERN.cern.JobType]\nMC = 5\n",
@@ -79,7 +77,6 @@ CASES: list[tuple[str, int, str]] = [
     ("--config slice.toml taskqueues", 64, "slice S: MaxCorrection is -2; a bound is 1 or more"),
     ("--config span.toml taskqueues match --site S --cputime 1", 64, "slice WeekSlice: it has no TimeSpan; set it"),
     ("--config names.toml config check", 64, "are two names of one bound; keep one of them"),
-    ("--config group.toml taskqueues shares", 64, "Group = lhcb_usr is not a configured group; known are: "),
     ("--config corrector.toml taskqueues shares", 64, "WMSHistroy; known are: WMSHistory"),
     ("--config share.toml taskqueues", 16, "share.toml:2: shares.groups.lhcb_user.job_share = -1 is not valid"),
     ("--config site.toml taskqueues", 15, "names with dots need quotes"),

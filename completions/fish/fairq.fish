@@ -656,6 +656,7 @@ complete -c fairq -n '__fairq_at broker timeouts' -l tsv -d 'Print tab-separated
 complete -c fairq -n '__fairq_at broker timeouts' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at broker timeouts' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at broker timeouts' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
+complete -c fairq -n '__fairq_at broker lint' -l rules -x -d 'Rules: documented or panda [default: broker.rules].'
 complete -c fairq -n '__fairq_at broker lint' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at broker lint' -l json -d 'Print one JSON document.'
 complete -c fairq -n '__fairq_at broker lint' -l ndjson -d 'Print one JSON object per line.'

@@ -168,10 +168,13 @@ class TestImport:
             {"jediTaskID": 1, "ipConnectivity": "http#IPv6", "splitRule": "NF=1,IP=1"},
             {"jediTaskID": 2, "parameters": {"ipConnectivity": "full"}},
             {"jediTaskID": 3, "ipConnectivity": "none"},
+            {"jediTaskID": 4, "ipConnectivity": "none#IPv4"},
         ]
-        ended = broker("tasks", "import", "FILE", content=tasks)
-        assert "ipConnectivity is 'none', which asks for nothing" in ended.err
-        assert [task["splitRule"] for task in listed(broker, "tasks")] == ["NF=1,IP=2,IK=6", "IP=1", ""]
+        assert broker("tasks", "import", "FILE", content=tasks).err == ""
+        kept = [task["splitRule"] for task in listed(broker, "tasks")]
+        assert kept == ["NF=1,IP=2,IK=6", "IP=1", "IP=0", "IK=4,IP=0"]
+        ended = broker("tasks", "import", "FILE", content=[{"jediTaskID": 5, "ipConnectivity": "wide"}])
+        assert (ended.code, "ipConnectivity is 'wide', which asks for nothing" in ended.err) == (117, True)
 
     def test_units_and_rules_that_panda_does_not_know_are_told(self, broker: Run) -> None:
         task = {"jediTaskID": 1, "ramUnit": "MBperCore", "cpuTimeUnit": "HS06", "splitRule": "NF1,NE=5"}

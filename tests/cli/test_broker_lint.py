@@ -40,7 +40,7 @@ def lint(run: Run, state: Path, tmp_path: Path) -> Run:
 
 
 def test_it_tells_what_stands_there_what_that_means_and_what_to_write(lint: Run) -> None:
-    ended = lint()
+    ended = lint("--rules", "panda")
     assert (ended.code, ended.err) == (1, "")
     assert ended.out.splitlines() == [
         "A fairsharepolicy 'type=evgen:100%': PanDA accepts every task that no part names, so 'type=evgen:100%' "
@@ -56,7 +56,8 @@ def test_a_sound_queue_exits_with_0(lint: Run) -> None:
 
 
 def test_records_have_a_kind_that_scripts_can_use(lint: Run) -> None:
-    ended = lint("--json")
+    assert [one["queue"] for one in json.loads(lint("--json").out)] == ["B"]
+    ended = lint("--json", "--rules", "panda")
     assert ended.code == 1
     assert [(one["queue"], one["field"], one["kind"]) for one in json.loads(ended.out)] == [
         ("A", "fairsharepolicy", "no end"), ("B", "minrss", "memory"),

@@ -187,6 +187,15 @@ def _(grid: Grid) -> int:
     return len(grid.matches(1))
 
 
+@point("negative_fields", documented=1, program=2)
+def _(grid: Grid) -> int:
+    """How many jobs two pilots get where the jobs of a user and another type are at their limits."""
+    limit = 'shares.RunningLimit."LCG.CERN.cern"'
+    grid.settings(f"[shares.groups.user]\njob_share = 100\n[{limit}.Owner]\nann = 1\n[{limit}.JobType]\nMC = 0\n")
+    grid.submit("ann", "user", 2)
+    return len(grid.matches(2))
+
+
 @point("ce_limits", documented=1, program=0)
 def _(grid: Grid) -> int:
     """A second job of a kind that each computing element may run once; the first one runs at another one."""

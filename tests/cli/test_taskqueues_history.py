@@ -340,4 +340,4 @@ def test_an_accounting_group_is_known_without_shares_of_its_own(run: Any, pool: 
     assert pool("taskqueues", "shares", "--json")["rules"] == "documented"
     assert pool("taskqueues", "match", *PILOT, "--group", "lhcb_user", "--json")["matches"] == []
     settings(state, TOML + "[shares.groups.lhcb_prod]\njob_share = 5\n")
-    assert "lhcb_user is not a configured group" in pool("taskqueues", "shares", code=64).err
+    assert "the group lhcb_user has no share and no task queue" in pool("taskqueues", "shares").err

@@ -221,12 +221,20 @@ class TestProductionFilters:
         queues = {"A": {"corecount": 8, "maxwdir": 8 * 500}, "B": {"corecount": 8, "maxwdir": 8 * 501}}
         assert answer(state, queues, {"coreCount": 8}).reasons("A", "B") == ["disk", ""]
 
-    @says("Production, step 2, inputDiskCount of zero")
+    @says("Production, step 2, inputDiskCount of zero", points=["broker.direct_access_of_queue"])
     def test_direct_reading_needs_no_scratch_for_input(self, state: Path) -> None:
         """Input counts as nothing at queues that read it directly."""
-        found = answer(state, {"A": {"maxwdir": 501}, "B": {"maxwdir": 501, "maxinputsize": -1}},
-                       inputs=[files(1)], replicas=at(NUC=None))  # fmt: skip
-        assert found.reasons("A", "B") == ["disk", ""]
+        queues = {
+            "A": {},
+            "B": {"maxinputsize": -1},
+            "C": {"direct_access_lan": True},
+            "D": {"direct_access_wan": True},
+        }
+        queues = {name: {"maxwdir": 501} | fields for name, fields in queues.items()}
+        found = answer(state, queues, inputs=[files(1)], replicas=at(NUC=None))
+        assert found.reasons("A", "B", "C", "D") == ["disk", "", "", "disk"]
+        by_the_task = asked(state, direct_access_of_queue=False)
+        assert by_the_task.reasons("A", "B", "C", "D") == ["disk", "", "disk", "disk"]
 
     @says("Production, step 2, DISK size", "Analysis, step 3, DISK size",
           points=["broker.space", "broker.space_must_exceed"])  # fmt: skip
@@ -323,7 +331,7 @@ class TestProductionFilters:
         found = answer(state, SAT, kind, pilots=[{"queue": "SAT", "getJob": 0}], slots=slots)
         assert found.reasons() == ["nopilot"]
 
-    @says("Production, step 2, NW_THRESHOLD", points=["broker.express_from_1000"])
+    @says("Production, step 2, NW_THRESHOLD", points=["broker.express_from_1000", "broker.network_tolerance"])
     @pytest.mark.parametrize(
         ("priority", "kind", "factor", "reason"),
         [(1000, "simul", 1, ""), (1000, "simul", 1.5, "lowNetworkWeight"), (999, "simul", 1.5, ""),

@@ -247,7 +247,7 @@ class TestNetworkWeight:
         assert told["terms"]["network"] == pytest.approx(0.5 * parts)
         assert parts == pytest.approx(1.5 + 1.6)
 
-    @says("Network Weight, most recent data", points=["broker.throughput"])
+    @says("Network Weight, most recent data", points=["broker.throughput", "broker.network_age"])
     @pytest.mark.parametrize(("keys", "expected"), [("hdw", 201), ("dw", 101), ("w", 51), ("hw", 201), ("h", 201)])
     def test_the_freshest_throughput(self, state: Path, keys: str, expected: float) -> None:
         """The throughput of the last hour counts, else of the day, else of the week."""

@@ -122,7 +122,7 @@ class TestTimeouts:
         """No timeout holds at paused queues and those with disableReassign."""
         assert timed_out(state, {"jobStatus": status}, queue, stateChange=9999, modification=9999) == []
 
-    @says("Timeout Rules, item 14", points=["broker.fast_rebrokerage_all"])
+    @says("Timeout Rules, item 14", points=["broker.fast_rebrokerage_all", "broker.fast_rebrokerage_total"])
     @pytest.mark.parametrize(
         ("waiting", "running", "elsewhere", "back"),
         [(14, 4, 0, 2), (14, 5, 0, 0), (10, 0, 0, 0), (11, 0, 0, 1), (14, 0, 33, 0), (14, 0, 20, 4)],

@@ -162,8 +162,8 @@ def _limits(given: Record, expected: Record) -> list[str]:
     load = _WatchedLoad(SharePolicy(DIRAC, {}, defaults, 1, job_scheduling=scheduling), given["site"])
     for attribute, counts in given["running"].items():
         for value, count in counts.items():
-            load.running += [(None, {attribute: value})] * count
-    negative = load.negative(given["ce"], 0)
+            load.running += [(None, {attribute: (value,)})] * count
+    negative = load.barred(given["ce"], 0).negative
     statuses = set(LIMITED_STATUSES) if load.has_counted else set()
     return [
         *unequal("negative_condition", negative, expected["negative_condition"]),

@@ -22,6 +22,7 @@ from fairq.settings import load
 from fairq.state.connection import reading
 from fairq.steps.broker.importing import import_records
 from fairq.steps.broker.lint import find_misconfigurations
+from fairq.steps.broker.rules import preset
 from fairq.steps.broker.run import run
 from fairq.steps.broker.timeouts import clean
 from fairq.steps.broker.world import load_queues
@@ -75,7 +76,7 @@ def test_a_bad_queue_is_handled_or_refused_by_name_and_breaks_nothing(odd: Any, 
             queues = load_queues(opened)
         assert {"A_GOOD", "Z_GOOD"} <= set(queues), "no other queue is dropped"
         assert ("ODD" in queues) != any("ODD" in refused for refused in imported.refused)
-        findings, number = find_misconfigurations(state, [], ACTOR.time)
+        findings, number = find_misconfigurations(state, preset("documented"), [], ACTOR.time)
         assert number == len(queues)
         assert all(all(told(one.problem, one.facts)) for one in findings)
         clean(state, load(None, None, {}), ACTOR, rules=rules, apply=True)
@@ -115,5 +116,5 @@ def test_a_bad_software_map_is_handled_or_refused_by_name_and_breaks_nothing(odd
         file.write_text(json.dumps({"GOOD": sound, "ODD": odd}))
         imported = import_records(state, SOFTWARE, str(file), ACTOR)
         assert imported.number == 2 or any("ODD" in refused for refused in imported.refused)
-        find_misconfigurations(state, [], ACTOR.time)
+        find_misconfigurations(state, preset("documented"), [], ACTOR.time)
         assert len(run(state, RULES["documented"], ACTOR, [], every=True).decided) == 2

@@ -67,9 +67,9 @@ TASKS = Kind(
         Column("readyEvents", "integer", "ready events for jumbo jobs"),
     ),
     "The decisions of the brokerage (status to reason) are in the same records; a file without these "
-    "columns leaves them unchanged. ipConnectivity (full or http, optionally #IPv4 or #IPv6), t1Weight, onlyTagsForFC "
-    "and avoidVP are kept in splitRule, includedSite and excludedSite in parameters, sw_platform in architecture, "
-    "sw_project and sw_version in transHome.",
+    "columns leaves them unchanged. ipConnectivity (full, http or none, optionally #IPv4 or #IPv6), t1Weight, "
+    "onlyTagsForFC and avoidVP are kept in splitRule, includedSite and excludedSite in parameters, sw_platform in "
+    "architecture, sw_project and sw_version in transHome.",
     "fairq broker tasks import tasks.json            # new tasks are ready for brokerage",
 )  # fmt: skip
 

@@ -211,8 +211,8 @@ def import_(
 
     A file in DIRAC's syntax, with sections in braces, is recognised by its content. The import reads JobScheduling and
     JobDescription of /Operations (the section of a virtual organisation overrides Defaults), the groups of /Registry,
-    and a top-level section ShareCorrections. They replace the table shares, with the rules dirac. Other settings stay
-    unchanged.
+    and a top-level section ShareCorrections. They replace the table shares, and shares.rules becomes dirac. Other
+    settings stay unchanged.
     """
     from fairq.steps.config import import_config
 
@@ -320,12 +320,17 @@ def _yes_no(value: bool) -> str:
 
 def _summary(imported: ImportedConfig) -> dict[str, Any]:
     tables = imported.document
+    shares = tables.get("shares", {})
+    limits, delays = _leaves(shares.get("RunningLimit", {})), _leaves(shares.get("MatchingDelay", {}))
     return {
         "file": str(imported.file),
         "former": str(imported.former) if imported.former else None,
-        "settings": sum(_leaves(table) for name, table in tables.items() if name not in ("groups", "limits")),
-        "groups": len(tables.get("groups", ())) + len(tables.get("shares", {}).get("groups", ())),
-        "limits": len(tables.get("limits", ())),
+        "settings": sum(_leaves(table) for name, table in tables.items() if name not in ("groups", "limits"))
+        - limits
+        - delays,
+        "groups": len(tables.get("groups", ())) + len(shares.get("groups", ())),
+        "limits": len(tables.get("limits", ())) + limits,
+        "delays": delays,
         "lines": imported.taken,
         "not_taken": [{"where": entry.where, "name": entry.name, "reason": entry.why} for entry in imported.not_taken],
         "without_effect": [
@@ -337,7 +342,8 @@ def _summary(imported: ImportedConfig) -> dict[str, Any]:
 
 def _sentence(imported: ImportedConfig, dry_run: bool) -> str:
     summary = _summary(imported)
-    counts = ", ".join(f"{summary[name]} {name.lower()}" for name in ("settings", "groups", "limits"))
+    kinds = ("settings", "groups", "limits", *(["delays"] if summary["delays"] else []))
+    counts = ", ".join(f"{summary[name]} {name}" for name in kinds)
     left = len(imported.not_taken)
     sentence = f"{counts} from {imported.taken} lines; {left} not imported"
     if dry_run:

@@ -14,12 +14,14 @@ _SCREENFUL = 20
 
 
 def import_notes(invocation: Invocation, imported: ImportedConfig) -> None:
-    """Print the lines that were not imported, or have no effect.
+    """Print the rules of an imported DIRAC, and the lines that were not imported, or have no effect.
 
     If there are many, lines that do not concern negotiation, accounting or quotas are only counted, unless ``-v``.
     """
     from fairq.settings.htcondor.reasons import concerns_negotiation
 
+    if imported.of_dirac:
+        invocation.note("shares.rules becomes dirac: task queues follow the program; set it to documented for its page")
     lines = [
         (f"{entry.where}: {entry.name} is not imported: {entry.why}", concerns_negotiation(entry.name, entry.why))
         for entry in imported.not_taken

@@ -216,9 +216,10 @@ def match(
     delays of the site apply to each pilot in turn.
 
     JSON is one object: rules, selection, site, time, asked, queues (their number), matching (the number that match the
-    pilot), limited (values at their limit at the site), and matches in the order made. A match has job, submitter,
-    owner, group, task_queue, priority (of the queue), user_priority, chance (of that queue to be drawn first; null with
-    more than 10,000 queues) and slot. No match is not an error: the exit code is 0.
+    pilot), limited (values at their limit at the site), delayed (values whose matching delay lasts, with the seconds),
+    and matches in the order made. A match has job, submitter, owner, group, task_queue, priority (of the queue),
+    user_priority, chance (of that queue to be drawn first; null with more than 10,000 queues) and slot. No match is
+    not an error: the exit code is 0.
     """
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues.match import match as step
@@ -317,7 +318,8 @@ def import_(
 
     The jobs join fairq's queue, for pilots only. A job keeps DIRAC's JobID as its cluster, and queues keep their
     numbers. The import replaces the jobs of a former import that do not run; fairq's own jobs stay. A job that ended
-    here after the time of the dump is not queued again.
+    here after the time of the dump is not queued again. That is the member time (in a directory, time.json with the
+    seconds since 1970), otherwise the time of the oldest file.
 
     A JSON dump is one object with the following members, of which only task_queues is required, or only the array
     task_queues:
@@ -353,6 +355,8 @@ def import_(
     imported = import_task_queues(
         invocation.state_path, invocation.settings, dump, actor, host=socket.gethostname(), dry_run=dry_run
     )
+    for name in imported.unread:
+        invocation.note(f"{name} is not read by an import")
     emit(views.import_view(imported, dry_run), output)
 
 

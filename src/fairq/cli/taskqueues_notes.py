@@ -23,6 +23,9 @@ WORDS = {
     "not_an_integer": "{where}: {name} = {value} is not an integer; DIRAC uses the default {default}",
     "limit_not_an_integer": "{where}: the limit of {name} is not an integer; DIRAC applies none of the limits there",
     "unknown_attribute": "{where}: jobs have no attribute {name}; the limit is not applied",
+    "not_of_queues": "{where}: {name} is no property of a task queue; it is not applied",
+    "group_without_share": "{where}: the group {group} has no share and no task queue; nothing is corrected",
+    "group_without_queue": "{where}: the group {group} has no task queue at the moment; nothing is corrected",
 }
 """By the kind of a note; names in braces are placeholders for its facts."""
 

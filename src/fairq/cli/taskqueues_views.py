@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairq.cli.comparison import comparison_sentence, comparison_table
 from fairq.cli.figures import counted, short
 from fairq.cli.output import Column, Table, View
+from fairq.quantities import shown_duration
 
 if TYPE_CHECKING:
     from fairq.steps.taskqueues.check import CheckReport
@@ -193,7 +195,11 @@ def match_view(matched: Matched) -> View:
         "asked": matched.asked,
         "queues": matched.queues,
         "matching": matched.matching,
-        "limited": matched.negative,
+        "limited": matched.barred.limited,
+        "delayed": [
+            {"attribute": attribute, "value": value, "seconds": seconds}
+            for (attribute, value), seconds in matched.barred.delayed.items()
+        ],
     }
     told = f"{counted(len(records), 'job')} for {counted(matched.asked, 'pilot')} at {matched.pilot.site}"
     text = f"{told}, rules {matched.rules}, {_DRAWN[matched.selection]}"
@@ -205,14 +211,22 @@ def shortage(matched: Matched) -> str:
     """Return why pilots got no job."""
     missing = matched.asked - len(matched.matches)
     who = "the pilot gets no job" if matched.asked == 1 else f"{missing} of {matched.asked} pilots get no job"
-    if matched.negative:
-        limited = "; ".join(f"{name} {', '.join(values)}" for name, values in matched.negative.items())
-        return f"{who}: {matched.pilot.site} is at its limit for {limited}"
+    if matched.is_barred:
+        return f"{who}: {'; '.join(_barred(matched))}"
     if not matched.queues:
         return f"{who}: no job is idle"
     if not matched.matching:
         return f"{who}: none of {matched.queues} task queues matches; see fairq taskqueues why QUEUE --site ..."
     return f"{who}: the matching task queues are empty"
+
+
+def _barred(matched: Matched) -> Iterator[str]:
+    """Yield what keeps pilots at the site from jobs: its limits, and the delays with the time that each still lasts."""
+    limited = "; ".join(f"{name} {', '.join(values)}" for name, values in matched.barred.limited.items())
+    if limited:
+        yield f"{matched.pilot.site} is at its limit for {limited}"
+    for (attribute, value), seconds in matched.barred.delayed.items():
+        yield f"the delay of {attribute} {value} lasts {shown_duration(math.ceil(seconds))} more"
 
 
 def why_view(found: WhyNot, comparison: dict[str, Any] | None) -> View:

@@ -7,6 +7,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -54,6 +55,14 @@ def files_of(name: str) -> list[Held]:
     return sorted(found, key=lambda one: one.name)
 
 
+def left_out(directory: Path) -> list[str]:
+    """Return what `files_of` leaves out of a *directory*: hidden files, and what is no regular file."""
+    inside = ((path, path.relative_to(directory)) for path in directory.rglob("*"))
+    return sorted(
+        name.as_posix() for path, name in inside if not path.is_dir() and (_is_hidden(name.parts) or not path.is_file())
+    )
+
+
 def is_tar(path: Path) -> bool:
     """Say whether *path* is a tar archive; False if it is cut off or damaged at its beginning."""
     try:
@@ -85,7 +94,7 @@ def _of_directory(directory: Path) -> Iterator[Held]:
     for path in directory.rglob("*"):
         inside = path.relative_to(directory)
         if path.is_file() and not _is_hidden(inside.parts):
-            yield Held(inside.as_posix(), _content(path))
+            yield Held(inside.as_posix(), _content(path), path.stat().st_mtime)
 
 
 def _of_file(name: str, content: bytes) -> Iterator[Held]:
@@ -111,7 +120,15 @@ def _of_zip(stream: io.BytesIO) -> Iterator[Held]:
                 continue
             if member.file_size > LARGEST:
                 raise too_large()
-            yield Held(str(path), archive.read(member))
+            yield Held(str(path), archive.read(member), _written(member))
+
+
+def _written(member: zipfile.ZipInfo) -> float | None:
+    """Return when a member of an archive was written (seconds since 1970), which it says in local time."""
+    try:
+        return datetime(*member.date_time).timestamp()
+    except ValueError:  # some programs write no time, which reads as month 0
+        return None
 
 
 def _of_tar(archive: tarfile.TarFile) -> Iterator[Held]:
@@ -123,7 +140,7 @@ def _of_tar(archive: tarfile.TarFile) -> Iterator[Held]:
             raise too_large()
         stream = archive.extractfile(member)
         if stream is not None:
-            yield Held(str(path), stream.read())
+            yield Held(str(path), stream.read(), float(member.mtime) or None)
     check_end(archive)
 
 

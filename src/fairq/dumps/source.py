@@ -103,10 +103,11 @@ class Source:
 
 
 class Held(Struct, frozen=True):
-    """A dump in memory: its *name* for messages, and its *content*."""
+    """A dump in memory: its *name* for messages, its *content*, and when it was written (seconds; None: unknown)."""
 
     name: str
     content: bytes
+    modified: float | None = None
 
 
 @contextmanager

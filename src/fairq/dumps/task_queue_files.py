@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import zipfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fairq.dumps.bundle import files_of, is_tar
-from fairq.dumps.source import opened
+from fairq.dumps.bundle import files_of, is_tar, left_out
+from fairq.dumps.source import Source, opened
 from fairq.dumps.table import Table, parse_table, records_of
 from fairq.dumps.task_queues import COLUMNS, TaskQueueDump, read_document, read_task_queues
 from fairq.errors.shares import TaskQueueDumpError
@@ -17,7 +19,7 @@ from fairq.inputs import STANDARD_INPUT
 
 _MEMBERS = {
     "task": "task_queues", "taskqueues": "task_queues", "queues": "task_queues", "jobs": "jobs", "groups": "groups",
-    "history": "history", "share": "share_corrections",
+    "history": "history", "share": "share_corrections", "time": "time",
 }  # fmt: skip
 """The member of a dump that a file holds, by the first word of the file's name."""
 
@@ -32,23 +34,51 @@ def read_dump(name: str) -> TaskQueueDump:
     """
     if not _is_bundle(name):
         with opened(name) as source:
-            return read_task_queues(source)
+            dump = read_task_queues(source)
+        dump.oldest = _modified(name)
+        return dump
     document: dict[str, Any] = {}
-    for held in files_of(name):
+    files = files_of(name)
+    for held in files:
         member = _MEMBERS.get(re.split(r"[-_. ]", PurePosixPath(held.name).name.lower(), maxsplit=1)[0])
         if member is None:
             raise TaskQueueDumpError(
                 source=name, where=held.name, problem="it cannot be identified",
-                cure="name it task_queues, jobs, history, groups or share_corrections, with .csv, .tsv or .json",
+                cure="name it task_queues, jobs, history, groups, share_corrections or time, with .csv, .tsv or .json",
             )  # fmt: skip
         if member in document:
             raise TaskQueueDumpError(
                 source=name, where=held.name, problem=f"it is a second file of {member}", cure="remove one"
             )
         with opened(held) as source:
-            table = parse_table(source)
-        document[member] = table.document if table.csv is None else _of_csv(member, table)
-    return read_document(name, document)
+            document[member] = _time(source) if member == "time" else _member(member, parse_table(source))
+    dump = read_document(name, document)
+    dump.oldest = min((held.modified for held in files if held.modified is not None), default=None)
+    dump.unread = left_out(Path(name)) if Path(name).is_dir() else []
+    return dump
+
+
+def _modified(name: str) -> float | None:
+    """Return when the file *name* was written (seconds since 1970); None for what is no regular file."""
+    with suppress(OSError):
+        if name != STANDARD_INPUT and Path(name).is_file():
+            return Path(name).stat().st_mtime
+    return None
+
+
+def _time(source: Source) -> Any:
+    text = source.whole().strip()
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise TaskQueueDumpError(
+            source=source.name, where="line 1", problem=f"{text[:60]!r} is not a time",
+            cure="write seconds since 1970, as date +%s does",
+        ) from None  # fmt: skip
+
+
+def _member(member: str, table: Table) -> Any:
+    return table.document if table.csv is None else _of_csv(member, table)
 
 
 def _is_bundle(name: str) -> bool:

@@ -83,7 +83,8 @@ class DumpedQueue(Struct):
 class TaskQueueDump(Struct):
     """The content of a dump; *groups*, *history* and *corrections* are None if the dump does not have them.
 
-    *history* is by group and span; None in place of the use stands for a failed report.
+    *history* is by group and span; None in place of the use stands for a failed report. *oldest* is when the oldest
+    file was written (seconds since 1970; None: unknown), *unread* are the files of its directory that are not read.
     """
 
     queues: list[DumpedQueue]
@@ -91,6 +92,8 @@ class TaskQueueDump(Struct):
     groups: dict[str, dict[str, Any]] | None = None
     history: dict[tuple[str, int], dict[str, float] | None] | None = None
     corrections: dict[str, Any] | None = None
+    oldest: float | None = None
+    unread: list[str] = field(default_factory=list)
 
 
 def read_task_queues(source: Source) -> TaskQueueDump:

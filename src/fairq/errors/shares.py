@@ -46,7 +46,6 @@ class TaskQueueDumpError(FairqError):
 class ShareSetting(ErrorCase):
     """What is wrong with settings of shares, corrections, limits or delays."""
 
-    UNKNOWN_GROUP = sentences(reason="Group = {group} is not a configured group", cure="known are: {known}")
     UNKNOWN_CORRECTOR = sentences(reason="ShareCorrectorsToStart names {where}", cure="known are: {known}")
     GROUP_TWICE = sentences(reason="another instance is for {group} already", cure="remove one of them")
     GROUPS_TWICE = sentences(reason="another instance is for all groups already", cure="remove one of them")

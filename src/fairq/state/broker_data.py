@@ -115,6 +115,12 @@ def totals(
     )
 
 
+def counts(state: State, kind: Kind, by: Sequence[str]) -> list[Row]:
+    """Return each combination of the columns *by* and how many records have it."""
+    names = ", ".join(map(_quoted, by))
+    return state.connection.execute(f"SELECT {names}, count(*) FROM {kind.table} GROUP BY {names}").fetchall()
+
+
 def keys(state: State, kind: Kind) -> set[Row]:
     """Return the values of the keys of every record."""
     return set(state.connection.execute(f"SELECT {_names(kind.keys)} FROM {kind.table}"))

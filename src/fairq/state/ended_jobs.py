@@ -62,6 +62,13 @@ def load_all(state: State) -> list[EndedJob]:
     return list(map(_record, state.connection.execute(f"SELECT {_COLUMNS} FROM ended_job ORDER BY id")))
 
 
+def procs_after(state: State, schedd: str, time: int) -> list[tuple[int, int, int]]:
+    """Return cluster, first and last proc of the jobs of *schedd* that ended after *time* (seconds since 1970)."""
+    return state.connection.execute(
+        "SELECT cluster, first_proc, last_proc FROM ended_job WHERE schedd = ? AND end_time > ?", (schedd, time)
+    ).fetchall()
+
+
 def page(state: State, wanted: Wanted, limit: int, before: tuple[int, int] | None = None) -> list[tuple[int, EndedJob]]:
     """Return the first *limit* of the jobs that are *wanted*, newest end first, each with its number.
 

@@ -201,7 +201,7 @@ class ImportedConfig(Struct, frozen=True):
     """What an import wrote: the *text* of *file*, the settings from *taken* lines, what was *not_taken*.
 
     *former* is where the file's former self was kept; *settings* are those in force with it; lines *without_effect*
-    were taken, but change nothing.
+    were taken, but change nothing. *of_dirac*: some of it is DIRAC's configuration.
     """
 
     file: Path
@@ -212,6 +212,7 @@ class ImportedConfig(Struct, frozen=True):
     former: Path | None
     settings: Settings
     without_effect: Sequence[NotTaken] = ()
+    of_dirac: bool = False
 
 
 def import_config(chosen: SettingsFiles, files: Sequence[str], *, dry_run: bool = False) -> ImportedConfig:
@@ -250,7 +251,15 @@ def import_texts(chosen: SettingsFiles, texts: Sequence[tuple[str, str]], *, dry
         if not dry_run:
             committed.mark()
     return ImportedConfig(
-        file, text, imported.document, imported.taken, imported.not_taken, former, settings, imported.without_effect
+        file,
+        text,
+        imported.document,
+        imported.taken,
+        imported.not_taken,
+        former,
+        settings,
+        imported.without_effect,
+        bool(of_dirac),
     )
 
 
@@ -323,7 +332,7 @@ def _check_expressions(settings: Settings, report: Report) -> None:
 
 
 def _check_corrections(settings: Settings, report: Report) -> None:
-    """Report what is wrong with the share corrections; groups that only the state knows are not known here."""
+    """Report what is wrong with the share corrections."""
     block = settings.block("ShareCorrections")
     if not block:
         return
@@ -332,7 +341,8 @@ def _check_corrections(settings: Settings, report: Report) -> None:
 
     try:
         rules = share_rules(settings)
-        start_corrections(rules, read_groups(settings, {}, rules), block, settings.groups, lambda _: {}, 0)
+        read_groups(settings, {}, rules)
+        start_corrections(rules, block, lambda _: {}, 0)
     except FairqError as error:
         report(error)
 

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from fairq.cli.broker.sentences.findings import told
+from fairq.engine.brokerage.lint import pool as lint_pool
 from fairq.engine.brokerage.lint.finding import Finding
-from fairq.engine.brokerage.lint.pool import lint
 from fairq.engine.brokerage.pool.model import Queue, Relation, ResourceType, Slots, Storage
 from fairq.engine.brokerage.pool.world import World
+from fairq.steps.broker.rules import preset
 
+DOCUMENTED, PANDA = preset("documented"), preset("panda")
 SOUND: dict[str, Any] = {
     "site": "S",
     "cloud": "DE",
@@ -40,6 +42,11 @@ SOFTWARE: dict[str, Any] = {
 def world(further: dict[str, Any] | None = None, software: Any = None, **fields: Any) -> World:
     queue = Queue("Q", **{**SOUND, **fields})
     return World(queues={"Q": queue}, software={"Q": SOFTWARE if software is None else software}, **(further or {}))
+
+
+def lint(of: World, further: Any = None) -> list[Finding]:
+    """What is told under the rules panda, which take most things amiss."""
+    return lint_pool.lint(of, PANDA, further)
 
 
 def kinds(findings: list[Finding]) -> list[str]:
@@ -251,3 +258,51 @@ def test_what_is_told_of_queues_that_are_not_there_is_told():
 def test_findings_come_by_queue():
     queues = {name: Queue(name, **SOUND | {"minrss": 20000}) for name in ("B", "A", "C")}
     assert [one.queue for one in lint(World(queues=queues))] == ["A", "B", "C"]
+
+
+ONLY_OF_PANDA: list[dict[str, Any]] = [
+    {"fairsharepolicy": "type=evgen:100%"},
+    {"fairsharepolicy": "type=evgensimul:100%"},
+    {"type": "production", "cloud": ""},
+    {"releases": ("ANY", "AUTO")},
+    {"maxwdir": 8000},  # 1000 MiB for each of 8 cores
+]
+
+
+@pytest.mark.parametrize("fields", ONLY_OF_PANDA, ids=str)
+def test_what_only_pandas_code_takes_amiss_is_not_told_under_the_rules_of_its_page(fields):
+    assert lint_pool.lint(world(**fields), DOCUMENTED) == []
+    assert lint(world(**fields)) != []
+
+
+def test_an_empty_text_of_hardware_is_any_on_the_page():
+    architectures = [{"type": "cpu", "arch": [""]}]
+    assert lint_pool.lint(world(software={**SOFTWARE, "architectures": architectures}), DOCUMENTED) == []
+    lists = {**SOFTWARE, "cmtconfigs": [""]}
+    assert kinds(lint_pool.lint(world(software=lists), DOCUMENTED)) == ["cmtconfigs: empty text"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({"maxwdir": 500}, ["maxwdir: scratch"]),
+        ({"maxwdir": 501, "capability": "score", "corecount": 1}, []),
+        ({"maxwdir": 4000}, ["maxwdir: scratch"]),
+        ({"maxwdir": 4000, "capability": "mcore"}, ["maxwdir: scratch"]),
+        ({"maxwdir": 4001, "capability": "mcore"}, []),
+        ({"maxwdir": 300, "type": "analysis"}, ["maxwdir: scratch"]),
+    ],
+    ids=str,
+)
+def test_scratch_is_that_of_the_page_for_every_queue(fields, wanted):
+    found = lint_pool.lint(world(**fields), DOCUMENTED)
+    assert kinds(found) == wanted
+    assert all(all(told(one.problem, one.facts)) for one in found)
+
+
+def test_unknown_words_are_told_by_what_they_do_under_the_rules_in_force():
+    fields = {"status": "Online", "type": "prod", "wnconnectivity": "full#ipv6"}
+    assert [told(one.problem, one.facts)[0] for one in lint_pool.lint(world(**fields), DOCUMENTED)] == [
+        "no task goes there unless the queue is given to it", "analysis does not use it",
+        "tasks with an ipConnectivity never match",
+    ]  # fmt: skip

@@ -106,7 +106,12 @@ def test_transferring_is_limited_by_site_or_2000_or_twice_what_runs() -> None:
     )
     outcome = ask(world)
     assert [reason(outcome, name) for name in "ABC"] == ["transferring", "transferring", ""]
-    assert verdict(outcome, "B").details == {"transferring": 101, "transferringlimit": 100, "running": 50}
+    assert verdict(outcome, "B").details == {
+        "transferring": 101,
+        "transferringlimit": 100,
+        "running": 50,
+        "at_most": 100,
+    }
 
 
 def test_the_weight_is_running_over_queued() -> None:

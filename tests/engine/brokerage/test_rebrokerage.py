@@ -64,10 +64,20 @@ def test_a_share_without_a_threshold_is_left_alone():
     assert sent_back(crowd(("Q", "activated", 60), share="Express")) == []
 
 
-def test_a_queue_with_slots_counts_nowhere():
+def test_a_queue_with_slots_is_exempt_and_its_jobs_count_in_the_total_of_the_page():
     jobs = crowd(("SLOTS", "activated", 60), ("Q", "activated", 12))
-    assert [one.queue for one in overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10, DOCUMENTED))] == ["Q"]
-    assert sent_back(jobs) == [61, 62]
+    assert [one.queue for one in overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10, PANDA))] == ["Q"]
+    assert sent_back(jobs, rules=PANDA) == [61]
+    assert overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10, DOCUMENTED)) == []
+    jobs = crowd(("SLOTS", "activated", 20), ("Q", "activated", 12))
+    (found,) = overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10, DOCUMENTED))
+    assert (found.queue, found.total, found.excess) == ("Q", 32, 2)
+
+
+def test_a_fraction_that_is_not_exact_in_binary_makes_no_excess():
+    config = {**SHARE_OF_10, "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_FRAC": 0.29}
+    jobs = crowd(("Q", "activated", 29), ("IDLE", "activated", 71))
+    assert [one.queue for one in overshoots(jobs, QUEUES, TimeoutPolicy.of(config, DOCUMENTED))] == ["IDLE"]
 
 
 def test_jobs_for_special_resources_count_nowhere():

@@ -120,10 +120,14 @@ def test_settings_that_cannot_be_meant_are_refused(block, message):
     assert message in str(refusal.value)
 
 
-def test_an_instance_for_a_group_that_does_not_exist_is_refused():
+def test_an_instance_for_a_group_without_queues_is_told():
     block = {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"I": {"Group": "ghosts", "S": WIDE}}}
-    with pytest.raises(ShareCorrectionError, match="ghosts is not a configured group"):
-        corrected(DOCUMENTED, block, history({})).check_groups({"users": None})
+    corrections = corrected(DOCUMENTED, block, history({}))
+    assert corrections.idle({"ghosts"}, {"ghosts"}) == []
+    assert [in_words(one) for one in (*corrections.idle({"ghosts"}, {}), *corrections.idle({"users"}, {"users"}))] == [
+        "WMSHistory: the group ghosts has no task queue at the moment; nothing is corrected",
+        "WMSHistory: the group ghosts has no share and no task queue; nothing is corrected",
+    ]
 
 
 def test_dirac_passes_over_what_it_does_not_know_and_over_second_instances():

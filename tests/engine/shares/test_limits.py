@@ -7,7 +7,7 @@ from tests.engine.shares.queues import DIRAC, DOCUMENTED
 
 from fairq.cli.taskqueues_notes import in_words
 from fairq.engine.shares.delays import Bucket, Delay, delayed, read_delays, started
-from fairq.engine.shares.limits import merge, running_limits
+from fairq.engine.shares.limits import by_attribute, running_limits
 from fairq.errors.shares import ShareCorrectionError
 
 LIMITS = {"RunningLimit": {"S": {"JobType": {"MC": 3, "Test": 1}, "CEs": {"ce1": {"JobType": {"User": 2}}}}}}
@@ -20,20 +20,24 @@ def reached(rules, ce=None, scheduling=LIMITS, **running):
     return running_limits(scheduling, "S", ce, count, rules)
 
 
+def negative(limits):
+    return by_attribute((one.attribute, one.value) for one in limits.reached)
+
+
 def test_as_many_as_the_limit_are_enough():
-    assert reached(DOCUMENTED, MC=2, Test=0).negative == {}
-    assert reached(DOCUMENTED, MC=3, Test=0).negative == {"JobType": ["MC"]}
-    assert reached(DOCUMENTED, MC=3, Test=5).negative == {"JobType": ["MC", "Test"]}
+    assert negative(reached(DOCUMENTED, MC=2, Test=0)) == {}
+    assert negative(reached(DOCUMENTED, MC=3, Test=0)) == {"JobType": ["MC"]}
+    assert negative(reached(DOCUMENTED, MC=3, Test=5)) == {"JobType": ["MC", "Test"]}
 
 
 def test_the_limit_of_a_ce_counts_its_own_jobs_or_for_dirac_the_sites():
-    assert reached(DOCUMENTED, "ce1", User=2).negative == {}
-    assert reached(DIRAC, "ce1", User=2).negative == {"JobType": ["User"]}
-    assert reached(DIRAC, "ce2", User=2).negative == {}
+    assert negative(reached(DOCUMENTED, "ce1", User=2)) == {}
+    assert negative(reached(DIRAC, "ce1", User=2)) == {"JobType": ["User"]}
+    assert negative(reached(DIRAC, "ce2", User=2)) == {}
 
 
 def test_limits_can_be_switched_off():
-    assert reached(DOCUMENTED, scheduling={**LIMITS, "CheckJobLimits": "no"}, MC=9).negative == {}
+    assert negative(reached(DOCUMENTED, scheduling={**LIMITS, "CheckJobLimits": "no"}, MC=9)) == {}
 
 
 def test_a_limit_that_is_no_integer_is_refused_and_voids_diracs_others():
@@ -41,21 +45,32 @@ def test_a_limit_that_is_no_integer_is_refused_and_voids_diracs_others():
     with pytest.raises(ShareCorrectionError, match="the limit of Owner is not an integer"):
         reached(DOCUMENTED, scheduling=wrong, MC=9)
     found = reached(DIRAC, scheduling=wrong, MC=9)
-    assert (found.negative, len(found.notes)) == ({}, 1)
+    assert (negative(found), len(found.notes)) == ({}, 1)
 
 
 def test_an_attribute_that_jobs_do_not_have_is_told():
     found = reached(DOCUMENTED, scheduling={"RunningLimit": {"S": {"Colour": {"red": 0}}}})
-    assert found.negative == {}
+    assert negative(found) == {}
     (note,) = found.notes
     assert in_words(note) == "RunningLimit/S: jobs have no attribute Colour; the limit is not applied"
 
 
-def test_negative_conditions_are_merged():
-    assert merge({"JobType": ["MC"]}, {"JobType": ["MC", "Test"], "Owner": ["ann"]}) == {
-        "JobType": ["MC", "Test"],
-        "Owner": ["ann"],
-    }
+def test_values_are_listed_by_attribute_each_once():
+    kinds = [("JobType", "MC"), ("Owner", "ann"), ("JobType", "Test"), ("JobType", "MC")]
+    assert by_attribute(kinds) == {"JobType": ["MC", "Test"], "Owner": ["ann"]}
+
+
+def test_a_reached_limit_says_what_runs_and_what_may():
+    assert reached(DOCUMENTED, MC=4).reached == (("JobType", "MC", 4, 3),)
+
+
+def test_a_limit_on_what_task_queues_do_not_have_is_told():
+    scheduling = {"RunningLimit": {"S": {"JobGroup": {"7": 0}, "JobType": {"MC": 0}}}}
+    found = reached(DOCUMENTED, scheduling=scheduling)
+    assert negative(found) == {"JobType": ["MC"]}
+    (note,) = found.notes
+    assert in_words(note) == "RunningLimit/S: JobGroup is no property of a task queue; it is not applied"
+    assert negative(reached(DIRAC, scheduling=scheduling)) == {"JobGroup": ["7"], "JobType": ["MC"]}
 
 
 KIND = ("JobType", "MC")
@@ -65,11 +80,11 @@ def test_the_next_job_of_a_kind_starts_so_many_seconds_later():
     delays = read_delays({"MatchingDelay": {"S": {"JobType": {"MC": 10}}}}, "S", DOCUMENTED)
     assert delays == {KIND: Delay(10)}
     assert delayed(delays, {}, 100) == {}
-    buckets = started(delays, {}, {"JobType": "MC", "Owner": "ann"}, 100)
+    buckets = started(delays, {}, {"JobType": ("MC",), "Owner": ("ann",)}, 100)
     assert buckets == {KIND: Bucket(0, 100)}
-    assert delayed(delays, buckets, 109) == {"JobType": ["MC"]}
+    assert delayed(delays, buckets, 109) == {KIND: pytest.approx(1)}
     assert delayed(delays, buckets, 110) == {}
-    assert started(delays, buckets, {"JobType": "User"}, 100) == {}
+    assert started(delays, buckets, {"JobType": ("User",)}, 100) == {}
 
 
 def test_a_burst_may_start_at_once():
@@ -77,8 +92,8 @@ def test_a_burst_may_start_at_once():
     delays, buckets = read_delays(scheduling, "S", DIRAC), {}
     for _ in range(3):
         assert delayed(delays, buckets, 100) == {}
-        buckets = started(delays, buckets, {"JobType": "MC"}, 100)
-    assert delayed(delays, buckets, 100) == {"JobType": ["MC"]}
+        buckets = started(delays, buckets, {"JobType": ("MC",)}, 100)
+    assert delayed(delays, buckets, 100) == {KIND: 10}
     assert delayed(delays, buckets, 1000) == {}
 
 

@@ -118,11 +118,13 @@ def test_what_cannot_be_meant_is_refused(conditions, key):
             Matcher(conditions, GROUPS, rules)
 
 
-def test_a_limit_keeps_away_what_hits_in_every_field():
+def test_each_limit_keeps_away_what_it_applies_to_and_in_dirac_only_all_together():
     queue = Requirements("ann", "u", 360, job_types=("MC",), sites=("A",))
     assert offered(queue, {}, negative={"JobType": ["MC", "Test"]}) == ["limits"]
-    assert offered(queue, {}, negative={"JobType": ["MC"], "Owner": ["bob"]}) == "offered"
-    assert offered(queue, {}, negative={"JobType": ["MC"], "Owner": ["ann"]}) == ["limits"]
+    assert offered(queue, {}, negative={"JobType": ["MC"], "Owner": ["bob"]}) == ["limits"]
+    assert offered(queue, {}, DIRAC, {"JobType": ["MC"], "Owner": ["bob"]}) == "offered"
+    assert offered(queue, {}, DIRAC, {"JobType": ["MC"], "Owner": ["ann"]}) == ["limits"]
+    assert offered(queue, {}, negative={"JobType": ["User"], "Owner": ["bob"]}) == "offered"
     assert offered(queue, {}, negative=[{"JobType": ["MC"]}, {"JobType": ["User"]}]) == "offered"
     assert offered(queue, {}, negative=[{"JobType": ["MC"]}, {"Site": "A"}]) == ["limits"]
 
@@ -137,6 +139,17 @@ def test_limits_on_several_owners_do_nothing_in_dirac():
 def test_limits_on_what_queues_do_not_have_never_hit_and_stop_dirac():
     queue = Requirements("ann", "u", 360)
     assert offered(queue, {}, DOCUMENTED, {"JobGroup": ["7"]}) == "offered"
+    assert offered(queue, {}, DOCUMENTED, {"JobGroup": ["7"], "Owner": ["ann"]}) == ["limits"]
+
+
+def test_a_limit_of_the_whole_site_also_keeps_queues_away_that_name_no_site():
+    queue = Requirements("ann", "u", 360)
+    assert offered(queue, {"Site": "A"}, DOCUMENTED, {"Site": ["A"]}) == ["limits"]
+    assert offered(queue, {"Site": "A"}, DIRAC, {"Site": ["A"]}) == "offered"
+
+
+def test_a_limit_on_a_group_alone_stops_dirac():
+    queue = Requirements("ann", "u", 360)
     with pytest.raises(DiracStopsError, match="JobGroup"):
         offered(queue, {}, DIRAC, {"JobGroup": ["7"]})
 

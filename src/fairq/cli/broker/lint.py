@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.findings import told
 from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
@@ -27,12 +28,15 @@ def lint(
     invocation: Invocation,
     output: Output,
     queues: Annotated[list[str] | None, Argument(metavar="QUEUE...", help="Check only these queues.")] = None,
+    rules: RulesOption = None,
     now: Now = None,
 ) -> None:
     """List likely queue misconfigurations and how to fix them.
 
-    Fairshare policies: no any:0 at the end, blanks, unknown fields or types, parts that are never reached, values
-    other than zero, and priorities that also apply to merge jobs.
+    The rules in force decide: what only PanDA's code takes amiss is not listed under the rules documented.
+
+    Fairshare policies: no any:0 at the end (panda), blanks, unknown fields or types, parts that are never reached,
+    values other than zero, and priorities that also apply to merge jobs.
 
     Limits: a minrss above maxrss, a mintime above maxtime, cores that do not fit the capability, unified queues without
     pseudo queues or without limits, scratch below what every job needs, and a corepower of 0.
@@ -46,8 +50,10 @@ def lint(
     (a short name that never changes), value, meaning (its current effect) and cure.
     """
     from fairq.steps.broker.lint import find_misconfigurations
+    from fairq.steps.broker.rules import rules_in_force
 
-    found, number = find_misconfigurations(invocation.state_path, queues or [], invocation.now(now))
+    chosen = rules_in_force(invocation.settings, rules)
+    found, number = find_misconfigurations(invocation.state_path, chosen, queues or [], invocation.now(now))
     records = [dict(zip(_FIELDS, (*one[:4], *told(one.problem, one.facts)), strict=True)) for one in found]
     emit(View(tables=[Table(columns=(), records=records, plain=_sentences)], fields=_FIELDS), output)
     if found:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
+from fairq.cli.broker.sentences.data import data_notes
 from fairq.cli.command import App
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
@@ -103,6 +104,8 @@ def run(
         watch=lambda total: progress("Brokering", total, invocation.quiet),
         out=write,
     )
+    for note in data_notes(done.unknown_sites, done.disagreement):
+        invocation.note(note)
     emit(_summary(done, dry_run) if summary else _view(done, dry_run), output)
 
 

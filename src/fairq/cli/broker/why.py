@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.run import STAGE_COLUMNS
 from fairq.cli.broker.sentences.compared_values import compared, some
+from fairq.cli.broker.sentences.data import data_notes
 from fairq.cli.broker.sentences.reasons import meaning_of, tell
 from fairq.cli.command import App
 from fairq.cli.comparison import Compare, comparison_columns, comparison_sentence, comparison_table
@@ -66,8 +67,8 @@ def why(
     CSV, TSV and --af have a record for each queue: queue, unit (as CRIC knows it), verdict, stage, reason (PanDA's
     tag), meaning, temporary, weight, compared, terms (factors of the weight), numbers (what these came from) and
     change. JSON has task, time, cycle, rules, activity, status, reason, stored (what the task's record says), change
-    (what would have to change if no queue was checked), stages, reasons, candidates, changes, queues and, with
-    --queue, obstacles.
+    (what would have to change if no queue was checked), stages, reasons, candidates, changes, queues, unknown_sites
+    (names in the task's site that are no queue) and, with --queue, obstacles (all that the queue fails).
 
     With --compare, the member compare has differs, differs_at (the first stage at which the two sets of rules differ),
     steps (how many queues each set refuses at each stage, and the queues left), points (the rule points that change the
@@ -86,6 +87,8 @@ def why(
     else:
         chosen = rules_in_force(invocation.settings, rules)
         found = step.why(invocation.state_path, chosen, task, invocation.now(now), queue)
+    for note in data_notes({task: found.unknown_sites} if found.unknown_sites else {}, found.disagreement):
+        invocation.note(note)
     comparison = None
     if compare:
         from fairq.steps.broker.compare import compared as compare_both
@@ -125,10 +128,11 @@ def _document(found: Why) -> dict[str, Any]:
     """Return the explanation with its texts, for JSON."""
     # Records are changed below, but what they hold is not, so it need not be copied.
     told: dict[str, Any] = {
-        name: [dict(record) for record in value] if isinstance(value, list) else value
+        name: [dict(record) for record in value] if isinstance(value, list) and name != "unknown_sites" else value
         for name, value in asdict(found).items()
     }
     stopped, stop_details = told.pop("stopped"), told.pop("compared")
+    del told["disagreement"]
     for record in told["reasons"]:
         record["meaning"] = meaning_of(record["reason"], record["stage"], record["meaning"])
     for record in told["queues"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -58,16 +58,17 @@ class Corrections:
             for group, one in started.items()
         ]
 
-    def check_groups(self, groups: Mapping[str, Any]) -> None:
-        """Raise ShareCorrectionError if an instance names a group that is not among *groups*."""
-        for name, one in self.instances():
-            if one.group and one.group not in groups:
-                raise ShareCorrectionError(
-                    ShareSetting.UNKNOWN_GROUP,
-                    where=name.partition("/")[0],
-                    group=one.group,
-                    known=", ".join(sorted(groups)) or "none",
-                )
+    def idle(self, groups: Container[str], owning: Container[str]) -> list[Note]:
+        """Return a note for each instance whose group has no task queue: *owning* do, *groups* have a share."""
+        return [
+            note(
+                NoteKind.GROUP_WITHOUT_QUEUE if one.group in groups else NoteKind.GROUP_WITHOUT_SHARE,
+                name.partition("/")[0],
+                group=one.group,
+            )
+            for name, one in self.instances()
+            if one.group and one.group not in owning
+        ]
 
     def update(self, block: Mapping[str, Any], reports: Reports, now: float = 0.0) -> None:
         """Start the correctors in *block* (ShareCorrections), and request missing history.

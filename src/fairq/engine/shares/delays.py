@@ -7,7 +7,7 @@ after each delay. With a burst of 1, the delay is the minimum time between two s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -79,21 +79,18 @@ def left(delay: Delay, bucket: Bucket | None, now: float) -> float:
     return min(delay.burst, bucket.left + max(0.0, now - bucket.time) / delay.seconds)
 
 
-def delayed(delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], now: float) -> dict[str, list[str]]:
-    """Return the negative condition: the kinds of jobs that may not start at *now*."""
-    negative: dict[str, list[str]] = {}
-    for (attribute, value), delay in delays.items():
-        if left(delay, buckets.get((attribute, value)), now) < 1 - 1e-9:
-            negative.setdefault(attribute, []).append(value)
-    return negative
+def delayed(delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], now: float) -> dict[Kind, float]:
+    """Return the kinds of jobs that may not start at *now*, each with the seconds until the next start."""
+    starts = {kind: left(delay, buckets.get(kind), now) for kind, delay in delays.items()}
+    return {kind: round((1 - count) * delays[kind].seconds, 6) for kind, count in starts.items() if count < 1 - 1e-9}
 
 
 def started(
-    delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], job: Mapping[str, str], now: float
+    delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], job: Mapping[str, Collection[str]], now: float
 ) -> dict[Kind, Bucket]:
-    """Return the buckets that change when a *job* with these attributes starts at *now*."""
+    """Return the buckets that change when a *job* with these values of its attributes starts at *now*."""
     return {
         kind: Bucket(max(0.0, left(delay, buckets.get(kind), now) - 1), now)
         for kind, delay in delays.items()
-        if job.get(kind[0]) == kind[1] and delay.seconds
+        if kind[1] in job.get(kind[0], ()) and delay.seconds
     }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -23,19 +23,26 @@ JOB_ATTRIBUTES = frozenset(
 )
 """Attributes that can be limited: the columns of DIRAC's job table."""
 
+QUEUE_ATTRIBUTES = frozenset(("JobType", "Owner", "OwnerGroup", "Site"))
+"""Those of them that a task queue decides for all its jobs: a limit or delay on others cannot leave a queue out."""
+
 Counter = Callable[[str, str | None], Mapping[str, int]]
 """Returns the number of running jobs at the site by value, for an attribute and a CE (None: the whole site)."""
 
 
+class Reached(NamedTuple):
+    """A limit that is reached: at most *limit* jobs with this *value* of *attribute* may run, and *running* do."""
+
+    attribute: str
+    value: str
+    running: int
+    limit: int
+
+
 class SiteLimits(Struct, frozen=True):
-    """The effect of a site's limits.
+    """The effect of a site's limits: those *reached*, and *notes* about limits that are not applied."""
 
-    Attributes:
-        negative: the negative condition: by attribute, the values at their limit.
-        notes: limits that are not applied, with the reason.
-    """
-
-    negative: dict[str, list[str]]
+    reached: tuple[Reached, ...] = ()
     notes: tuple[Note, ...] = ()
 
 
@@ -48,24 +55,24 @@ def running_limits(
     it.
     """
     if not is_yes(job_scheduling.get("CheckJobLimits", True)):
-        return SiteLimits({})
+        return SiteLimits()
     of_site = _section(job_scheduling, "RunningLimit", site)
     parts = [_reached(f"RunningLimit/{site}", of_site, lambda attribute: count(attribute, None), rules)]
     if ce:
         own = None if rules.ce_limits == "site" else ce
         of_ce = _section(of_site, CES, ce)
         parts.append(_reached(f"RunningLimit/{site}/CEs/{ce}", of_ce, lambda attribute: count(attribute, own), rules))
-    return SiteLimits(merge(*(part.negative for part in parts)), tuple(one for part in parts for one in part.notes))
+    return SiteLimits(
+        tuple(one for part in parts for one in part.reached), tuple(one for part in parts for one in part.notes)
+    )
 
 
-def merge(*conditions: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return one negative condition with all values."""
-    merged: dict[str, list[str]] = {}
-    for condition in conditions:
-        for field, values in condition.items():
-            known = merged.setdefault(field, [])
-            known += [value for value in values if value not in known]
-    return merged
+def by_attribute(kinds: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return attributes with values as a negative condition: the values by attribute."""
+    negative: dict[str, list[str]] = {}
+    for attribute, value in dict.fromkeys(kinds):
+        negative.setdefault(attribute, []).append(value)
+    return negative
 
 
 def _section(options: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
@@ -88,16 +95,21 @@ def _reached(
         except ValueError:
             if rules.checked_settings:
                 raise ShareCorrectionError(ShareSetting.LIMIT, where=where, attribute=attribute) from None
-            return SiteLimits({}, (note(NoteKind.LIMIT_NOT_AN_INTEGER, where, name=attribute),))
-    negative: dict[str, list[str]] = {}
+            return SiteLimits((), (note(NoteKind.LIMIT_NOT_AN_INTEGER, where, name=attribute),))
+    reached: list[Reached] = []
     notes = []
     for attribute, of_values in limits.items():
         if attribute not in JOB_ATTRIBUTES:
             if attribute != CES:
                 notes.append(note(NoteKind.UNKNOWN_ATTRIBUTE, where, name=attribute))
             continue
+        if rules.negative_fields == "any" and attribute not in QUEUE_ATTRIBUTES:
+            notes.append(note(NoteKind.NOT_OF_QUEUES, where, name=attribute))
+            continue
         running = count(attribute)
-        at_limit = [value for value, limit in of_values.items() if running.get(value, 0) >= limit]
-        if at_limit:
-            negative[attribute] = at_limit
-    return SiteLimits(negative, tuple(notes))
+        reached += [
+            Reached(attribute, value, running.get(value, 0), limit)
+            for value, limit in of_values.items()
+            if running.get(value, 0) >= limit
+        ]
+    return SiteLimits(tuple(reached), tuple(notes))

@@ -25,6 +25,9 @@ class NoteKind(StrEnum):
     NOT_AN_INTEGER = "not_an_integer"
     LIMIT_NOT_AN_INTEGER = "limit_not_an_integer"
     UNKNOWN_ATTRIBUTE = "unknown_attribute"
+    NOT_OF_QUEUES = "not_of_queues"
+    GROUP_WITHOUT_SHARE = "group_without_share"
+    GROUP_WITHOUT_QUEUE = "group_without_queue"
 
 
 class Note(NamedTuple):

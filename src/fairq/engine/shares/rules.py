@@ -46,4 +46,5 @@ class Rules(Struct, frozen=True):
     owner_bypasses_requirements: bool
     private_pilots: Literal["owner", "group"]
     negative_values: Literal["any", "single"]
+    negative_fields: Literal["any", "all"]
     ce_limits: Literal["ce", "site"]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fairq.engine.brokerage.flow.outcome import UNDECIDED
 from fairq.errors.broker import NoSuchRunError
 from fairq.state import broker_cycles
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
@@ -14,7 +12,7 @@ from fairq.state.connection import reading
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.diff import hint_of
 from fairq.steps.broker.kept_verdict import Legend
-from fairq.steps.broker.stages import nothing_left
+from fairq.steps.broker.stages import reason_then
 from fairq.steps.broker.verdict import unpack
 
 
@@ -40,8 +38,7 @@ def _decision(run: BrokerCycle, legend: Legend, verdict: TaskVerdict) -> Decisio
     if queues:
         return Decision(verdict.task, verdict.status, queues, "")
     reasons = run.document["reasons"][kept.activity]
-    tags = Counter(reasons[number][1] for number in kept.decided.tolist() if number != UNDECIDED)
-    return Decision(verdict.task, verdict.status, [], kept.stopped_by or nothing_left(tags, kept.stages))
+    return Decision(verdict.task, verdict.status, [], reason_then(kept, reasons))
 
 
 def _former(run: BrokerCycle) -> Former:

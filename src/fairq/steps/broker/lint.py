@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairq.brokerdata.places import QUEUES
+from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding
 from fairq.engine.brokerage.lint.pool import lint
 from fairq.errors.broker import NoSuchRecordError
@@ -15,8 +16,10 @@ from fairq.state.connection import reading
 from fairq.steps.broker.world import load_world
 
 
-def find_misconfigurations(path: Path, names: Sequence[str], now: int) -> tuple[list[Finding], int]:
-    """Return the findings about the queues (all, or those named), by queue, and how many queues were checked.
+def find_misconfigurations(path: Path, rules: Rules, names: Sequence[str], now: int) -> tuple[list[Finding], int]:
+    """Return the findings about the queues under *rules*, by queue, and how many queues were checked.
+
+    All queues are checked, or those named.
 
     Raises NoSuchRecordError for an unknown queue.
     """
@@ -27,7 +30,7 @@ def find_misconfigurations(path: Path, names: Sequence[str], now: int) -> tuple[
         if name not in world.queues:
             raise NoSuchRecordError(kind=QUEUES.name, column="name", key=name)
     chosen = set(names)
-    found = [one for one in lint(world, published) if not chosen or one.queue in chosen]
+    found = [one for one in lint(world, rules, published) if not chosen or one.queue in chosen]
     return found, len(chosen) or len(world.queues)
 
 

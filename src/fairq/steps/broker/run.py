@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
+from fairq.engine.brokerage.analysis.selection import unknown_sites
 from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, Course, StageCount
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.pending import is_exhausted
@@ -30,6 +31,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Flow, flows
+from fairq.steps.broker.job_figures import Disagreement, disagreement
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.stages import Reasons, stage_record
 from fairq.steps.broker.tasks import Brokered, datasets_of, each_brokered
@@ -75,6 +77,8 @@ class Run(Struct):
         plugins: entry points of filters and weights of plugins.
         legend: what the data of the tasks refer to, for the document of the run.
         former: the former state of each task.
+        unknown_sites: by task, the names in its site that are no queue.
+        disagreement: where statistics and imported jobs disagree.
     """
 
     number: int
@@ -86,6 +90,8 @@ class Run(Struct):
     plugins: tuple[str, ...] = ()
     legend: dict[str, Any] = field(default_factory=dict)
     former: dict[int, tuple[str, bool]] = field(default_factory=dict)
+    unknown_sites: dict[int, list[str]] = field(default_factory=dict)
+    disagreement: Disagreement | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -230,6 +236,7 @@ def _decide(
     # Nothing here is garbage before the end.
     with without_collection():
         columns = columns_of(load_world(state, now, datasets_of(state, chosen)))
+        done.disagreement = disagreement(state)
         packer, reasons, left = (
             Packer(columns.names, orders),
             Reasons(),
@@ -261,6 +268,8 @@ def _decide_some(
     for one, outcome in zip(some, outcomes, strict=True):
         done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
         done.former[one.task.task_id] = one.status, one.was_assigned
+        if one.task.site and (unknown := unknown_sites(columns, one.task)):
+            done.unknown_sites[one.task.task_id] = unknown
     for activity in dict.fromkeys(one.request.activity for one in outcomes):
         done.stages.setdefault(activity, StageTable()).add(one for one in outcomes if one.request.activity == activity)
     return len(some)

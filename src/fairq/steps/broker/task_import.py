@@ -8,7 +8,12 @@ from typing import Any
 
 from fairq.brokerdata.column import Column, Kind
 from fairq.brokerdata.values import UnfitError, shown, value_of
-from fairq.engine.brokerage.pool.connectivity import connectivity_rules, read_task_connectivity
+from fairq.engine.brokerage.pool.connectivity import (
+    NO_NETWORK,
+    connectivity_rules,
+    names_no_network,
+    read_task_connectivity,
+)
 from fairq.steps.broker.reading import Checked, Remark, check_record
 
 _CONNECTIVITY = "ipConnectivity"
@@ -85,9 +90,10 @@ def _rules(told: dict[str, Any]) -> tuple[dict[str, Any], list[Remark]]:
     remarks = []
     if asked := told.get(_CONNECTIVITY):
         rules |= connectivity_rules(read_task_connectivity(str(asked)))
+        if names_no_network(str(asked)):
+            rules["IP"] = NO_NETWORK
         if not rules:
-            odd = f"{_CONNECTIVITY} is {shown(asked)}, which asks for nothing"
-            remarks.append(Remark(odd, softens=asked != "none"))
+            remarks.append(Remark(f"{_CONNECTIVITY} is {shown(asked)}, which asks for nothing", softens=True))
     for name, (rule, column) in _RULES.items():
         try:
             value = value_of(column, told.get(name))

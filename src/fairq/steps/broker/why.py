@@ -12,8 +12,10 @@ import numpy as np
 from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
+from fairq.engine.brokerage.analysis.selection import unknown_sites
+from fairq.engine.brokerage.flow.obstacles import Obstacle, obstacles
 from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome, Verdict
-from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Reason
+from fairq.engine.brokerage.flow.plugin import Reason
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.engine.distinct import distinct
@@ -22,9 +24,10 @@ from fairq.garbage import without_collection
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
 from fairq.steps.broker.flows import Flow, flow_of
-from fairq.steps.broker.kept_verdict import Kept, Legend
+from fairq.steps.broker.job_figures import Disagreement, disagreement
+from fairq.steps.broker.kept_verdict import Legend
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.stages import nothing_left, reason_of, stage_record
+from fairq.steps.broker.stages import reason_of, reason_then, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
 from fairq.steps.broker.verdict import described, unpack
 from fairq.steps.broker.world import load_types, load_world
@@ -53,6 +56,8 @@ class Why(Struct):
         changes: single checks without which the task would find queues, and how many.
         queues: the verdict on every queue.
         obstacles: every check that the requested queues fail, not only the first.
+        unknown_sites: names in the task's site that are no queue.
+        disagreement: where statistics and imported jobs disagree.
     """
 
     task: int
@@ -71,6 +76,8 @@ class Why(Struct):
     changes: list[Record] = field(default_factory=list)
     queues: list[Record] = field(default_factory=list)
     obstacles: list[Record] = field(default_factory=list)
+    unknown_sites: list[str] = field(default_factory=list)
+    disagreement: Disagreement | None = None
 
 
 class Asked(NamedTuple):
@@ -81,12 +88,14 @@ class Asked(NamedTuple):
         brokered: the task with its chunk.
         columns: the queues.
         flow: its flow.
+        disagreement: where statistics and imported jobs disagree.
     """
 
     stored: Record
     brokered: Brokered
     columns: Columns
     flow: Flow
+    disagreement: Disagreement | None
 
     def broker(self, rules: Rules) -> Outcome:
         """Broker the task; nothing is stored."""
@@ -106,7 +115,8 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
         datasets = (dataset.name for dataset in brokered.chunk.datasets)
         # A plugin may look at anything.
         world = load_world(state, now, datasets, only_for=None if plugins.names else brokered.task)
-    return Asked(stored, brokered, columns_of(world), flow_of(plugins, brokered.task.activity))
+        disagreeing = disagreement(state)
+    return Asked(stored, brokered, columns_of(world), flow_of(plugins, brokered.task.activity), disagreeing)
 
 
 def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None) -> Why:
@@ -115,7 +125,7 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
     Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
     """
     asked = load_asked(path, task, now)
-    stored, brokered, columns, flow = asked
+    stored, brokered, columns, flow, disagreeing = asked
     outcome = asked.broker(rules)
     rows = rows_of(columns, queue)
     found = Why(
@@ -132,10 +142,13 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
         stages=[stage_record(count) for count in outcome.stages],
         candidates=[described(candidate) for candidate in outcome.candidates],
         queues=[_queue(outcome, row) for row in rows],
+        unknown_sites=unknown_sites(columns, brokered.task),
+        disagreement=disagreeing,
     )
     found.reasons = _reasons(found.queues if queue is None else [_queue(outcome, row) for row in range(len(columns))])
     if queue is not None:
-        found.obstacles = [] if outcome.stopped_by else [one for row in rows for one in _obstacles(outcome, row)]
+        if not outcome.stopped_by:
+            found.obstacles = [_obstacle(outcome, row, one) for row in rows for one in obstacles(outcome, row)]
     elif outcome.status != "assigned" and not outcome.stopped_by:
         found.changes = list(_changes(flow, brokered, columns, rules, outcome))
     return found
@@ -170,17 +183,13 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
         rules=run.rules,
         activity=kept.activity,
         status=verdict.status,
-        reason="" if kept.candidates else _reason_then(kept, [one["reason"] for one in queues if one["reason"]]),
+        reason="" if kept.candidates else reason_then(kept, reasons),
         stored=stored,
         stages=[stage_record(count) for count in kept.stages],
         reasons=_reasons(queues),
         candidates=[{"queue": name, "weight": weight} for name, weight in kept.candidates],
         queues=chosen,
     )
-
-
-def _reason_then(kept: Kept, tags: list[str]) -> str:
-    return kept.stopped_by or nothing_left(Counter(tags), kept.stages)
 
 
 def _stored(state: State, task: int) -> Record:
@@ -275,20 +284,12 @@ def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome:
         }
 
 
-def _obstacles(outcome: Outcome, row: int) -> Iterable[Record]:
-    """Apply every filter before the weight to all queues, and yield the filters that refuse this queue."""
-    request = outcome.request
-    every = np.arange(len(request.columns), dtype=np.intp)
-    for one in outcome.plan.before:
-        codes = one.judge(request, every) if one.applies(request) else None
-        if codes is not None and codes is not SWITCHED_OFF and codes[row]:
-            reason = one.reasons[int(codes[row]) - 1]
-            details = one.details(request, row, reason)
-            yield {
-                "queue": request.columns.names[row],
-                "stage": one.stage,
-                "reason": reason.tag,
-                "meaning": reason.meaning,
-                "compared": details,
-                "change": reason.remedy,
-            }
+def _obstacle(outcome: Outcome, row: int, one: Obstacle) -> Record:
+    return {
+        "queue": outcome.request.columns.names[row],
+        "stage": one.stage,
+        "reason": one.reason.tag,
+        "meaning": one.reason.meaning,
+        "compared": one.details,
+        "change": one.reason.remedy,
+    }

@@ -39,6 +39,7 @@ from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTot
 from fairq.state import broker_data
 from fairq.state.connection import State
 from fairq.steps.broker.config_values import load_config
+from fairq.steps.broker.job_figures import jobs_of_queues
 
 Nested = dict[str, Any]
 
@@ -62,6 +63,8 @@ def load_world(
     outcomes = broker_data.load(state, OUTCOMES)
     links = _links(state, only_for)
     jobs, jobs_by_type = _jobs(state) if only_for is None else _jobs_for(state, only_for.gshare or "")
+    # Where the statistics have no line of a queue, its imported jobs are counted.
+    jobs = {**jobs_of_queues(state), **jobs}
     return World(
         now=now,
         queues=load_queues(state),

@@ -56,8 +56,8 @@ def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckR
     corrections = None
     block = _block(settings, dump)
     if block:
-        owning = {queue.requirements.group: None for queue in queues}
-        corrections = start_corrections(policy_rules, groups, block, owning, _reports(dump), now)
+        corrections = start_corrections(policy_rules, block, _reports(dump), now)
+    owning = {queue.requirements.group for queue in queues}
     result = recalculate(queues, groups, policy_rules, corrections)
     stored = {queue.number: queue.priority for queue in dump.queues if queue.priority is not None}
     checked = check(result, stored)
@@ -75,7 +75,10 @@ def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckR
             for queue, one in zip(queues, checked, strict=True)
         ],
         all_alike(stored),
-        [] if corrections is None else corrections.notes,
+        [
+            *(f"{name} is not read" for name in dump.unread),
+            *([] if corrections is None else [*corrections.notes, *corrections.idle(groups, owning)]),
+        ],
     )
 
 

@@ -40,19 +40,14 @@ def _make(entry: EntryPoint, corrector: str, instance: str, options: Mapping[str
 
 def start_corrections(
     rules: Rules,
-    groups: Mapping[str, Any],
     block: Mapping[str, Any],
-    queue_groups: Mapping[str, Any],
     reports: Reports,
     now: float,
 ) -> Corrections | None:
     """Start the correctors of the *block* ShareCorrections with their history and return them; None if there are none.
 
-    If *groups* are configured, each instance must be for one of them, or for one of *queue_groups* (the owners of task
-    queues).
-
     Raises:
-        ShareCorrectionError: the settings are invalid, or name an unknown group.
+        ShareCorrectionError: the settings are invalid.
         ShareCorrectorError: a plugin fails.
         DiracStopsError: where DIRAC fails, only under the rules dirac.
     """
@@ -60,6 +55,4 @@ def start_corrections(
         return None
     corrections = Corrections(rules, known_correctors())
     corrections.update(block, reports, now)
-    if rules.checked_settings and groups:
-        corrections.check_groups({**queue_groups, **groups})
     return corrections

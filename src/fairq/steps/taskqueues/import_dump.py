@@ -19,7 +19,7 @@ from fairq.errors.base import SettingValueError
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 from fairq.garbage import without_collection
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
-from fairq.state import history, idle_ranges, jobs, kept_queues, runs, share_groups, task_queues, undo
+from fairq.state import ended_jobs, history, idle_ranges, jobs, kept_queues, meta, share_groups, task_queues, undo
 from fairq.state.connection import State, reading, writing
 from fairq.steps.taskqueues.forming import fields_of, form_queues, requirements_of
 from fairq.steps.taskqueues.kept import keep_stored
@@ -34,18 +34,22 @@ SCHEDD = "dirac"
 UNNUMBERED = "dirac.taskqueue"
 """The schedd of jobs of which only the count is known: the cluster is the task queue's number."""
 
-ENDED = ("finished", "removed")
-"""The ends of a run after which its job does not wait again."""
+_NEWER = "task_queue_dump"
+"""The key of the last imported dump that was newer than the import: when it was written and first imported."""
 
 
 class ImportedQueues(Struct, frozen=True):
-    """Numbers of imported records; None for kinds not in the dump. *here* counts jobs that run here or ran since."""
+    """Numbers of imported records; None for kinds not in the dump. *here* counts jobs that run here or ended since.
+
+    *unread* are the files of the dump that an import does not read.
+    """
 
     task_queues: int
     jobs: int
     here: int
     groups: int | None
     reports: int | None
+    unread: list[str]
 
 
 def import_task_queues(
@@ -71,16 +75,18 @@ def _imported(
     read_groups(settings, dump.groups or {}, share_rules(settings))
     domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
     with reading(path) if dry_run else writing(path) as state:
-        ads, ranges = _jobs(dump, domain, actor.time, {*_running(state), *_ran_since(state, dump.time)})
+        time = _time_of(state, dump, actor.time)
+        ads, ranges = _jobs(dump, domain, time, {*_running(state), *_ended_since(state, time)})
         imported = ImportedQueues(
             len(dump.queues),
             sum(map(len, ranges)),
             sum(queue.count for queue in dump.queues) - sum(map(len, ranges)),
             None if dump.groups is None else len(dump.groups),
             None if dump.history is None else len(dump.history),
+            [*dump.unread, *(["share_corrections"] if dump.corrections is not None else [])],
         )
         if not dry_run:
-            _store(state, dump, ads, ranges, actor.time)
+            _store(state, dump, ads, ranges, time)
             change = {"TaskQueues": imported.task_queues, "Jobs": imported.jobs}
             entries = history.record(state, actor, [Change("task queues", None, change)])
             undo.record_final(state, actor, entries, "what an import replaces is not kept", settings["pool.undo_kept"])
@@ -99,24 +105,35 @@ def _running(state: State) -> set[tuple[str, int, int]]:
     }
 
 
-def _ran_since(state: State, time: int | None) -> set[tuple[str, int, int]]:
-    """Return the jobs of earlier dumps whose runs ended after *time*; none if the dump has no time."""
-    if time is None:
-        return set()
+def _time_of(state: State, dump: TaskQueueDump, now: int) -> int:
+    """Return when *dump* was made (seconds since 1970): as it says, else when its oldest file was written, else *now*.
+
+    A file that is newer than *now* was written by another clock. The dump is then as old as its first import.
+    """
+    if dump.time is not None or dump.oldest is None:
+        return now if dump.time is None else min(dump.time, now)
+    if dump.oldest <= now:
+        return int(dump.oldest)
+    written, _, imported = (meta.get(state, _NEWER) or "").partition(" ")
+    return min(int(imported), now) if written == str(dump.oldest) else now
+
+
+def _ended_since(state: State, time: int) -> set[tuple[str, int, int]]:
+    """Return the jobs of earlier dumps that ended here after *time*."""
     return {
-        (run.schedd, run.cluster, run.proc)
-        for run in runs.load(state)
-        if run.schedd in (SCHEDD, UNNUMBERED) and run.end_time > time and run.how in ENDED
+        (schedd, cluster, proc)
+        for schedd in (SCHEDD, UNNUMBERED)
+        for cluster, first, last in ended_jobs.procs_after(state, schedd, time)
+        for proc in range(first, last + 1)
     }
 
 
 def _jobs(
-    dump: TaskQueueDump, domain: str, now: int, here: set[tuple[str, int, int]]
+    dump: TaskQueueDump, domain: str, time: int, here: set[tuple[str, int, int]]
 ) -> tuple[list[Ad], list[JobRange]]:
-    """Return the waiting jobs, with their ads numbered from 0, without jobs that are already *here*."""
+    """Return the jobs that wait since *time*, with their ads numbered from 0, without jobs that are already *here*."""
     ads: list[Ad] = []
     ranges: list[JobRange] = []
-    since = now if dump.time is None else min(dump.time, now)
 
     @cache
     def submitter_of(accounting_group: str) -> str:
@@ -128,7 +145,7 @@ def _jobs(
         ad = _ad(queue)
         submitter = submitter_of(ad["AccountingGroup"])
         owner = queue.fields["Owner"]
-        fresh = JobRange(0, 0, 0, len(ads), submitter, owner, int(JobStatus.IDLE), since, since)
+        fresh = JobRange(0, 0, 0, len(ads), submitter, owner, int(JobStatus.IDLE), time, time)
         ads.append(ad)
         ranges += (job for job in _of_queue(queue, fresh) if (job.schedd, job.cluster, job.first_proc) not in here)
     return ads, ranges
@@ -175,8 +192,10 @@ def _keep_formed(state: State, settings: Settings) -> None:
         keep_stored(state, policy, form_queues(state, policy))
 
 
-def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRange], now: int) -> None:
+def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRange], time: int) -> None:
     kept_queues.drop(state)
+    if dump.oldest is not None:
+        meta.set(state, _NEWER, f"{dump.oldest} {time}")
     for schedd in (SCHEDD, UNNUMBERED):
         former = jobs.select(state, schedd=schedd, statuses=[JobStatus.IDLE, JobStatus.HELD])
         jobs.remove_many(state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in former))
@@ -184,15 +203,14 @@ def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRan
     for job in ranges:
         job.ad_id = numbers[job.ad_id]
     jobs.add(state, ranges)
-    _number(state, dump, now)
+    _number(state, dump, time)
     if dump.groups is not None:
         share_groups.replace_all(state, (ShareGroup(name, options) for name, options in dump.groups.items()))
     if dump.history is not None:
-        time = now if dump.time is None else dump.time
         share_groups.replace_reports(state, _reports(dump.history, time))
 
 
-def _number(state: State, dump: TaskQueueDump, now: int) -> None:
+def _number(state: State, dump: TaskQueueDump, time: int) -> None:
     """Give the queues DIRAC's numbers, and store DIRAC's priorities."""
     parts: dict[Requirements, int] = {}
     fresh: dict[tuple[Requirements, int], QueueNumber] = {}
@@ -201,7 +219,7 @@ def _number(state: State, dump: TaskQueueDump, now: int) -> None:
             fields = {name: sorted(value) if isinstance(value, list) else value for name, value in queue.fields.items()}
             identity = requirements_of(fields)
             part = parts[identity] = parts.get(identity, -1) + 1
-            updated = None if queue.priority is None else (dump.time or now)
+            updated = None if queue.priority is None else time
             number = QueueNumber(queue.number, fields_of(identity), part, queue.priority, updated)
             fresh[identity, part] = number
     stored = task_queues.load_all(state)

@@ -7,13 +7,14 @@ that of any other slot.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import charges_of
@@ -32,7 +33,7 @@ from fairq.steps.cycle.accounts import settle
 from fairq.steps.taskqueues.formed import Member
 from fairq.steps.taskqueues.forming import full_ad, remember
 from fairq.steps.taskqueues.kept import keep
-from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, check_groups, limited_values, load_site, matcher_of
+from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, limited_values, load_site, matcher_of
 from fairq.steps.taskqueues.world import ShareWorld, load_world
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ class HandedOut(Struct, frozen=True):
 
 
 class Matched(Struct, frozen=True):
-    """The *matches* in order, with the numbers of pilots that *asked*, of all *queues* and of *matching* queues."""
+    """The *matches* in order, with the numbers of pilots that *asked*, of all *queues* and of *matching* queues.
+
+    *barred* is what the site is not given any more; *is_barred*: some pilot got no job because of it alone.
+    """
 
     rules: str
     selection: str
@@ -69,7 +73,8 @@ class Matched(Struct, frozen=True):
     asked: int
     queues: int
     matching: int
-    negative: dict[str, list[str]]
+    barred: Barred
+    is_barred: bool
     matches: list[HandedOut]
     notes: list[Note | str]
     details: list[Note | str]
@@ -97,7 +102,7 @@ def match(
     """
     with reading(path) if dry_run or not exists(path) else writing(path) as state:
         world = load_world(state, settings, actor.time)
-        check_groups(world, pilot)
+        check_groups(state, world, pilot)
         rules = world.policy.rules if selection is None else replace(world.policy.rules, selection=selection)
         draw = np.random.default_rng(seed).random
         load = load_site(state, world.policy, pilot.site)
@@ -113,7 +118,8 @@ def match(
         count,
         len(world.formed.queues),
         handing.matching,
-        handing.negative,
+        handing.barred,
+        len(matches) < count and handing.is_barred,
         matches,
         [*world.notes, *load.notes],
         world.details,
@@ -138,17 +144,26 @@ class _Handing:
         self._priorities = world.priorities
         self._all_weights = np.array(self._priorities, float)
         self._rosters: dict[int, _Roster] = {}
-        self.negative = load.negative(pilot.grid_ce, now)
+        self.barred = load.barred(pilot.grid_ce, now)
         self._offer()
         self.matching = len(self._offered)
 
     def _offer(self) -> None:
         """Find the matching queues that have jobs left."""
-        matcher = matcher_of(self._pilot, self._world.policy, self.negative)
+        self._offered = self._with_jobs(self.barred.negative)
+        self._weights = self._all_weights[self._offered]
+
+    def _with_jobs(self, negative: Mapping[str, Sequence[str]]) -> NDArray[np.intp]:
+        """Return the queues that have jobs left and match the pilot, apart from those that *negative* excludes."""
+        matcher = matcher_of(self._pilot, self._world.policy, negative)
         emptied = {row for row, roster in self._rosters.items() if not roster.waiting}
         rows = matcher.matching(self._world.formed.queues.requirements)
-        self._offered = np.array([row for row in rows if row not in emptied], np.intp)
-        self._weights = self._all_weights[self._offered]
+        return np.array([row for row in rows if row not in emptied], np.intp)
+
+    @property
+    def is_barred(self) -> bool:
+        """Whether limits and delays of the site are all that keeps the pilot from a job."""
+        return bool(self.barred.negative) and not len(self._offered) and len(self._with_jobs({})) > 0
 
     def next(self) -> HandedOut | None:
         """Match one job; None if there is none for this pilot."""
@@ -167,17 +182,16 @@ class _Handing:
         if not roster.waiting:
             self._offered = np.delete(self._offered, place)
             self._weights = np.delete(self._weights, place)
-        if (negative := self._load.negative(self._pilot.grid_ce, self._now)) != self.negative:
-            self.negative = negative
+        former = self.barred.negative
+        self.barred = self._load.barred(self._pilot.grid_ce, self._now)
+        if self.barred.negative != former:
             self._offer()
         return handed
 
     def _handed(self, row: int, job: JobRange, user_priority: float, chance: float | None) -> HandedOut:
         queue, ad = self._world.formed.queues[row], full_ad(self._state, job)
         if self._load.is_limited:
-            values = limited_values(ad, job.owner, self._pilot.site)
-            if len(queue.requirements.job_types) == 1:
-                values["JobType"] = queue.requirements.job_types[0]
+            values = limited_values(ad, job.owner, self._pilot.site, queue.requirements.job_types)
             self._load.start(values, self._pilot.grid_ce, self._now)
         return HandedOut(
             job,

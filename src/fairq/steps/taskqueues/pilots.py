@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -11,17 +11,18 @@ from msgspec import Struct, field
 from fairq.engine.shares import delays as engine_delays
 from fairq.engine.shares.delays import Bucket, Kind, delayed, read_delays, started
 from fairq.engine.shares.groups import JOB_SHARING
-from fairq.engine.shares.limits import JOB_ATTRIBUTES, merge, running_limits
+from fairq.engine.shares.job_needs import read_list
+from fairq.engine.shares.limits import JOB_ATTRIBUTES, QUEUE_ATTRIBUTES, Reached, by_attribute, running_limits
 from fairq.engine.shares.matching import Matcher
 from fairq.engine.shares.model import Credentials
-from fairq.engine.shares.notes import Note
+from fairq.engine.shares.notes import Note, NoteKind, note
 from fairq.engine.shares.resource import GENERIC_PILOT, HOSTS, apply_credentials, apply_site, match_conditions
 from fairq.errors.base import InvalidNameError
-from fairq.errors.shares import PilotDescriptionError
+from fairq.errors.shares import JobRequirementError, PilotDescriptionError
 from fairq.records import Ad, DelayState, JobRange, JobStatus
 from fairq.state import jobs, pilot_slots
 from fairq.state.connection import State
-from fairq.steps.taskqueues.job_requirements import identity_of, relevant
+from fairq.steps.taskqueues.job_requirements import identity_of, plain_value, relevant
 from fairq.steps.taskqueues.policy import SharePolicy
 from fairq.steps.taskqueues.world import ShareWorld, check_group
 
@@ -92,28 +93,65 @@ def _whole(number: float) -> float:
     return int(number) if float(number).is_integer() else number
 
 
+Values = Mapping[str, tuple[str, ...]]
+"""The values of a job's attributes; a job may have several JobTypes."""
+
+
+class Barred(Struct, frozen=True):
+    """What pilots at a site are not given now: the limits *reached*, and the seconds that each delay still lasts."""
+
+    reached: tuple[Reached, ...] = ()
+    delayed: Mapping[Kind, float] = field(default_factory=dict)
+
+    @property
+    def limited(self) -> dict[str, list[str]]:
+        """The values at their limit, by attribute."""
+        return by_attribute((one.attribute, one.value) for one in self.reached)
+
+    @property
+    def negative(self) -> dict[str, list[str]]:
+        """The negative condition of the task queues: by attribute, the values."""
+        return by_attribute([*((one.attribute, one.value) for one in self.reached), *self.delayed])
+
+
 class SiteLoad(Struct):
-    """The data for a site's limits and delays: its pilots' jobs and its token buckets. Matches update both."""
+    """The data for a site's limits and delays: its pilots' jobs and its token buckets. Matches update both.
+
+    *running* has the computing element and the values of each job.
+    """
 
     policy: SharePolicy
     site: str
-    running: list[tuple[str | None, dict[str, str]]] = field(default_factory=list)
+    running: list[tuple[str | None, Values]] = field(default_factory=list)
     buckets: dict[Kind, Bucket] = field(default_factory=dict)
     touched: set[Kind] = field(default_factory=set)
     notes: list[Note | str] = field(default_factory=list)
 
-    def negative(self, grid_ce: str | None, now: int) -> dict[str, list[str]]:
-        """Return the values that are at their limit or delayed at the site, by attribute."""
+    def barred(self, grid_ce: str | None, now: int) -> Barred:
+        """Return what a pilot of *grid_ce* is not given at *now*."""
         if not self.is_limited:
-            return {}
+            return Barred()
         limits = running_limits(self.policy.job_scheduling, self.site, grid_ce, self.count, self.policy.rules)
-        self.notes = list(limits.notes)
-        return merge(limits.negative, delayed(self.delays, self.buckets, now))
+        self.notes = [*limits.notes, *self._left_out]
+        # Jobs of other sites do not run here, so that a limit on them keeps nothing away.
+        reached = tuple(one for one in limits.reached if one.attribute != "Site" or one.value == self.site)
+        return Barred(reached, delayed(self.delays, self.buckets, now))
 
     @property
     def delays(self) -> dict[Kind, engine_delays.Delay]:
-        """The delays of the site."""
-        return read_delays(self.policy.job_scheduling, self.site, self.policy.rules)
+        """The delays of the site that are applied."""
+        delays = read_delays(self.policy.job_scheduling, self.site, self.policy.rules)
+        return {kind: delay for kind, delay in delays.items() if self._is_applied(kind[0])}
+
+    @property
+    def _left_out(self) -> Iterable[Note]:
+        delays = read_delays(self.policy.job_scheduling, self.site, self.policy.rules)
+        for attribute in dict.fromkeys(attribute for attribute, _ in delays):
+            if not self._is_applied(attribute):
+                yield note(NoteKind.NOT_OF_QUEUES, f"MatchingDelay/{self.site}", name=attribute)
+
+    def _is_applied(self, attribute: str) -> bool:
+        return attribute in QUEUE_ATTRIBUTES or self.policy.rules.negative_fields == "all"
 
     @property
     def is_limited(self) -> bool:
@@ -124,12 +162,13 @@ class SiteLoad(Struct):
     def count(self, attribute: str, grid_ce: str | None) -> Mapping[str, int]:
         """Count the site's (or a CE's) running jobs by their value of *attribute*."""
         return Counter(
-            values[attribute]
+            value
             for ce, values in self.running
-            if attribute in values and (grid_ce is None or ce == grid_ce)
+            if grid_ce is None or ce == grid_ce
+            for value in values.get(attribute, ())
         )
 
-    def start(self, values: dict[str, str], grid_ce: str | None, now: int) -> None:
+    def start(self, values: Values, grid_ce: str | None, now: int) -> None:
         """Count a job, with the *values* of its attributes, that a pilot starts at *now*."""
         self.running.append((grid_ce, values))
         changed = started(self.delays, self.buckets, values, now)
@@ -160,20 +199,30 @@ def load_site(state: State, policy: SharePolicy, site: str) -> SiteLoad:
     for schedd, cluster, proc, grid_ce in pilot_slots.jobs_at(state, site):
         for job in by_cluster.get((schedd, cluster), ()):
             if job.first_proc <= proc <= job.last_proc:
-                load.running.append((grid_ce, limited_values(job.ad_of(shared[job.ad_id], proc), job.owner, site)))
+                ad = job.ad_of(shared[job.ad_id], proc)
+                load.running.append((grid_ce, limited_values(ad, job.owner, site, _job_types(ad, policy))))
     return load
 
 
-def limited_values(ad: Ad, owner: str, site: str) -> dict[str, str]:
-    """Return a job's values of the attributes that can be limited."""
+def limited_values(ad: Ad, owner: str, site: str, job_types: Sequence[str]) -> Values:
+    """Return a job's values of the attributes that can be limited; *job_types* are those of its task queue."""
     user, group = identity_of(relevant(ad), owner)
     known = {name.lower(): name for name in JOB_ATTRIBUTES}
     found = {
-        known[name.lower()]: str(value)
+        known[name.lower()]: (str(value),)
         for name, value in ad.items()
         if name.lower() in known and isinstance(value, str | int | float)
     }
-    return found | {"Owner": user, "OwnerGroup": group, "Site": site}
+    return found | {"Owner": (user,), "OwnerGroup": (group,), "Site": (site,), "JobType": tuple(job_types)}
+
+
+def _job_types(ad: Ad, policy: SharePolicy) -> tuple[str, ...]:
+    """Return the JobTypes of a running job, as its task queue had them."""
+    try:
+        asked = {name: plain_value(value) for name, value in relevant(ad).items()}
+        return read_list(asked, "job_types", policy.job_defaults)
+    except JobRequirementError:  # it was matched under other rules, or changed since
+        return ()
 
 
 def _credentials(pilot: Pilot, policy: SharePolicy) -> Credentials | None:
@@ -191,12 +240,12 @@ def _credentials(pilot: Pilot, policy: SharePolicy) -> Credentials | None:
     return Credentials(group, frozenset({JOB_SHARING} if has_sharing else ()), owner=user)
 
 
-def check_groups(world: ShareWorld, pilot: Pilot) -> None:
+def check_groups(state: State, world: ShareWorld, pilot: Pilot) -> None:
     """Raise UnknownShareGroupError if the *pilot* names a group that nobody knows."""
     for group in pilot.groups:
-        check_group(world, group, "--group")
+        check_group(state, world, group, "--group")
     if pilot.proxy is not None:
-        check_group(world, pilot.proxy.partition("@")[2] or None, "--proxy")
+        check_group(state, world, pilot.proxy.partition("@")[2] or None, "--proxy")
 
 
 def matcher_of(pilot: Pilot, policy: SharePolicy, negative: Mapping[str, Sequence[str]]) -> Matcher:

@@ -79,7 +79,7 @@ def recalculate_shares(
         stored = not dry_run and exists(path)
         with writing(path) if stored else reading(path) as state:
             world = load_world(state, settings, now, rules)
-            check_group(world, group, "--group")
+            check_group(state, world, group, "--group")
             before = task_queues.priorities(state)
             if stored:
                 remember(state, world.formed, world.priorities, now)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,18 +12,22 @@ import numpy as np
 from msgspec import Struct
 
 from fairq.engine.shares.choice import chance
+from fairq.engine.shares.conditions import SETS, SINGLE
 from fairq.engine.shares.matching import LIMITS, Refusal
 from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.negative import excludes
 from fairq.engine.shares.notes import Note
 from fairq.engine.shares.resource import TEST
 from fairq.errors.pool import UnknownJobError
 from fairq.errors.shares import UnknownTaskQueueError
+from fairq.quantities import shown_duration
 from fairq.records import JobRange, JobStatus
 from fairq.state import claims, jobs
 from fairq.state.connection import State, reading
 from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.taskqueues.match import MOST_CHANCES
-from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, check_groups, load_site, matcher_of
+from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, load_site, matcher_of
+from fairq.steps.taskqueues.policy import SharePolicy
 from fairq.steps.taskqueues.world import ShareWorld, load_world
 from fairq.words.terms import terms_words
 
@@ -80,9 +85,10 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
     """
     with reading(path) as state:
         world = load_world(state, settings, now)
-        check_groups(world, pilot)
+        check_groups(state, world, pilot)
         load = load_site(state, world.policy, pilot.site)
-        matcher = matcher_of(pilot, world.policy, load.negative(pilot.grid_ce, now))
+        barred = load.barred(pilot.grid_ce, now)
+        matcher = matcher_of(pilot, world.policy, barred.negative)
         job = None if isinstance(target, int) else f"{target[0]}.{target[1]}"
         row = _row_of_number(world, target) if isinstance(target, int) else world.formed.row_of_job(*target)
         queue = None if row is None else world.formed.queues[row]
@@ -93,8 +99,12 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
     failures: list[Failure] = []
     first = None
     if queue is not None:
-        told = _Changes(pilot, load, now)
-        failures = [told.of(refusal, queue.requirements) for refusal in matcher.refusals(queue.requirements)]
+        told = _Changes(pilot, load.policy)
+        for refusal in matcher.refusals(queue.requirements):
+            if refusal.key == LIMITS:
+                failures += _barring(barred, queue.requirements, load)
+            else:
+                failures.append(told.of(refusal, queue.requirements))
         if row in places and len(places) <= MOST_CHANCES:
             weights = [priorities[place] for place in places]
             first = chance(weights, places.index(row), world.policy.rules.selection)
@@ -161,8 +171,8 @@ def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> st
 class _Changes:
     """Finds the smallest change that would satisfy a failing condition."""
 
-    def __init__(self, pilot: Pilot, load: SiteLoad, now: int) -> None:
-        self._pilot, self._load, self._now = pilot, load, now
+    def __init__(self, pilot: Pilot, policy: SharePolicy) -> None:
+        self._pilot, self._policy = pilot, policy
         self._of: dict[str, Callable[[Requirements], tuple[str, str]]] = {
             "CPUTime": lambda queue: (f"--cputime {queue.cpu_time}", self._shorter()),
             "Site": lambda queue: (f"--site {_one_of(queue.sites)}", f"Sites with {pilot.site}"),
@@ -179,15 +189,13 @@ class _Changes:
 
     def of(self, refusal: Refusal, queue: Requirements) -> Failure:
         """Return the failure for the *refusal* of *queue*."""
-        if refusal.key == LIMITS:
-            return self._limits(queue)
         told = self._of.get(refusal.key)
         pilot_change, job_change = ("", "") if told is None else told(queue)
         return Failure(refusal.key, terms_words(refusal.wanted), terms_words(refusal.offered), pilot_change, job_change)
 
     def _shorter(self) -> str:
         """Return a job change: the longest CPU time, in the steps that CPU times are rounded to, that the pilot has."""
-        fitting = [segment for segment in self._load.policy.job_defaults.segments if segment <= self._pilot.cpu_time]
+        fitting = [segment for segment in self._policy.job_defaults.segments if segment <= self._pilot.cpu_time]
         return f"CPUTime = {fitting[-1]} or less" if fitting else ""
 
     def _owner(self, queue: Requirements) -> tuple[str, str]:
@@ -203,7 +211,7 @@ class _Changes:
         return " ".join(changes), ""
 
     def _job_type(self, queue: Requirements) -> tuple[str, str]:
-        usable = self._load.policy.usable_sites
+        usable = self._policy.usable_sites
         if usable is not None and self._pilot.site not in usable:
             return f"add {self._pilot.site} to shares.usable_sites", f"JobTypes with {TEST}"
         return f"--job-type {_one_of(queue.job_types)}", f"JobTypes with {self._pilot.job_type}"
@@ -220,29 +228,29 @@ class _Changes:
     def _offered_tags(self) -> set[str]:
         from fairq.engine.shares.resource import match_conditions
 
-        return set(match_conditions(self._pilot.description(), self._load.policy.rules).get("Tag", ()))
+        return set(match_conditions(self._pilot.description(), self._policy.rules).get("Tag", ()))
 
     def _required(self, queue: Requirements) -> tuple[str, str]:
         missing = [tag for tag in self._pilot.required_tags if tag not in queue.tags]
         words = ", ".join(missing)
         return f"no --required-tag {words}", f"Tags with {words}"
 
-    def _limits(self, queue: Requirements) -> Failure:
-        negative = self._load.negative(self._pilot.grid_ce, self._now)
-        of_site = self._load.policy.job_scheduling["RunningLimit"].get(self._pilot.site, {})
-        wanted, offered = [], []
-        for attribute, values in negative.items():
-            running = self._load.count(attribute, None)
-            for value in values:
-                limit = of_site.get(attribute, {}).get(value) if isinstance(of_site.get(attribute), dict) else None
-                wanted.append(f"{attribute} {value}")
-                offered.append(
-                    f"{running.get(value, 0)} of at most {limit} running"
-                    if limit is not None and running.get(value, 0) >= limit
-                    else "one started recently (MatchingDelay)"
-                )
-        change = f"wait until a job ends or the delay is over, or raise the limit of {self._pilot.site}"
-        return Failure("RunningLimit", "; ".join(wanted), "; ".join(offered), change, "")
+
+def _barring(barred: Barred, queue: Requirements, load: SiteLoad) -> Iterator[Failure]:
+    """Yield a failure for each limit and delay that applies to *queue*."""
+
+    def applies(attribute: str, value: str) -> bool:
+        return attribute in (*SETS, *SINGLE) and excludes({attribute: [value]}, queue, load.policy.rules)
+
+    for one in barred.reached:
+        if applies(one.attribute, one.value):
+            wanted, offered = f"{one.attribute} {one.value}", f"{one.running} of at most {one.limit} running"
+            change = f"wait until a job ends, or raise the limit of {load.site}"
+            yield Failure("RunningLimit", wanted, offered, change, "")
+    for (attribute, value), seconds in barred.delayed.items():
+        if applies(attribute, value):
+            left = shown_duration(math.ceil(seconds))
+            yield Failure("MatchingDelay", f"{attribute} {value}", f"next start in {left}", f"wait {left}", "")
 
 
 def _one_of(values: tuple[str, ...]) -> str:

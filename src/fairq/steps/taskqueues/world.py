@@ -83,10 +83,11 @@ def _load(state: State, settings: Settings, now: int, rules: str | None) -> Shar
     corrections = None
     if names(policy.corrections.get(TO_START)):
         history = ShareHistory(state, {*groups, *owning, *known, *_running_groups(state)}, now)
-        corrections = start_corrections(policy.rules, known, policy.corrections, owning, history, now)
+        corrections = start_corrections(policy.rules, policy.corrections, history, now)
     result = recalculate(formed.queues, groups, policy.rules, corrections)
     details = [] if corrections is None else [*corrections.notes, *_inert(policy), *_stale(policy, state, now)]
-    return ShareWorld(policy, formed, result, [*_left_out(formed)], details, list(known))
+    idle = [] if corrections is None else corrections.idle(known, owning)
+    return ShareWorld(policy, formed, result, [*_left_out(formed), *idle], details, list(known))
 
 
 def _running_groups(state: State) -> set[str]:
@@ -144,15 +145,18 @@ def _instances(policy: SharePolicy) -> list[Mapping[str, Any]]:
     return [one for block in blocks for one in block.values() if isinstance(one, Mapping)]
 
 
-def check_group(world: ShareWorld, group: str | None, where: str) -> None:
-    """Raise UnknownShareGroupError if *group* is neither configured nor owns a task queue.
+def check_group(state: State, world: ShareWorld, group: str | None, where: str) -> None:
+    """Raise UnknownShareGroupError if *group* is neither configured nor corrected, and has no idle or running job.
 
-    Without configured groups, no group is refused: a group with only running jobs would look unknown.
+    Without configured groups, no group is refused: one whose jobs have all ended would look unknown.
     """
     from difflib import get_close_matches
 
     known = {*world.configured, *(name for name, _ in world.formed.queues.owners[0])}
     if group is None or group in known or not world.configured:
+        return
+    known |= {*_corrected_groups(world.policy), *_running_groups(state)}
+    if group in known:
         return
     close = get_close_matches(group, sorted(known), 1)
     hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known)) or 'none'}"

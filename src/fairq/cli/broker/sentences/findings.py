@@ -96,19 +96,24 @@ WORDS: dict[str, Words] = {
         "set the scratch of a whole slot in MiB; 0 is no limit",
     ),
     "scratch of a core": _words(
-        "divided by {cores} cores it is below {least} MiB, which every single-core production job is assumed to need",
+        "divided by {cores} cores it is too little for {least} MiB, which every {jobs} is assumed to need",
         "set the scratch of a whole slot in MiB",
     ),
     # words
     "status": _words(
         "production takes only online and standby; analysis refuses only offline, brokeroff and test", *_MEANT
     ),
+    "status not online": _words("no task goes there unless the queue is given to it", *_MEANT),
     "type": _words("neither production nor analysis uses it", *_MEANT),
+    "type not for analysis": _words("analysis does not use it", *_MEANT),
     "no cloud": _words("PanDA drops a production queue that has no cloud", "set its cloud"),
     "capability": _words("it is not unified: it takes single-core jobs or multi-core jobs, not both", "write ucore"),
     "jobseed": _words("it counts as all: every kind of job", *_MEANT),
     "unknown network": _words("tasks that need a network never match", *_MEANT),
     "unknown ip stack": _words("tasks that need IPv4 or IPv6 never match", "write {network}#IPv4 or {network}#IPv6"),
+    "unused ip stack": _words(
+        "tasks with an ipConnectivity never match", "write {network}#IPv4, {network}#IPv6 or {network}"
+    ),
     "value not understood": _words("it is invalid and is read as {taken}", "write a value that CRIC's field takes"),
     "misspelt field": _words("nothing reads {name}", "rename it to {meant}"),
     # flags

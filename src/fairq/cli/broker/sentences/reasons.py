@@ -93,7 +93,7 @@ WORDS: dict[str, Words] = {
     ),
     "transferring": _words(
         "too many jobs wait for the transfer of their output",
-        "at most {transferringlimit} jobs transfer, or twice as many as run (now {transferring})",
+        "at most {at_most} jobs transfer (now {transferring}): {transferringlimit}, or twice the {running} that run",
     ),
     "zeroshare": _words(
         "the queue's fairsharepolicy gives the task no share",
@@ -205,6 +205,7 @@ WORDS: dict[str, Words] = {
     ),
     "network": _words(
         "worker nodes lack the network that the task needs",
+        "the IP stack of the queue is {task_ip_stack}, as that of the task (it is {ip_stack})",
         "wnconnectivity of the queue offers {ipConnectivity} (it is {wnconnectivity})",
     ),
     "es": _words(
@@ -245,7 +246,7 @@ WORDS: dict[str, Words] = {
     "cap": _words(
         "too many jobs of the share wait there already",
         "at most {cap} jobs wait there (now {nQueued}); the cap is twice the running jobs (now {nRun})",
-        "fewer jobs of the share wait there (now {nQueue}, with {nRunning} running)",
+        "at most {nQueue_max} jobs of the share wait there (now {nQueue}, with {nRunning} running)",
     ),
     "cap_rt": _words(
         "too many jobs of the share and resource type wait there already",
@@ -256,6 +257,7 @@ WORDS: dict[str, Words] = {
     ),
     "low_weight": _words(
         "ten others weigh more, or the task uses them already",
+        "it weighs more than {tenth}, the least of the ten best (it weighs {weight})",
         "it weighs more than one of the ten best (it weighs {weight})",
     ),
     "jumbo_alone": _words(
@@ -270,10 +272,19 @@ WORDS: dict[str, Words] = {
     "badsite": _words(
         "at the moment too many jobs of the user wait there, or too many of the task failed",
         "at most {userQ_max} jobs of the user wait there (now {userQ})",
-        "fewer of the task's jobs fail there (now {nFailed} failed, {nClosed} closed, {nFinished} finished)",
+        "fewer than {nBad_below} of the task's jobs failed or were closed there (now {nFailed} failed, {nClosed} "
+        "closed, {nFinished} finished)",
+        "at most {nBad_max} of the task's jobs failed or were closed there (now {nFailed} failed, {nClosed} closed, "
+        "{nFinished} finished)",
+        "at most {nQueue_max} jobs of the share wait there (now {nQueue}, with {nRunning} running)",
     ),
     "tmp_user_problem": _words("every queue with the input has a temporary problem for the user"),
     # reasons that stop a task before any queue is checked
+    "unknown_site": _words(
+        "the task's site names no queue",
+        "its site is {nearest} (it is {site})",
+        "its site is a queue that there is (it is {site}; fairq broker queues lists them)",
+    ),
     "unknown_nucleus": _words(
         "no queue for production has a role at the task's nucleus",
         "the task goes to another nucleus, or a queue for production at {nucleus} has the role nucleus or satellite "

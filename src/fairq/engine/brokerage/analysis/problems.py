@@ -14,7 +14,7 @@ from fairq.engine.brokerage.analysis.user_queues import user_queues
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.pool.activity import ANALYSIS
-from fairq.engine.brokerage.pool.columns import Booleans
+from fairq.engine.brokerage.pool.columns import Booleans, Floats
 
 LEAST_RUNNING = 20
 QUEUED_FACTOR = 2
@@ -51,14 +51,25 @@ def mark_problems(request: BrokerageRequest, rows: Rows) -> None:
     )
     crowded = long & numbers.known
     failed, closed, finished = ended_jobs(request)
-    bad, tolerated = failed + closed, np.maximum(2 * finished, config.amount("anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ"))
+    bad, tolerated = failed + closed, _tolerated(request, finished)
     # Documented: bad jobs must be fewer, at every queue; panda: at crowded queues, they must not be more.
     failing = bad >= tolerated if request.rules.failures_everywhere else crowded & (bad > tolerated)
     found = {USER: crowded & (numbers.queued > numbers.limit), FAILURES: failing & (bad > 0)}
     if request.rules.analysis_queue_ratio:
-        found[LONG] = waiting > QUEUED_FACTOR * np.maximum(counted_running(request), LEAST_RUNNING)
+        found[LONG] = waiting > _longest(request)
     for name, where in found.items():
         mark(request, name, rows[where[rows]])
+
+
+def _longest(request: BrokerageRequest) -> Floats:
+    longest: Floats = QUEUED_FACTOR * np.maximum(counted_running(request), LEAST_RUNNING)
+    return longest
+
+
+def _tolerated(request: BrokerageRequest, finished: Floats) -> Floats:
+    least = request.config.amount("anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ")
+    tolerated: Floats = np.maximum(2 * finished, least)
+    return tolerated
 
 
 class UserProblem(PlainFilter):
@@ -93,10 +104,14 @@ def problem_details(request: BrokerageRequest, row: int) -> Details:
     marks = problems(request)
     told: Details = {"problems": [name for name, rows in marks.items() if rows[row]]}
     told |= {"nQueue": int(queued(request)[row]), "nRunning": int(counted_running(request)[row])}
+    if marks[LONG][row]:
+        told["nQueue_max"] = int(_longest(request)[row])
     if marks[USER][row]:
         numbers = user_queues(request)
         told |= {"userQ": int(numbers.queued[row]), "userQ_max": float(numbers.limit[row])}
     if marks[FAILURES][row]:
         failed, closed, finished = ended_jobs(request)
         told |= {"nFailed": int(failed[row]), "nClosed": int(closed[row]), "nFinished": int(finished[row])}
+        limit = float(_tolerated(request, finished)[row])
+        told["nBad_below" if request.rules.failures_everywhere else "nBad_max"] = limit
     return told

@@ -13,6 +13,7 @@ from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
 from fairq.engine.brokerage.flow.plugin import SWITCHED_OFF, Codes, Details, PlainFilter, Reason, Rows
 from fairq.engine.brokerage.flow.request import BrokerageRequest, once_per_task
 from fairq.engine.brokerage.jobs.site_lists import excluded_sites, included_sites
+from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Booleans, Columns
 from fairq.engine.brokerage.pool.names import is_named, matches_any
@@ -58,6 +59,15 @@ def select(request: BrokerageRequest) -> Selection:
     return found
 
 
+def unknown_sites(columns: Columns, task: Task) -> list[str]:
+    """Return the names in the task's ``site`` that are neither a queue nor, in analysis, storage that queues read."""
+    unknown = columns.unknown(task.sites)
+    if task.activity != ANALYSIS or not unknown:
+        return unknown
+    read = units_reading(columns, USER)
+    return [name for name in unknown if name not in read]
+
+
 def given_rows(request: BrokerageRequest) -> Booleans:
     """Return the rows that the task's ``site`` names."""
     return rows_called(request.columns, select(request).given)
@@ -94,10 +104,12 @@ def _select(request: BrokerageRequest) -> Selection:
             called &= np.array([queue.name in names for queue in columns.queues], dtype=np.bool_)
         candidates = candidates | called
         return Selection(candidates, _units(columns, candidates), names, included, excluded, opens)
-    # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, the list with it.
+    # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, in PanDA the list
+    # of included queues with it.
     readers = units_reading(columns, USER).get(task.site, ())
     reading = tuple(columns.unit_names[unit] for unit in readers if units[unit])
-    return Selection(candidates, units, (), reading or None, excluded, opens)
+    otherwise = included if rules.included_sites_always else None
+    return Selection(candidates, units, (), reading or otherwise, excluded, opens)
 
 
 def _units(columns: Columns, candidates: Booleans) -> Booleans:

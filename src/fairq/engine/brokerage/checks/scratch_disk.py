@@ -116,9 +116,9 @@ class ScratchCheck(InputFilter[ScratchView]):
 
 
 def _reads_directly(request: BrokerageRequest) -> Booleans:
-    task, merging = request.task, request.chunk.is_merging
-    key = ("reads directly", *_direct_key(request))
-    return request.columns.unit_flags(key, lambda unit: reads_directly(task, unit, merging=merging))
+    task, merging, by_queue = request.task, request.chunk.is_merging, request.rules.direct_access_of_queue
+    key = ("reads directly", by_queue, *_direct_key(request))
+    return request.columns.unit_flags(key, lambda unit: reads_directly(task, unit, merging=merging, by_queue=by_queue))
 
 
 def _direct_key(request: BrokerageRequest) -> tuple[bool, bool, bool]:

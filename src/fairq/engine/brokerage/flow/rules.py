@@ -45,6 +45,7 @@ class Rules(Struct, frozen=True):
     scratch_must_exceed: bool
     scratch_per_core: bool
     scratch_of_whole_job: bool
+    direct_access_of_queue: bool
     walltime_below_maxtime: bool
     unknown_walltime_needs_day: bool
     mintime_in_production: bool
@@ -80,6 +81,8 @@ class Rules(Struct, frozen=True):
     retry_by_priority: bool
     throughput: Literal["freshest", "unbroken"]
     network_weight_always: bool
+    network_tolerance: float
+    network_age: Literal["window", "hour"]
     retry_by_activity: bool
     # analysis
     locality_suppressed: bool
@@ -106,6 +109,7 @@ class Rules(Struct, frozen=True):
     timeouts_of_all: bool
     extra_timeouts: bool
     fast_rebrokerage_all: bool
+    fast_rebrokerage_total: Literal["all", "without_slots"]
     pauses_stop_timeouts: bool
     holding_from_800: bool
     transferring_heartbeat_of_all: bool

@@ -116,8 +116,13 @@ def analysis_scratch(task: Task, how: ScratchRules, *, merging: bool) -> Analysi
     return AnalysisScratch(merging, per_mib, work, copied, direct, how)
 
 
-def reads_directly(task: Task, queue: Queue, *, merging: bool) -> bool:
-    """Return whether jobs of *task* at *queue* read input directly (PanDA use_direct_io_for_job)."""
+def reads_directly(task: Task, queue: Queue, *, merging: bool, by_queue: bool = False) -> bool:
+    """Return whether jobs of *task* at *queue* read input directly (PanDA use_direct_io_for_job).
+
+    *by_queue*: the queue's direct access suffices, whatever the task says (docs/panda.md, Estimates).
+    """
+    if by_queue and queue.direct_access_lan:
+        return True
     if merging:
         return False
     if queue.maxinputsize == ALWAYS_DIRECT:

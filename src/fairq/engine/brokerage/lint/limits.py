@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding, finding, number
 from fairq.engine.brokerage.pool.model import Queue, ResourceType
 from fairq.engine.brokerage.pool.pseudo_queues import split_queue
 
-SMALLEST_OUTPUT = 1500
-"""MiB of scratch that every production job is assumed to need for its output."""
 
-
-def limit_findings(queue: Queue, types: Iterable[ResourceType]) -> Iterator[Finding]:
-    """Yield the limits of *queue* that few or no tasks can meet."""
+def limit_findings(queue: Queue, rules: Rules, types: Iterable[ResourceType]) -> Iterator[Finding]:
+    """Yield the limits of *queue* that few or no tasks can meet under *rules*."""
     found = partial(finding, queue.name)
     if queue.is_unified:
         yield from _of_unified(queue, tuple(types))
@@ -29,7 +27,7 @@ def limit_findings(queue: Queue, types: Iterable[ResourceType]) -> Iterator[Find
         yield found("mintime", "walltime", f"{number(queue.mintime)} to {number(queue.maxtime)}")
     if queue.maxtime and not queue.corepower:
         yield found("corepower", "power", "0")
-    yield from _of_scratch(queue)
+    yield from _of_scratch(queue, rules)
     for name in ("corecount", "maxrss", "minrss", "maxwdir", "maxtime", "mintime", "corepower", "transferringlimit"):
         value = getattr(queue, name)
         if value is not None and value < 0:
@@ -60,14 +58,21 @@ def _of_cores(queue: Queue) -> Iterator[Finding]:
         yield found("score with several cores")
 
 
-def _of_scratch(queue: Queue) -> Iterator[Finding]:
-    found = partial(finding, queue.name, "maxwdir", "scratch")
-    if queue.type == "analysis" or not queue.maxwdir or queue.maxwdir < 0:
+def _of_scratch(queue: Queue, rules: Rules) -> Iterator[Finding]:
+    found = partial(finding, queue.name, "maxwdir", "scratch", number(queue.maxwdir))
+    # What every production job is assumed to need for its output.
+    least, is_divided = rules.scratch_floor, rules.scratch_per_core or queue.is_unified or queue.corecount <= 1
+    if (queue.type == "analysis" and not rules.every_queue) or not queue.maxwdir or queue.maxwdir < 0:
         return
-    if queue.maxwdir < SMALLEST_OUTPUT:
-        yield found(number(queue.maxwdir), least=SMALLEST_OUTPUT)
-    elif queue.maxwdir / max(1, queue.corecount) < SMALLEST_OUTPUT and (queue.is_unified or queue.corecount <= 1):
-        yield found(number(queue.maxwdir), "scratch of a core", least=SMALLEST_OUTPUT, cores=queue.corecount)
+
+    def lacks(scratch: float) -> bool:
+        return scratch <= least if rules.scratch_must_exceed else scratch < least
+
+    if lacks(queue.maxwdir):
+        yield found(least=number(least))
+    elif is_divided and lacks(queue.maxwdir / max(1, queue.corecount)):
+        jobs = "production job" if rules.scratch_per_core else "single-core production job"
+        yield found("scratch of a core", least=number(least), cores=queue.corecount, jobs=jobs)
 
 
 def _is_empty(queue: Queue) -> bool:

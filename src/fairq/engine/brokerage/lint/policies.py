@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding, finding, nearest
 from fairq.engine.brokerage.pool.fairshare_policy import (
     ANY,
+    EVGENSIMUL,
     OTHERS,
     PROCESS_GROUPS,
     SubPolicy,
@@ -22,8 +24,8 @@ _FIELDS = ("type", "group", "gshare", "priority")
 _VALUE = re.compile(r"\d+(\.\d+)?%?")
 
 
-def policy_findings(queue: Queue) -> Iterator[Finding]:
-    """Yield the findings about the ``fairsharepolicy`` of *queue*."""
+def policy_findings(queue: Queue, rules: Rules) -> Iterator[Finding]:
+    """Yield the findings about the ``fairsharepolicy`` of *queue* under *rules*."""
     text = queue.fairsharepolicy
     if not text:
         return
@@ -33,19 +35,21 @@ def policy_findings(queue: Queue) -> Iterator[Finding]:
     parts = read_policy(text)
     reached = parts[: next((place for place, part in enumerate(parts, 1) if _is_for_all(part)), len(parts))]
     for part in reached:
-        yield from _of_part(queue, part)
+        yield from _of_part(queue, part, rules)
     yield from _never_reached(queue, parts)
     # Parts that were not understood are told already: mending them comes first.
     if all(map(_is_understood, reached)):
-        yield from _without_end(queue, reached)
+        yield from _without_end(queue, reached, rules)
 
 
-def _without_end(queue: Queue, parts: tuple[SubPolicy, ...]) -> Iterator[Finding]:
+def _without_end(queue: Queue, parts: tuple[SubPolicy, ...], rules: Rules) -> Iterator[Finding]:
     accepting = [part.text for part in parts if not part.is_zero]
     if not accepting:
         return
     last = parts[-1]
     if not _is_for_all(last):
+        if rules.unnamed_have_no_share:
+            return
         yield _finding(queue, "no end", queue.fairsharepolicy, accepting=accepting[0], policy=queue.fairsharepolicy)
     elif not last.is_zero and 1 < len(parts) == len(accepting):
         yield _finding(
@@ -58,7 +62,7 @@ def _without_end(queue: Queue, parts: tuple[SubPolicy, ...]) -> Iterator[Finding
         )
 
 
-def _of_part(queue: Queue, part: SubPolicy) -> Iterator[Finding]:
+def _of_part(queue: Queue, part: SubPolicy, rules: Rules) -> Iterator[Finding]:
     text = part.text
     if not text.strip():
         yield _finding(queue, "empty part", text)
@@ -78,7 +82,7 @@ def _of_part(queue: Queue, part: SubPolicy) -> Iterator[Finding]:
     if part.priority is not None and part.priority[1] is None:
         yield _finding(queue, "priority", text)
     yield from _of_value(queue, part)
-    yield from _of_patterns(queue, part)
+    yield from _of_patterns(queue, part, rules)
     if part.priority is not None and part.priority[1] is not None and part.is_zero:
         yield _finding(queue, "merge", text)
 
@@ -93,10 +97,10 @@ def _of_value(queue: Queue, part: SubPolicy) -> Iterator[Finding]:
         yield _finding(queue, "not zero", part.text, value=value)
 
 
-def _of_patterns(queue: Queue, part: SubPolicy) -> Iterator[Finding]:
+def _of_patterns(queue: Queue, part: SubPolicy, rules: Rules) -> Iterator[Finding]:
     for name in ("process_group", "working_group", "share"):
         pattern = getattr(part, name)
-        if pattern is None:
+        if pattern is None or (rules.evgensimul and name == "process_group" and pattern == EVGENSIMUL):
             continue
         try:
             found = re.compile(f"^{pattern.replace('*', '.*')}$")

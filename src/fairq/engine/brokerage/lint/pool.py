@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding
 from fairq.engine.brokerage.lint.flags import flag_findings
 from fairq.engine.brokerage.lint.limits import limit_findings
@@ -15,22 +16,25 @@ from fairq.engine.brokerage.lint.words import word_findings
 from fairq.engine.brokerage.pool.world import World
 
 
-def lint(world: World, further: Mapping[str, Mapping[str, Any]] | None = None) -> list[Finding]:
-    """Return the findings about the queues of *world*, by queue; *further*: other fields of CRIC, by queue."""
-    return [*_of_queues(world, further or {}), *_of_software(world), *stray_findings(world)]
+def lint(world: World, rules: Rules, further: Mapping[str, Mapping[str, Any]] | None = None) -> list[Finding]:
+    """Return the findings about the queues of *world* under *rules*, by queue.
+
+    *further*: other fields of CRIC, by queue.
+    """
+    return [*_of_queues(world, rules, further or {}), *_of_software(world, rules), *stray_findings(world)]
 
 
-def _of_queues(world: World, further: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+def _of_queues(world: World, rules: Rules, further: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
     for name in sorted(world.queues):
         queue = world.queues[name]
-        yield from word_findings(queue, further.get(name, {}))
-        yield from limit_findings(queue, world.resource_types)
-        yield from release_findings(queue, world.software)
-        yield from policy_findings(queue)
+        yield from word_findings(queue, rules, further.get(name, {}))
+        yield from limit_findings(queue, rules, world.resource_types)
+        yield from release_findings(queue, rules, world.software)
+        yield from policy_findings(queue, rules)
         yield from flag_findings(queue)
         yield from storage_findings(queue, world)
 
 
-def _of_software(world: World) -> Iterator[Finding]:
+def _of_software(world: World, rules: Rules) -> Iterator[Finding]:
     for name in sorted(world.software):
-        yield from software_findings(name, world.software[name])
+        yield from software_findings(name, rules, world.software[name])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding, finding, nearest
 from fairq.engine.brokerage.pool.model import Queue
 
@@ -15,8 +16,8 @@ _PARTS = {"cpu": ("arch", "vendor", "instr"), "gpu": ("vendor", "model", "versio
 _LISTS = ("cmtconfigs", "containers", "cvmfs")
 
 
-def release_findings(queue: Queue, software: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
-    """Yield the findings about the ``releases`` of *queue*, compared with the software map."""
+def release_findings(queue: Queue, rules: Rules, software: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+    """Yield the findings about the ``releases`` of *queue* under *rules*, compared with the software map."""
     found = partial(finding, queue.name, "releases")
     text = ", ".join(queue.releases)
     if queue.releases == ("AUTO",):
@@ -24,13 +25,13 @@ def release_findings(queue: Queue, software: Mapping[str, Mapping[str, Any]]) ->
             yield found("no software", text, "no software published")
     elif not queue.releases:
         yield found("no releases", "")
-    elif queue.releases != ("ANY",):
+    elif queue.releases != ("ANY",) and not (rules.any_releases and "ANY" in queue.releases):
         meant = [nearest(release, ("ANY", "AUTO")) for release in queue.releases]
         yield found("releases", text, meant=next((word for word in meant if word), None))
 
 
-def software_findings(name: str, entry: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the findings about the software that the queue *name* publishes."""
+def software_findings(name: str, rules: Rules, entry: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the findings about the software that the queue *name* publishes, under *rules*."""
     found = partial(finding, name)
     for part in _LISTS:
         yield from _of_list(name, part, entry.get(part) or ())
@@ -44,12 +45,12 @@ def software_findings(name: str, entry: Mapping[str, Any]) -> Iterator[Finding]:
         if kind in seen:
             yield found(place, "architecture twice", str(kind))
         seen.add(kind)
-        yield from _of_hardware(name, place, str(kind), listed)
+        yield from _of_hardware(name, place, str(kind), listed, rules)
     if name != ALL and not any(entry.get(part) for part in (*_LISTS, "tags")):
         yield found("software", "no software", "", "empty software")
 
 
-def _of_hardware(name: str, place: str, kind: str, listed: Mapping[str, Any]) -> Iterator[Finding]:
+def _of_hardware(name: str, place: str, kind: str, listed: Mapping[str, Any], rules: Rules) -> Iterator[Finding]:
     found = partial(finding, name)
     for field, values in listed.items():
         if field == "type":
@@ -63,7 +64,8 @@ def _of_hardware(name: str, place: str, kind: str, listed: Mapping[str, Any]) ->
         elif not values:
             yield found(at, "empty list", "[]", name=field)
         else:
-            yield from _of_list(name, at, values)
+            # Under the rules documented, an empty text among them accepts every value.
+            yield from _of_list(name, at, [one for one in values if one != "" or not rules.empty_attribute])
             if list(values) == ["excl"]:
                 yield found(at, "excl alone", "excl")
     if kind == "cpu" and "arch" not in listed:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding, finding, nearest
 from fairq.engine.brokerage.pool.cric import SEEDS, STATES, TYPES, read_queue
 from fairq.engine.brokerage.pool.model import UCORE, Queue
@@ -40,34 +41,37 @@ OTHERS = frozenset(
 """Fields of CRIC that the brokerage does not read; some resemble fields that it reads."""
 
 
-def word_findings(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the unknown words of *queue*; *further*: its other fields of CRIC."""
+def word_findings(queue: Queue, rules: Rules, further: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the unknown words of *queue* under *rules*; *further*: its other fields of CRIC."""
     found = partial(finding, queue.name)
     if queue.status not in STATES:
         known = sorted(STATES)
-        yield found("status", "status", queue.status, meant=nearest(queue.status, known), known=known)
+        problem = "status not online" if rules.online_only else ""
+        yield found("status", "status", queue.status, problem, meant=nearest(queue.status, known), known=known)
     if queue.type not in TYPES:
         known = sorted(TYPES)
-        yield found("type", "type", queue.type, meant=nearest(queue.type, known), known=known)
-    if queue.type == "production" and not queue.cloud:
+        problem = "type not for analysis" if rules.every_queue else ""
+        yield found("type", "type", queue.type, problem, meant=nearest(queue.type, known), known=known)
+    if queue.type == "production" and not queue.cloud and not rules.every_queue:
         yield found("cloud", "no cloud", "")
     if queue.capability != UCORE and nearest(queue.capability, (UCORE, "score", "mcore", "himem")) == UCORE:
         yield found("capability", "capability", queue.capability)
     if queue.jobseed and queue.jobseed not in SEEDS:
         known = sorted(SEEDS)
         yield found("jobseed", "jobseed", queue.jobseed, meant=nearest(queue.jobseed, known), known=known)
-    yield from _connectivity(queue)
+    yield from _connectivity(queue, rules)
     yield from _not_understood(queue, further)
     yield from _misspelt(queue, further)
 
 
-def _connectivity(queue: Queue) -> Iterator[Finding]:
+def _connectivity(queue: Queue, rules: Rules) -> Iterator[Finding]:
     found = partial(finding, queue.name, "wnconnectivity", "connectivity", queue.wnconnectivity)
     network, *stacks = queue.wnconnectivity.split("#")
     if network and network not in NETWORKS:
         yield found("unknown network", meant=nearest(network, NETWORKS), known=NETWORKS)
     if len(stacks) > 1 or (stacks and stacks[0] and stacks[0] not in STACKS):
-        yield found("unknown ip stack", network=network or "full")
+        alone = rules.ip_stack_of_queue and len(stacks) == 1
+        yield found("unused ip stack" if alone else "unknown ip stack", network=network or "full")
 
 
 def _not_understood(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:

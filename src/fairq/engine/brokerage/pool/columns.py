@@ -78,6 +78,10 @@ class Columns:
         """Return a number of each row's queue, stored under *name*."""
         return self.kept(("row", name), lambda: np.array([get(queue) for queue in self.queues], dtype=np.float64))
 
+    def unknown(self, names: Iterable[str]) -> list[str]:
+        """Return those of *names* that are no queue, unified or not."""
+        return [name for name in names if name not in self.rows and name not in self.unit_numbers]
+
     def flags(self, name: Hashable, get: Callable[[Queue], bool]) -> Booleans:
         """Return a boolean of each row's queue, stored under *name*."""
         return self.kept(("flag", name), lambda: np.array([get(queue) for queue in self.queues], dtype=np.bool_))

@@ -6,10 +6,14 @@ from typing import NamedTuple
 
 FULL = "full"
 HTTP = "http"
+NONE = "none"
 
 NETWORK_RULES = {FULL: "1", HTTP: "2"}
 IP_RULES = {"IPv4": "4", "IPv6": "6"}
-"""The values of the two-letter rules ``IP`` and ``IK`` of a task, by word; no other word is stored."""
+"""The values of the two-letter rules ``IP`` and ``IK`` of a task, by word; PanDA stores no other word."""
+
+NO_NETWORK = "0"
+"""The value of ``IP`` with which fairq stores that a task names the network none; for PanDA, it asks for nothing."""
 
 
 class Connectivity(NamedTuple):
@@ -46,20 +50,35 @@ def connectivity_rules(asked: Connectivity) -> dict[str, str]:
     return stored
 
 
-def connectivity_of_rules(network_rule: str | None, ip_rule: str | None) -> Connectivity:
-    """Return the request in a task's rules ``IP`` and ``IK``, the inverse of `connectivity_rules`."""
-    return Connectivity(
-        next((word for word, code in NETWORK_RULES.items() if code == network_rule), None),
-        next((word for word, code in IP_RULES.items() if code == ip_rule), None),
-    )
+def names_no_network(ip_connectivity: str | None) -> bool:
+    """Return whether a task's ``network[#ip]`` names the network none."""
+    return (ip_connectivity or "").partition("#")[0] == NONE
+
+
+def connectivity_of_rules(
+    network_rule: str | None, ip_rule: str | None, *, ip_stack_of_queue: bool = False
+) -> Connectivity:
+    """Return the request in a task's rules ``IP`` and ``IK``, the inverse of `connectivity_rules`.
+
+    With *ip_stack_of_queue*, the network none is a request as well (see `NO_NETWORK`).
+    """
+    network = next((word for word, code in NETWORK_RULES.items() if code == network_rule), None)
+    if ip_stack_of_queue and network_rule == NO_NETWORK:
+        network = NONE
+    return Connectivity(network, next((word for word, code in IP_RULES.items() if code == ip_rule), None))
+
+
+def has_network(offered: Connectivity, asked: Connectivity) -> bool:
+    """Return whether the network of a queue is one for the task: full for any, http for http and none."""
+    return asked.network in (None, NONE) or offered.network == FULL or (offered.network, asked.network) == (HTTP, HTTP)
 
 
 def is_connected(offered: Connectivity, asked: Connectivity, *, ip_stack_of_queue: bool) -> bool:
     """Return whether a queue's offer meets a task's request; an empty request is always met.
 
-    With *ip_stack_of_queue*, a queue with an IP stack accepts only tasks that request it.
+    With *ip_stack_of_queue*, the IP stack of any request must be that of the queue, also if both have none.
     """
-    if asked.network and offered.network != FULL and (offered.network, asked.network) != (HTTP, HTTP):
+    if not has_network(offered, asked):
         return False
     if ip_stack_of_queue and asked != Connectivity():
         return offered.ip_stack == asked.ip_stack

@@ -131,7 +131,8 @@ class SlowNetwork(FinalFilter):
 
     def refused(self, request: BrokerageRequest) -> int:
         """Refuse below the threshold."""
-        return bits_of(network_numbers(request).weight < _threshold(request))
+        least = _threshold(request) * (1 - request.rules.network_tolerance)
+        return bits_of(network_numbers(request).weight < least)
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
         """Return weight and threshold."""
@@ -266,8 +267,10 @@ class TenBest(SetFilter):
         return ((1, rest & ~others), (2, rest & others))
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return the weight."""
-        return {"weight": weighing_of(request).weight_of(row)}
+        """Return the weight, and the least of the ten best."""
+        weighing = weighing_of(request)
+        tenth = {} if weighing.ranked is None else {"tenth": float(weighing.ranked.weights[-1])}
+        return {"weight": weighing.weight_of(row), **tenth}
 
 
 class OtherThanJumbo(SetFilter):

@@ -42,7 +42,7 @@ from fairq.engine.brokerage.production.input_check import stop_for_input
 from fairq.engine.brokerage.production.input_data import file_counts
 from fairq.engine.brokerage.production.io_check import InputNearby
 from fairq.engine.brokerage.production.links import FullChain, Link, T1Weight, Transferring, stop_for_nucleus
-from fairq.engine.brokerage.production.listing import GivenQueues, ProductionQueues, assign_given_queues
+from fairq.engine.brokerage.production.listing import GivenQueues, ProductionQueues, assign_given_queues, stop_for_site
 from fairq.engine.brokerage.production.queue_state import Inactive, NoPilot, Pledge, Status, Urgent
 from fairq.engine.brokerage.production.running_and_queued import by_type, cap, queued, running, type_cap
 from fairq.engine.brokerage.production.slots_needed import Connectivity, Cores, Memory, ScratchDisk
@@ -101,6 +101,7 @@ WEIGHTS: tuple[Weight, ...] = (Jobs(), Data(), Near(), Network(), PreferredLevel
 """fairq's own weights of production, in order."""
 
 STOPS = (
+    Reason("unknown_site", permanent=False),
     Reason("unknown_nucleus", permanent=False),
     Reason("incomplete_input", permanent=False),
     Reason("source_unreadable", permanent=False),
@@ -129,7 +130,7 @@ def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, r
         assign_given_queues(request)
         pipeline = FilterPipeline(request, flow, flow.start())
         outcome = outcomes[pipeline] = Outcome(request, plan, "failed")
-        stop = stopped or stop_for_input(request)
+        stop = stop_for_site(request) or stopped or stop_for_input(request)
         if stop is None:
             started.append(pipeline)
         else:

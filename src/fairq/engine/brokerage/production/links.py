@@ -148,7 +148,8 @@ class Transferring(KeyedFilter):
         """Return the counts and the limit."""
         moving, limit = self._numbers(request)
         running = int(request.columns.job_counts(None, "running")[row])
-        return {"transferring": int(moving[row]), "transferringlimit": int(limit[row]), "running": running}
+        told: Details = {"transferring": int(moving[row]), "transferringlimit": int(limit[row]), "running": running}
+        return told | {"at_most": max(int(limit[row]), 2 * running)}
 
 
 class T1Weight(KeyedFilter):

@@ -6,6 +6,7 @@ Source: docs/panda.md, Production filters.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -51,6 +52,15 @@ def assign_given_queues(request: BrokerageRequest) -> None:
             request.preassigned = "list" if len(given) > 1 else "single"
     if given is not None:
         request.given = joined(1 << row for row in given)
+
+
+def stop_for_site(request: BrokerageRequest) -> tuple[str, Details] | None:
+    """Return a reason if the task's ``site`` names no queue at all, so that no queue is possible; otherwise None."""
+    task, columns = request.task, request.columns
+    if not task.sites or request.chunk.preassigned_site or len(columns.unknown(task.sites)) < len(task.sites):
+        return None
+    close = get_close_matches(task.sites[0], columns.unit_names, 1)
+    return "unknown_site", {"site": task.site, **({"nearest": close[0]} if close else {})}
 
 
 def _has_waited_in_vain(request: BrokerageRequest) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,12 @@ from fairq.engine.brokerage.storage.endpoints import DEFAULT, Endpoints, endpoin
 
 METRICS_VALID = 3600.0
 """Seconds after which a link metric is ignored."""
+
+WINDOWS = {"dashb_mbps_1d": 24 * 3600.0, "dashb_mbps_1w": 7 * 24 * 3600.0}
+"""The same for throughput of more than an hour under the rules documented: the time that it is an average of."""
+
+Age = Literal["window", "hour"]
+"""How old metrics may be: the rule point ``network_age``."""
 
 ROLE, SATELLITE = "nucleus", "satellite"
 
@@ -65,8 +71,9 @@ def nucleus(columns: Columns, name: str | None, *, every: bool) -> Nucleus:
 
 def nucleus_of(request: BrokerageRequest) -> Nucleus:
     """Return the nucleus of the request's task."""
-    columns, name, every = request.columns, request.task.nucleus, request.rules.every_queue
-    return columns.kept(("nucleus", name, every), lambda: _nucleus(columns, name or "", every))
+    columns, name, rules = request.columns, request.task.nucleus, request.rules
+    every, age = rules.every_queue, rules.network_age
+    return columns.kept(("nucleus", name, every, age), lambda: _nucleus(columns, name or "", every, age))
 
 
 class Satellites(NamedTuple):
@@ -131,7 +138,7 @@ def down_nuclei(columns: Columns, *, every: bool) -> frozenset[str]:
     return columns.kept(("down nuclei", every), make)
 
 
-def _nucleus(columns: Columns, name: str, every: bool) -> Nucleus:
+def _nucleus(columns: Columns, name: str, every: bool, age: Age = "hour") -> Nucleus:
     used = runs(columns, PRODUCTION, every=every) & bool(name)
     roles = [queue.role if queue.site == name else None for queue in columns.queues]
     members = np.array([role == ROLE for role in roles], dtype=np.bool_) & used
@@ -141,7 +148,7 @@ def _nucleus(columns: Columns, name: str, every: bool) -> Nucleus:
     row = _first_queue(columns, members)
     first = Endpoints() if row is None else endpoints_of(columns)[columns.unit_of[row]]
     inputs = {storage.rse for storage in first.read}
-    links = _links(columns, name)
+    links = _links(columns, name, age)
     outputs = [e.default_write.rse if e.default_write else None for e in endpoints_of(columns)]
     return Nucleus(
         name=name,
@@ -169,14 +176,15 @@ class _Links(NamedTuple):
     totals: dict[str, float]
 
 
-def _links(columns: Columns, name: str) -> _Links:
-    return columns.kept("links", lambda: _by_nucleus(columns.world)).get(name, _Links({}, {}))
+def _links(columns: Columns, name: str, age: Age) -> _Links:
+    return columns.kept(("links", age), lambda: _by_nucleus(columns.world, age)).get(name, _Links({}, {}))
 
 
-def _by_nucleus(world: World) -> dict[str, _Links]:
+def _by_nucleus(world: World, age: Age) -> dict[str, _Links]:
     found: dict[str, _Links] = {}
+    windows = WINDOWS if age == "window" else {}
     for link in world.links:
-        if link.measured is None or world.now - link.measured <= METRICS_VALID:
+        if link.measured is None or world.now - link.measured <= windows.get(link.key, METRICS_VALID):
             metrics, totals = found.setdefault(link.nucleus, _Links({}, {}))
             metrics.setdefault(link.source, {})[link.key] = link.value
             totals[link.key] = totals.get(link.key, 0.0) + link.value

@@ -14,7 +14,15 @@ from fairq.engine.brokerage.flow.request import URGENCY, BrokerageRequest
 from fairq.engine.brokerage.jobs.scratch_needed import ProductionScratch, production_scratch
 from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
-from fairq.engine.brokerage.pool.connectivity import connectivity_of_rules, is_connected, read_queue_connectivity
+from fairq.engine.brokerage.pool.connectivity import (
+    Connectivity as Network,
+)
+from fairq.engine.brokerage.pool.connectivity import (
+    connectivity_of_rules,
+    has_network,
+    is_connected,
+    read_queue_connectivity,
+)
 
 _PRODUCTION = frozenset({PRODUCTION})
 
@@ -89,8 +97,7 @@ class Connectivity(KeyedFilter):
 
     def applies(self, request: BrokerageRequest) -> bool:
         """Apply where the task needs a network."""
-        asked = connectivity_of_rules(request.task.rules.get("IP"), request.task.rules.get("IK"))
-        return not request.is_spared_alone and asked != (None, None)
+        return not request.is_spared_alone and _asked(request) != Network()
 
     def key(self, request: BrokerageRequest) -> Hashable:
         """Return the rules that ask for a network."""
@@ -98,7 +105,7 @@ class Connectivity(KeyedFilter):
 
     def codes(self, request: BrokerageRequest) -> Codes | None:
         """Compare what is offered with what is asked."""
-        asked = connectivity_of_rules(request.task.rules.get("IP"), request.task.rules.get("IK"))
+        asked = _asked(request)
         columns, exact = request.columns, request.rules.ip_stack_of_queue
         offered = {
             text: is_connected(read_queue_connectivity(text), asked, ip_stack_of_queue=exact)
@@ -107,9 +114,18 @@ class Connectivity(KeyedFilter):
         return np.array([not offered[queue.wnconnectivity] for queue in columns.queues], dtype=np.bool_)
 
     def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        """Return what both say."""
-        asked = connectivity_of_rules(request.task.rules.get("IP"), request.task.rules.get("IK"))
-        return {"wnconnectivity": request.columns.queues[row].wnconnectivity, "ipConnectivity": str(asked)}
+        """Return what both say; where only the IP stack differs, those of both."""
+        asked, text = _asked(request), request.columns.queues[row].wnconnectivity
+        offered = read_queue_connectivity(text)
+        told: Details = {"wnconnectivity": text, "ipConnectivity": str(asked)}
+        if has_network(offered, asked):
+            told |= {"ip_stack": offered.ip_stack or "unset", "task_ip_stack": asked.ip_stack or "unset"}
+        return told
+
+
+def _asked(request: BrokerageRequest) -> Network:
+    rules, exact = request.task.rules, request.rules.ip_stack_of_queue
+    return connectivity_of_rules(rules.get("IP"), rules.get("IK"), ip_stack_of_queue=exact)
 
 
 def _connectivities(columns: Columns) -> frozenset[str]:

@@ -252,7 +252,7 @@ def network_numbers(request: BrokerageRequest) -> NetworkNumbers:
         )
 
     task, rules = request.task, request.rules
-    key = "network weight", task.nucleus, rules.every_queue, request.is_express, rules.throughput
+    key = "network weight", task.nucleus, rules.every_queue, request.is_express, rules.throughput, rules.network_age
     return columns.kept(key, make)
 
 

@@ -14,6 +14,9 @@ from msgspec import Struct
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 
+_TOLERANCE = 1e-9
+"""Part of the waiting jobs that is no excess: 0.29 of 100 is less than 29 in binary."""
+
 
 class Overshoot(Struct, frozen=True):
     """A queue with too many waiting jobs of a share.
@@ -36,17 +39,21 @@ class Overshoot(Struct, frozen=True):
 def overshoots(jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy: TimeoutPolicy) -> list[Overshoot]:
     """Return the queues and shares that exceed all three limits of *policy*.
 
-    A queue with a ``numSlots`` row is left out, also from the totals: many jobs wait there on purpose.
+    A queue with a ``numSlots`` row is left out, under the rules panda also from the totals: many jobs wait there on
+    purpose.
     """
+    every = policy.rules.fast_rebrokerage_total == "all"
     queued: Counter[tuple[str, str]] = Counter()
     running: Counter[tuple[str, str]] = Counter()
     total: Counter[str] = Counter()
     for job in jobs:
-        if not _counts(job, queues):
+        counts = _counts(job, queues)
+        if job.status in QUEUED and (counts or (every and _is_placed(job))):
+            total[job.share] += 1
+        if not counts:
             continue
         if job.status in QUEUED:
             queued[job.queue, job.share] += 1
-            total[job.share] += 1
         elif job.status == "running":
             running[job.queue, job.share] += 1
     found = []
@@ -59,6 +66,7 @@ def overshoots(jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy:
             waiting - threshold,
             waiting - policy.fast_fraction * total[share],
         )
+        beyond -= _TOLERANCE * waiting
         if beyond > 0:
             numbers = (waiting, running[queue, share], total[share], threshold, ceil(beyond))
             found.append(Overshoot(queue, share, *numbers))
@@ -86,7 +94,11 @@ def fast_rebrokerage(
 
 def _counts(job: PandaJob, queues: Mapping[str, JobQueue]) -> bool:
     queue = queue_of(queues, job.queue)
-    return not job.special and bool(job.queue) and (queue is None or not queue.has_slots)
+    return _is_placed(job) and (queue is None or not queue.has_slots)
+
+
+def _is_placed(job: PandaJob) -> bool:
+    return not job.special and bool(job.queue)
 
 
 def _is_exempt(queue: JobQueue | None, policy: TimeoutPolicy) -> bool:

@@ -102,6 +102,15 @@ NEEDS = (
             "Jobs shorter than mintime are refused.",
             "AtlasProdJobBroker.doBrokerage, walltime check",
         )),
+    point("direct_access_of_queue", True, False,
+        "Count no input at queues with direct_access_lan, whatever the task says.",
+        Difference(
+            "Input counts as 0 if the queue is configured to read it directly from the local storage.",
+            "Production Job Brokerage, step 2; Analysis Job Brokerage, step 3, disk usage",
+            "It counts as 0 if maxinputsize is -1, or if the task asks for direct access (rule IL) as well; not for "
+            "merges.",
+            "CoreUtils.use_direct_io_for_job",
+        )),
     point("space", "free", "usable",
         "Which space of a storage counts: free or usable.",
         Difference(
@@ -119,11 +128,11 @@ NEEDS = (
             "AtlasProdJobBroker.doBrokerage and AtlasAnalJobBroker.doBrokerage, storage check",
         )),
     point("ip_stack_of_queue", True, False,
-        "Refuse queues with an IP stack for tasks that name a connectivity without an IP stack.",
+        "Compare the IP stack of every task with an ipConnectivity, none included, with that of the queue.",
         Difference(
             "A queue with IPv4 or IPv6 takes tasks with that ip_stack; one without takes tasks that give none.",
             "Production Job Brokerage, step 2, wnconnectivity",
-            "A task without ip_stack goes to any queue.",
+            "A task without ip_stack goes to any queue, and one with the connectivity none asks for nothing.",
             "AtlasProdJobBroker.doBrokerage, network check",
         )),
     point("empty_attribute", True, False,

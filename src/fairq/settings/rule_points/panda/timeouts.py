@@ -14,6 +14,13 @@ TIMEOUTS = (
             "Jobs beyond the thresholds are sent back.", _PAGE, "One job less than the excess is sent back.",
             "AtlasAnalWatchDog and Watcher, fast rebrokerage",
         )),
+    point("fast_rebrokerage_total", "all", "without_slots",
+        "Waiting jobs of the share that a queue is compared with: all, or those at queues without_slots (numSlots).",
+        Difference(
+            "nQueue_total(gshare) is all that waits; a queue with nSlots is only exempt itself.", _PAGE,
+            "Queues with nSlots are left out of the totals as well.",
+            "AtlasAnalWatchDog and Watcher, fast rebrokerage",
+        )),
     point("pauses_stop_timeouts", True, False,
         "Stop every timeout at paused queues and queues with disableReassign.",
         Difference(

@@ -22,6 +22,22 @@ WEIGHTS = (
             "It is multiplied only if NW_ACTIVE is set; by default it is not.",
             "AtlasProdJobBroker.doBrokerage, network weight",
         )),
+    point("network_tolerance", 1e-9, 0.0,
+        "Part of the threshold by which a network weight may miss it, for figures that are not exact in binary.",
+        Difference(
+            "The network weight must be larger than or equal to NW_THRESHOLD x NW_WEIGHT_MULTIPLIER.",
+            "Production Job Brokerage, step 2, last item",
+            "Compares in binary: 1.76 is less than 1.6 x 1.1.",
+            "AtlasProdJobBroker.doBrokerage, final check",
+        ), minimum=0, maximum=1),
+    point("network_age", "window", "hour",
+        "How old throughput may be: window, as old as the time that it is of (1h, 1d, 1w); hour, one hour.",
+        Difference(
+            "Data of the last hour count, if not available of the last day, if not available of the last week.",
+            "Network Weight",
+            "Every figure counts for one hour after it was measured.",
+            "AtlasProdJobBroker.doBrokerage, network map",
+        )),
     point("retry_by_activity", True, False,
         "Retry a task without queues after 60 minutes in production and 20 in analysis. false: after 60 in both.",
         Difference(

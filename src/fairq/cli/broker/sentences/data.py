@@ -1,0 +1,28 @@
+"""The notes about data that do not fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fairq.cli.figures import counted
+
+if TYPE_CHECKING:
+    from fairq.steps.broker.job_figures import Disagreement
+
+_SHOWN = 3
+"""Number of tasks that are named."""
+
+
+def data_notes(unknown_sites: Mapping[int, Sequence[str]], found: Disagreement | None) -> Iterator[str]:
+    """Yield the notes: *unknown_sites* by task, and where statistics and imported jobs disagree."""
+    for task in list(unknown_sites)[:_SHOWN]:
+        yield f"site of task {task} names {', '.join(unknown_sites[task])}, which is no queue"
+    if len(unknown_sites) > _SHOWN:
+        yield f"site of {len(unknown_sites) - _SHOWN} more tasks names what is no queue"
+    if found is not None:
+        share = f" of share {found.share}" if found.share else ""
+        yield (
+            f"statistics and imported jobs disagree at {counted(found.queues, 'queue')}, first at {found.queue}: "
+            f"{found.told} and {found.counted} {found.state} jobs{share}; the statistics count"
+        )
