@@ -108,7 +108,7 @@ def submit(
     Identical jobs are stored once: a million cost no more than one.
     """
     from fairq.hardware import architecture, host_name, operating_system
-    from fairq.steps.jobs.submit import Context
+    from fairq.steps.jobs.submit import Context, time_macros
     from fairq.steps.jobs.submit import submit as step
 
     commands = {
@@ -133,11 +133,13 @@ def submit(
     given = {name: value for name, value in commands.items() if value is not None}
     for text in attribute or []:
         given.update([_attribute(text)])
-    if program is None:
-        source: Description | Program = _description(file, given, count, invocation.settings["submit.command_timeout"])
-    else:
-        source = _program(file, program.split(_SEPARATOR), given, count or 1)
     actor = invocation.actor(invocation.now(now))
+    macros = time_macros(actor.time)
+    if program is None:
+        timeout = invocation.settings["submit.command_timeout"]
+        source: Description | Program = _description(file, given, count, timeout, macros)
+    else:
+        source = _program(file, program.split(_SEPARATOR), given, count or 1, macros)
     context = Context(
         owner=operating_system_user(),
         directory=Path.cwd(),
@@ -165,7 +167,9 @@ def submit(
     emit(_view(submitted, output, dry_run), output)
 
 
-def _description(file: str | None, given: dict[str, str], count: int | None, timeout: int) -> Description:
+def _description(
+    file: str | None, given: dict[str, str], count: int | None, timeout: int, macros: dict[str, str]
+) -> Description:
     from fairq.steps.jobs.submit import Description, External
 
     if file is None:
@@ -181,10 +185,10 @@ def _description(file: str | None, given: dict[str, str], count: int | None, tim
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UnreadableDescriptionError(source=name, reason=reason) from None
-    return Description(text.replace("\r\n", "\n"), name, External(timeout))
+    return Description(text.replace("\r\n", "\n"), name, External(timeout), macros)
 
 
-def _program(file: str | None, words: list[str], given: dict[str, str], count: int) -> Program:
+def _program(file: str | None, words: list[str], given: dict[str, str], count: int, macros: dict[str, str]) -> Program:
     import shutil
 
     from fairq.steps.jobs.submit import Program
@@ -204,7 +208,7 @@ def _program(file: str | None, words: list[str], given: dict[str, str], count: i
                 expected="it is not on PATH; give its path, such as ./" + program,
             )
         program = str(Path(found).absolute())
-    return Program([program, *words[1:]], given, count)
+    return Program([program, *words[1:]], given, count, macros)
 
 
 def _attribute(text: str) -> tuple[str, str]:

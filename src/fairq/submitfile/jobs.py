@@ -100,6 +100,7 @@ class _Builder:
         self.commands = Commands(statement, context)
         queue = statement.queue
         self._variables = queue.variables if queue.mode is not None else ()
+        statement.declare(self._variables)
         items = {name.lower() for name in self._variables} | {"row", "itemindex"}
         rules = [
             *program_rules.RULES,

@@ -24,25 +24,43 @@ _VANILLA = 5
 
 
 def universe(commands: Commands) -> Ad:
-    """Return the job's universe: vanilla, with or without a container."""
+    """Return the job's universe: vanilla, with or without a container.
+
+    An image makes a container job, with or without ``universe = container`` (``SetUniverse``, ``SetExecutable``).
+    """
     given = commands.text("universe") or "vanilla"
     if given.lower() not in ("vanilla", "docker", "container", str(_VANILLA)):
         raise commands.wrong("universe", given, "fairq takes vanilla, docker and container jobs")
-    docker, container = commands.text("docker_image"), commands.text("container_image")
+    docker, container = commands.image("docker_image"), commands.image("container_image")
     if given.lower() == "docker" and docker is None:
         raise commands.wrong("universe", given, "a docker job needs docker_image")
-    if given.lower() == "container" and container is None and docker is None:
-        raise commands.wrong("universe", given, "a container job needs container_image")
-    ad: Ad = {"JobUniverse": _VANILLA}
-    if container is not None or given.lower() == "container":
-        ad |= {"WantContainer": True}
-    elif docker is not None:
-        ad |= {"WantDocker": True}
+    if docker is not None and container is not None:
+        raise commands.wrong("container_image", container, "give either container_image or docker_image")
+    if given.lower() == "docker":
+        return {"JobUniverse": _VANILLA, "WantDocker": True, "DockerImage": docker}
     if docker is not None:
-        ad["DockerImage"] = docker
-    if container is not None:
-        ad["ContainerImage"] = container
-    return ad
+        return {"JobUniverse": _VANILLA, "WantContainer": True, "WantDockerImage": True, "DockerImage": docker}
+    if container is None:
+        if given.lower() == "container":
+            raise commands.wrong("universe", given, "a container job needs container_image or docker_image")
+        return {"JobUniverse": _VANILLA}
+    if container.startswith(("instance://", "library://", "shub://")):
+        raise commands.wrong("container_image", container, "give a docker:// image, a .sif file or a directory")
+    wanted, _ = IMAGES[image_kind(container)]
+    return {"JobUniverse": _VANILLA, "WantContainer": True, wanted: True, "ContainerImage": container}
+
+
+IMAGES = {
+    "docker": ("WantDockerImage", "HasDockerURL"),
+    "sif": ("WantSIF", "HasSIF"),
+    "directory": ("WantSandboxImage", "HasSandboxImage"),
+}
+"""For each kind of a container's image, the attribute of the job and the one that its slot must have."""
+
+
+def image_kind(container: str) -> Literal["docker", "sif", "directory"]:
+    """Return the kind of the image *container* (``image_type_from_string``)."""
+    return "docker" if container.startswith("docker:") else "sif" if container.endswith(".sif") else "directory"
 
 
 def executable(commands: Commands) -> Ad:

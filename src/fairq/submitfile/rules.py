@@ -63,6 +63,11 @@ class Commands:
         value = self._statement.expand(name)
         return value.replace(SENTINEL, PROC_PLACEHOLDER) if value is not None else None
 
+    def image(self, command: str) -> str | None:
+        """Return the name of the container's image that *command* gives, with or without quotes."""
+        text = self.text(command)
+        return text.strip('"') if text is not None else None
+
     def truth(self, command: str, default: bool = False) -> bool:
         """Return the boolean value of *command*."""
         value = self.text(command)
@@ -87,9 +92,9 @@ class Commands:
         return number
 
     def expression(self, command: str, text: str) -> Any:
-        """Return *text*, the value of *command*, as an ad's value."""
+        """Return *text*, the value of *command*, as an ad's value; the lines of a block become one."""
         try:
-            return value_of(text)
+            return value_of(text.replace("\n", " "))
         except ExpressionDepthError:
             cure = "nested too deeply; use at most 150 levels of brackets and 5000 operators in a row"
             raise self.wrong(command, text, cure) from None

@@ -17,7 +17,7 @@ from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.rights import check_submitters
-from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission
+from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission, time_macros
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -27,7 +27,7 @@ _CURE = "remove these jobs and submit them again, or configure the group"
 _TOLD = "told_no_launcher"
 """The key in the state for submitters who were already told that nothing starts jobs."""
 
-__all__ = ["Context", "Description", "External", "Program", "Submitted", "submit"]
+__all__ = ["Context", "Description", "External", "Program", "Submitted", "submit", "time_macros"]
 
 
 class Submitted(Struct):
