@@ -95,7 +95,9 @@ def submit(
     form of queue. All queue statements add jobs to one cluster. Like condor_submit, fairq adds clauses for platform,
     disk, memory, cores and other requested resources to the requirements, unless they mention them already. It adds no
     clauses for file transfer. The default request is 1 core, 128 MB of memory and the disk of the executable. The
-    executable must exist, unless transfer_executable is false. Relative paths start at the current directory.
+    executable must exist, unless transfer_executable is false. Relative paths start at the current directory. A note
+    names the commands of a description that are without effect here; a command without which another job would run,
+    such as deferral_time, is refused.
 
     A description can run commands with your rights: "queue ... from COMMAND |" and "include : COMMAND |". Submit only
     descriptions that you trust. If a command, or a pipe that fairq reads, takes longer than submit.command_timeout,
@@ -157,6 +159,8 @@ def submit(
         submitted = submit_jobs(door, path, settings, source, context, actor, host)
     for warning in submitted.submission.warnings:
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
+    if submitted.submission.without_effect:
+        invocation.note(f"without effect here: {', '.join(submitted.submission.without_effect)}")
     for problem in submitted.problems:
         invocation.note(f"WARNING: {problem}; the jobs that name it will be held")
     if submitted.is_first_without_launcher and sys.stderr.isatty():

@@ -157,13 +157,17 @@ class Statement:
             problem = "the name of a matching file is not UTF-8; rename the file or change the pattern"
             raise SubmitDescriptionError(where=self.where(), problem=problem) from None
 
-    def unused(self, known: frozenset[str]) -> Iterator[str]:
+    def mentioned(self) -> frozenset[str]:
+        """Return the names, in lower case, to which any line refers."""
+        return self.graph.mentioned() | references(self._line.arguments if self._line else "").names
+
+    def unused(self, is_command: Callable[[str], object]) -> Iterator[str]:
         """Yield ``condor_submit``'s warning for each line that is not a command and is used nowhere."""
-        mentioned = self.graph.mentioned() | references(self._line.arguments if self._line else "").names
+        mentioned = self.mentioned()
         for lower, name in self.names.items():
-            if lower in known or lower in mentioned or "." in name or lower in self.literals:
+            if lower in mentioned or "." in name or lower in self.literals or lower not in self._own:
                 continue
-            if lower.startswith("request_") or lower not in self._own:
+            if is_command(lower):
                 continue
             yield f"the line '{name} = {self.raw(lower)}' was unused by fairq. Is it a typo?"
 

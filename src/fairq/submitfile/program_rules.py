@@ -5,6 +5,7 @@ Source: the manual of ``condor_submit``; ``SetExecutable``, ``SetArguments``, ``
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
@@ -20,6 +21,7 @@ from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.rules import Commands, Rule, rule
 
 _NULL = "/dev/null"
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]")
 _VANILLA = 5
 
 
@@ -92,15 +94,25 @@ def executable(commands: Commands) -> Ad:
 
 
 def _sizes(commands: Commands, size: int) -> Ad:
-    image = commands.text("image_size")
-    if image is None:
-        return {"ExecutableSize": size, "ImageSize": size, "DiskUsage": max(size, 1)}
+    image, disk = _size(commands, "image_size"), _size(commands, "disk_usage")
+    return {
+        "ExecutableSize": size,
+        "ImageSize": size if image is None else image,
+        "DiskUsage": max(size, 1) if disk is None else disk,
+    }
+
+
+def _size(commands: Commands, command: str) -> int | None:
+    """Return the size in KB that *command* gives."""
+    text = commands.text(command)
+    if text is None:
+        return None
     from fairq import quantities
 
-    given = quantities.size(image, unit=1024)
+    given = quantities.size(text, unit=1024)
     if given is None or given < 1:
-        raise commands.wrong("image_size", image, "give a positive size, for example 500MB")
-    return {"ExecutableSize": size, "ImageSize": given, "DiskUsage": max(size, 1)}
+        raise commands.wrong(command, text, "give a positive size, for example 500MB")
+    return given
 
 
 def arguments(commands: Commands) -> Ad:
@@ -170,6 +182,20 @@ def directory(commands: Commands) -> Ad:
     return {"Iwd": path}
 
 
+def output_place(commands: Commands) -> Ad:
+    """Return the directory of the output, or the destination, which has no effect here."""
+    directory, destination = commands.text("output_directory"), commands.text("output_destination")
+    if directory is not None and destination is not None:
+        raise commands.wrong("output_destination", destination, "give either output_directory or output_destination")
+    if directory is not None:
+        return {"OutputDirectory": directory}
+    if destination is None:
+        return {}
+    if not _URL.match(destination):
+        commands.warn("output_destination must be a URL, did you mean output_directory ?")
+    return {"OutputDestination": destination}
+
+
 def standard_files(commands: Commands) -> Ad:
     """Return the files of standard input, output and error; the input file must exist."""
     ad = {
@@ -197,7 +223,9 @@ RULES: tuple[Rule, ...] = (
         "transfer_executable",
         "skip_filechecks",
         "image_size",
+        "disk_usage",
     ),
+    rule(output_place, "output_directory", "output_destination"),
     rule(arguments, "shell", "arguments", "arguments2", "allow_arguments_v1"),
     rule(environment, "environment", "environment2", "allow_environment_v1", "getenv"),
     rule(directory, "initialdir"),

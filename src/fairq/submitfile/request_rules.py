@@ -8,6 +8,7 @@ not advertise: file transfer, file system domain and version. Source: ``SetReque
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,7 +38,7 @@ _LIMITS = (
     ("gpus_minimum_runtime", "GPUsMinRuntime", "MaxSupportedVersion >= GPUsMinRuntime"),
 )
 _DEFAULT_MEMORY = 128
-_OF_PLATFORM = ("universe", "docker_image", "container_image", "docker_network_type")
+_OF_PLATFORM = ("universe", "docker_image", "container_image", "docker_network_type", "cuda_version")
 _EVERYWHERE = ("host", "none", "nat")
 """The networks that every container runtime has."""
 
@@ -133,7 +134,24 @@ def requirements(commands: Commands) -> Ad:
         clauses.append(f"({own})")
     clauses += _platform(commands, read)
     clauses += _enough(commands, resources(commands), read)
-    return {"Requirements": commands.expression("requirements", " && ".join(clauses))}
+    version = _cuda_version(commands)
+    if version is not None:
+        clauses.append("CUDAVersion <= TARGET.CUDAMaxSupportedVersion")
+    made = {"Requirements": commands.expression("requirements", " && ".join(clauses))}
+    return made if version is None else {**made, "CUDAVersion": version}
+
+
+def _cuda_version(commands: Commands) -> int | None:
+    """Return the version of CUDA that the job needs, in HTCondor's form: 11.2 is 11002."""
+    text = commands.text("cuda_version")
+    if text is None:
+        return None
+    if (found := re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?", text)) is None:
+        raise commands.wrong("cuda_version", text, "give a version such as 12 or 12.1")
+    major, minor = int(found[1]), found[2]
+    if minor is None:
+        return major if major >= 1000 else major * 1000
+    return major * 1000 + int(minor) % 100
 
 
 def _platform(commands: Commands, read: frozenset[str]) -> Iterable[str]:

@@ -53,6 +53,10 @@ class Commands:
         """Return the names of all commands and macros, in lower case and as written."""
         return self._statement.names.items()
 
+    def mentioned(self) -> frozenset[str]:
+        """Return the names, in lower case, to which other lines or the queue statement refer."""
+        return self._statement.mentioned()
+
     def text(self, command: str) -> str | None:
         """Return the value of *command*; None if it is missing or empty."""
         name = self.given(command)

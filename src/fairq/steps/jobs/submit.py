@@ -18,6 +18,7 @@ from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.rights import check_submitters
 from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission, time_macros
+from fairq.submitfile.standings import TABLE, TRANSFERRED, Command, Standing
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -27,7 +28,10 @@ _CURE = "remove these jobs and submit them again, or configure the group"
 _TOLD = "told_no_launcher"
 """The key in the state for submitters who were already told that nothing starts jobs."""
 
-__all__ = ["Context", "Description", "External", "Program", "Submitted", "submit", "time_macros"]
+__all__ = [
+    "TABLE", "Command", "Context", "Description", "External", "Program", "Standing", "Submitted", "submit",
+    "time_macros",
+]  # fmt: skip
 
 
 class Submitted(Struct):
@@ -146,6 +150,8 @@ def _check(made: Submission, settings: Settings) -> None:
     """Check the jobs against the rules of the pool, and add warnings."""
     _check_user_priorities(made, settings)
     made.warnings += _unknown_groups(made, settings)
+    if settings["launch.htcondor.spool"]:
+        made.without_effect = [name for name in made.without_effect if name.lower() not in TRANSFERRED]
 
 
 def _check_user_priorities(made: Submission, settings: Settings) -> None:

@@ -43,13 +43,20 @@ def files(ad: Ad) -> tuple[str | None, str | None, str | None]:
     """Return the paths of a job's input, output and error; None where it names none."""
     directory = str(raw(ad, "Iwd") or "/")
 
-    def path(name: str) -> str | None:
+    def path(name: str, base: str) -> str | None:
         text = raw(ad, name)
         if not isinstance(text, str) or text in ("", _NULL):
             return None
-        return str(Path(directory, text))
+        return str(Path(base, text))
 
-    return path("In"), path("Out"), path("Err")
+    place = output_directory(ad) or directory
+    return path("In", directory), path("Out", place), path("Err", place)
+
+
+def output_directory(ad: Ad) -> str | None:
+    """Return the directory for output and error, as a whole path; None if that is the job's own (``DoDownload``)."""
+    text = raw(ad, "OutputDirectory")
+    return str(Path(str(raw(ad, "Iwd") or "/"), text)) if isinstance(text, str) and text else None
 
 
 def assignment(
@@ -77,6 +84,7 @@ def assignment(
         input=given,
         output=output,
         error=error,
+        output_directory=output_directory(ad),
         append=_appended(str(appended), str(raw(ad, "Iwd") or "/")) if appended else (),
         log=str(raw(ad, "UserLog") or "") or None,
         cpus=cpus,
