@@ -106,7 +106,7 @@ def add(
     actor = invocation.actor(time, reason)
     door = None if dry_run else invocation.by_program(actor, now)
     if door is None:
-        step.add(invocation.state_path, new, actor, dry_run=dry_run)
+        step.add(invocation.state_path, invocation.settings, new, actor, dry_run=dry_run)
     else:
         add_slots(door, new)
     said = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
@@ -169,7 +169,7 @@ def detect(
         actor = invocation.actor(time)
         door = invocation.by_program(actor, now)
         if door is None:
-            step.add(invocation.state_path, step.records(ads), actor)
+            step.add(invocation.state_path, invocation.settings, step.records(ads), actor)
         else:
             add_slots(door, step.records(ads))
         invocation.note(f"{counted(len(ads), 'slot')} added")

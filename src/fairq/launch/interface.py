@@ -20,6 +20,13 @@ AT_ONCE = record.AT_ONCE
 """The stop reason that kills a run at once, without grace."""
 
 
+GPU_VARIABLES = (
+    "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+)  # fmt: skip
+"""The environment variables that show a job its GPUs, and no others."""
+
+
 class Assignment(Struct, frozen=True):
     """A job to run, with everything that a launcher needs to know.
 

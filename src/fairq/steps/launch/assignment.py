@@ -14,8 +14,8 @@ from fairq.arguments import split_arguments, split_environment, split_quoted
 from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
+from fairq.steps.launch.gpus import gpu_variables
 from fairq.steps.launch.values import number, raw
-from fairq.steps.pool.devices import assigned_gpus, available_gpus
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -30,10 +30,6 @@ _THREADS = (
 
 _DEFAULT_REQUEST = 128
 """Default memory request of a job in MB."""
-
-_NO_GPU = "10000"
-"""A GPU number that no machine has; HTCondor uses it to hide GPUs that are not assigned to a job."""
-
 
 PLACE = "Engine"
 """The beginning of the names of the slot's attributes that lead an engine to its machine."""
@@ -75,12 +71,13 @@ def assignment(
     """
     given, output, error = files(ad)
     cpus = max(1, int(number(ad, "RequestCpus", now, slot) or 1))
+    wanted = number(ad, "RequestGPUs", now, slot) or 0
     appended = raw(ad, "AppendFiles")
     return Assignment(
         run=launch.name,
         program=[str(raw(ad, "Cmd") or ""), *_arguments(ad)],
         directory=str(raw(ad, "Iwd") or "/"),
-        environment=_environment(launch, ad, slot, cpus, owner),
+        environment={**_environment(launch, ad, cpus, owner), **gpu_variables(slot, wanted)},
         input=given,
         output=output,
         error=error,
@@ -99,7 +96,7 @@ def assignment(
         job=launch.job,
         submitter=submitter,
         held_memory=int(number(slot, "Memory", now) or 0) or None,
-        gpus=int(number(slot, "GPUs", now) or 0),
+        gpus=int(number(slot, "GPUs", now) or 0) if wanted > 0 else 0,
         place={name: value for name, value in slot.items() if name.startswith(PLACE)},
         transfer={name: value for name, value in ad.items() if name.startswith("Transfer")},
     )
@@ -116,7 +113,7 @@ def _in_quotes(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int, owner: str | None) -> dict[str, str]:
+def _environment(launch: Launch, ad: Ad, cpus: int, owner: str | None) -> dict[str, str]:
     me = _account(owner)
     home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", owner or str(os.getuid()), "/bin/sh")
     base = {
@@ -129,7 +126,6 @@ def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int, own
     return {
         **base,
         **own,
-        **_devices(slot),
         "_CONDOR_SLOT": launch.slot,
         "_CONDOR_JOB_IWD": str(raw(ad, "Iwd") or "/"),
         "FAIRQ_JOB": launch.job,
@@ -144,15 +140,6 @@ def _account(owner: str | None) -> pwd.struct_passwd | None:
     with suppress(KeyError, ValueError):
         return pwd.getpwuid(os.getuid()) if owner is None else pwd.getpwnam(owner)
     return None
-
-
-def _devices(slot: Mapping[str, Any]) -> dict[str, str]:
-    names = assigned_gpus(dict(slot))
-    if not names and raw(slot, "DynamicSlot") is not True:
-        names = [name.removeprefix("GPUs_").replace("_", "-") for name in available_gpus(dict(slot))]
-    if names:
-        return {"CUDA_VISIBLE_DEVICES": ",".join(name.removeprefix("CUDA") for name in names)}
-    return {"CUDA_VISIBLE_DEVICES": _NO_GPU, "NVIDIA_VISIBLE_DEVICES": "none"}
 
 
 def _memory(ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int) -> int | None:

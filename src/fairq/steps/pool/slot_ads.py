@@ -127,6 +127,7 @@ def machine_slots(machine: Machine, count: int, now: int, *, partitionable: bool
         )
         attributes = dict(totals)
         if gpus:
+            attributes["AssignedGPUs"] = ",".join(gpu.name for gpu in gpus)
             attributes["AvailableGPUs"] = [as_expression(f"GPUs_{gpu.name.replace('-', '_')}") for gpu in gpus]
             for gpu in gpus:
                 attributes[f"GPUs_{gpu.name.replace('-', '_')}"] = {"Id": gpu.name, **gpu.properties}
