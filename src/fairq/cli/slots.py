@@ -70,8 +70,9 @@ def add(
 ) -> None:
     """Add slots to the pool.
 
-    A slot accepts jobs that request no more than it has. Its weight, for usage and shares, is its number of cores,
-    unless the attribute SlotWeight says otherwise. Set the platform and other attributes with --attribute.
+    A slot accepts jobs that request no more than it has. Its weight, for usage and shares, is what
+    negotiator.slot_weight says, by default its number of cores, unless it has an attribute SlotWeight. Set the platform
+    and other attributes with --attribute.
 
     A job takes a whole slot. Out of a partitionable slot, it takes only the resources that it requests: fairq carves a
     dynamic slot such as slot1_1@node3 and merges it back when the job ends.
