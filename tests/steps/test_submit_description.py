@@ -49,6 +49,7 @@ MEMORY = "(TARGET.Memory >= RequestMemory)"
         pytest.param(["hold = true"], {"JobStatus": 5}, id="submitted on hold"),
         pytest.param(["rank = Memory"], {"Rank": "/Expr(Memory)/"}, id="rank"),
         pytest.param(['+Site = "CERN"'], {"Site": "CERN"}, id="plus attribute"),
+        pytest.param(["+Owner = Undefined"], {"JobPrio": 0, "Owner": None}, id="an attribute left to fairq"),
         pytest.param(["My.Site = 5 + 2"], {"Site": "/Expr(5 + 2)/"}, id="My attribute"),
         pytest.param(["N = 4", "+Site = $(N)"], {"Site": 4}, id="macros in attributes"),
         pytest.param(["arguments = a b  c"], {"Args": "a b c"}, id="old arguments"),

@@ -187,6 +187,11 @@ def test_a_command_that_asks_for_what_happens_anyway_is_not_named(line: str) -> 
     assert read(f"executable = /bin/sh\n{line}\nqueue").without_effect == []
 
 
+def test_a_name_within_a_family_is_no_typing_error() -> None:
+    made = read("executable = /bin/sh\nbox_oauth_permissions_work = read:/\nqueue")
+    assert (made.without_effect, made.warnings) == (["box_oauth_permissions_work"], [])
+
+
 def test_all_are_named_in_one_note_at_submit(run: Any, state: Path, tmp_path: Path) -> None:
     text = "executable=/bin/sh\nshould_transfer_files=YES\nTransfer_Input_Files=a\nskip_if_dataflow=true\nqueue\n"
     (tmp_path / "a.sub").write_text(text)

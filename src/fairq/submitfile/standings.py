@@ -24,7 +24,10 @@ class Standing(Enum):
 
 
 class Command(NamedTuple):
-    """A submit command; a *name* that begins or ends with ``_`` stands for all that end or begin so."""
+    """A submit command.
+
+    A *name* that ends with ``_`` stands for all that begin so, one that begins with it for all that contain it.
+    """
 
     name: str
     standing: Standing
@@ -142,7 +145,7 @@ def standing_of(name: str) -> Command | None:
 
 
 def _is_of(family: str, name: str) -> bool:
-    return name.startswith(family) if family.endswith("_") else name.endswith(family)
+    return name.startswith(family) if family.endswith("_") else family in name
 
 
 _FAMILIES = tuple(one for one in TABLE if one.name.startswith("_") or one.name.endswith("_"))

@@ -30,8 +30,9 @@ with the name of a command is that command, as in `queue arguments from list`. `
 `output` and `error` go to the directory `output_directory`, which is made if it is missing. Files that the job itself
 writes stay where it writes them.
 
-A name below that ends or begins with `_` stands for all that begin or end so, such as `request_` for
-`request_licences`. Attributes of jobs are commands, too: `RequestCpus` is `request_cpus`.
+A name below that ends with `_` stands for all that begin so, such as `request_` for `request_licences`, and one that
+begins with `_` for all that contain it, such as `_oauth_permissions` for `box_oauth_permissions_work`. Attributes of
+jobs are commands, too: `RequestCpus` is `request_cpus`.
 """
 
 _TITLES = {
