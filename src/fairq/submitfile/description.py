@@ -25,13 +25,18 @@ _ARGUMENTS = "fairq_queue_arguments"
 
 
 def time_macros(now: int) -> dict[str, str]:
-    """Return the macros for the time *now* of the submission, in local time (``setup_submit_time_defaults``)."""
+    """Return the macros for the time *now* of the submission, in local time, and HTCondor's units of time in seconds.
+
+    Source: ``setup_submit_time_defaults``; the constants of HTCondor's configuration, which condor_submit knows.
+    """
     there = time.localtime(now)
     return {
         "YEAR": time.strftime("%Y", there),
         "MONTH": time.strftime("%m", there),
         "DAY": time.strftime("%d", there),
         "SUBMIT_TIME": str(now),
+        "MINUTE": "60",
+        "HOUR": "3600",
     }
 
 

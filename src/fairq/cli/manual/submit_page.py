@@ -23,7 +23,8 @@ and of its program, and what becomes of each:
 The universes are vanilla, docker and container; all others need a daemon of HTCondor and are refused. fairq starts no
 containers: it matches a job in a container with a slot that has HasContainer or HasDocker.
 
-`$(YEAR)`, `$(MONTH)`, `$(DAY)` and `$(SUBMIT_TIME)` are the local time of the submission, or that of `--now`. A block
+`$(YEAR)`, `$(MONTH)`, `$(DAY)` and `$(SUBMIT_TIME)` are the local time of the submission, or that of `--now`;
+`$(MINUTE)` and `$(HOUR)` are 60 and 3600, as in HTCondor's configuration. A block
 `NAME @=TAG`, with its end `@TAG` on a line of its own, is a value of several lines. A variable of a queue statement
 with the name of a command is that command, as in `queue arguments from list`. `+Attribute = value` sets an attribute.
 
