@@ -204,9 +204,9 @@ def test_all_are_named_in_one_note_at_submit(run: Any, state: Path, tmp_path: Pa
 
 def test_files_that_htcondor_transfers_are_not_named(run: Any, state: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("FAIRQ_LAUNCH_HTCONDOR_SPOOL", "true")
-    (tmp_path / "a.sub").write_text("executable = /bin/sh\ntransfer_input_files = a\nlog_xml = true\nqueue\n")
+    (tmp_path / "a.sub").write_text("executable = /bin/sh\nTransferInputFiles = a\nencrypt_input_files = a\nqueue\n")
     ended = run("submit", "--state", state, tmp_path / "a.sub")
-    assert (ended.code, ended.err) == (0, "without effect here: log_xml\n")
+    assert (ended.code, ended.err) == (0, "without effect here: encrypt_input_files\n")
 
 
 def test_an_output_destination_is_a_url_and_excludes_an_output_directory():

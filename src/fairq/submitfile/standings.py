@@ -63,7 +63,7 @@ _HONOURED: dict[str, str] = {
 }
 
 _NO_EFFECT: dict[str, str] = {
-    "a job runs in its directory; no files are transferred (HTCondor transfers some with launch.htcondor.spool)": """
+    "a job runs in its directory; no files are transferred (but HTCondor's with launch.htcondor.spool)": """
         should_transfer_files when_to_transfer_output transfer_input_files transfer_output_files transfer_output_remaps
         transfer_plugins preserve_relative_paths max_transfer_input_mb max_transfer_output_mb output_destination
         public_input_files transfer_common_input encrypt_input_files encrypt_output_files dont_encrypt_input_files
@@ -131,17 +131,22 @@ TABLE: tuple[Command, ...] = tuple(
 _ASKS_NOTHING = {
     "should_transfer_files": ("no", "if_needed"),
     "when_to_transfer_output": ("on_exit",),
-    "manifest": ("false",),
 }
 """Values with which a command without effect asks for what happens in any case; for the others, it is false."""
 
-TRANSFERRED = frozenset(next(iter(_NO_EFFECT.values())).split())
-"""The commands that have an effect where HTCondor transfers the files of its jobs."""
+_TRANSFERRED = ("should_transfer_files", "when_to_transfer_output", "transfer_input_files", "transfer_output_files")
+"""The commands that ask for what happens where HTCondor transfers the files of its jobs."""
 
 
 def standing_of(name: str) -> Command | None:
     """Return the command that *name*, in lower case, spells; None if it is none of HTCondor's."""
     return _BY_SPELLING.get(name) or next((one for one in _FAMILIES if _is_of(one.name, name)), None)
+
+
+def is_of_transfer(name: str) -> bool:
+    """Tell whether the command *name* has an effect where HTCondor transfers the files of its jobs."""
+    command = standing_of(name.lower())
+    return command is not None and command.name in _TRANSFERRED
 
 
 def _is_of(family: str, name: str) -> bool:

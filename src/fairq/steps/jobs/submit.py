@@ -19,7 +19,7 @@ from fairq.steps.launch.launchers import is_launching
 from fairq.steps.mail import WANTED
 from fairq.steps.rights import check_submitters
 from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission, time_macros
-from fairq.submitfile.standings import TABLE, TRANSFERRED, Command, Standing
+from fairq.submitfile.standings import TABLE, Command, Standing, is_of_transfer
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -154,7 +154,7 @@ def _check(made: Submission, settings: Settings) -> None:
     if not settings["mail.command"] and any(ad.get("JobNotification") in WANTED for ad in _ads(made)):
         made.warnings.append("notification mails nothing: mail.command is not set")
     if settings["launch.htcondor.spool"]:
-        made.without_effect = [name for name in made.without_effect if name.lower() not in TRANSFERRED]
+        made.without_effect = [name for name in made.without_effect if not is_of_transfer(name)]
 
 
 def _ads(made: Submission) -> list[Ad]:
