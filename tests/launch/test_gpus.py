@@ -138,7 +138,7 @@ def test_amd_s_gpus_are_shown_as_its_runtime_numbers_them(tmp_path: Path):
         (tmp_path / str(node)).mkdir()
         (tmp_path / str(node) / "properties").write_text(f"cpu_cores_count 4\nsimd_count {simds}\n")
     assert [gpu.name for gpu in amd_gpus(tmp_path)] == ["HIP0", "HIP1", "HIP2"]
-    assert gpu_variables({"AssignedGPUs": "HIP1,HIP2"}, 2) == {
+    assert gpu_variables({"RequestGPUs": 2}, {"AssignedGPUs": "HIP1,HIP2"}) == {
         **HIDDEN, "ROCR_VISIBLE_DEVICES": "1,2", "HIP_VISIBLE_DEVICES": "0,1", "GPU_DEVICE_ORDINAL": "0,1",
         "_CONDOR_AssignedGPUs": "HIP1,HIP2",
     }  # fmt: skip
@@ -155,4 +155,20 @@ def test_the_rest_of_a_machine_still_describes_its_gpus(pool, gpus):
 
 
 def test_a_slot_without_names_shows_no_gpu():
-    assert gpu_variables({"GPUs": 2, "WithinResourceLimits": WITHIN}, 1) == HIDDEN
+    assert gpu_variables({"RequestGPUs": 1}, {"GPUs": 2, "WithinResourceLimits": WITHIN}) == HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("request_gpus", "slot", "want"),
+    [
+        ({"RequestGPUs": "/Expr(Foo)/"}, {"AssignedGPUs": "CUDA1"}, "1"),
+        ({"RequestGPUs": 0}, {"AssignedGPUs": "CUDA1"}, "10000"),
+        ({}, {"AssignedGPUs": "CUDA1"}, "10000"),
+        ({}, {"AssignedGPUs": "CUDA1", "DynamicSlot": True}, "1"),
+        ({"RequestGPUs": 1}, {"AvailableGPUs": ["CUDA3"], "DynamicSlot": True}, "10000"),
+        ({"RequestGPUs": 1}, {"AvailableGPUs": ["/Expr(GPUs_GPU_1a)/"], "gpus_gpu_1a": {"Id": "GPU-1A"}}, "GPU-1A"),
+        ({"RequestGPUs": 1}, {"AvailableGPUs": "/Expr({ GPUs_GPU_1a })/"}, "GPU-1a"),
+    ],
+)
+def test_who_asks_gets_what_the_slot_has(request_gpus: dict[str, Any], slot: dict[str, Any], want: str) -> None:
+    assert gpu_variables(request_gpus, slot)["CUDA_VISIBLE_DEVICES"] == want

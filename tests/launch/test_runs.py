@@ -211,12 +211,15 @@ def test_output_goes_to_a_directory_that_is_made_for_each_job(pool):
     (pool.work / "job.sub").write_text(
         "executable = /bin/sh\narguments = \"-c 'echo out; echo err >&2'\"\n"
         f"initialdir = {pool.work}\noutput = o\nerror = {pool.work}/e.$(ProcId)\n"
-        "output_directory = res/$(ProcId)\nqueue 2\n"
+        "output_directory = res/$(ProcId)\nappend_files = o\nqueue 2\n"
     )
     pool.slots(2)
+    (pool.work / "res" / "0").mkdir(parents=True)
+    (pool.work / "res" / "0" / "o").write_text("before\n")
     pool.done("submit", pool.work / "job.sub")
     pool.turn()
     pool.settled("1.0", "1.1")
+    assert (pool.work / "res" / "0" / "o").read_text() == "before\nout\n"
+    assert (pool.work / "res" / "1" / "o").read_text() == "out\n"
     for proc in (0, 1):
-        assert (pool.work / "res" / str(proc) / "o").read_text() == "out\n"
         assert (pool.work / f"e.{proc}").read_text() == "err\n"

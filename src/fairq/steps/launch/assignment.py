@@ -14,7 +14,7 @@ from fairq.arguments import split_arguments, split_environment, split_quoted
 from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
-from fairq.steps.launch.gpus import gpu_variables
+from fairq.steps.launch.gpus import gpu_variables, wants_gpus
 from fairq.steps.launch.values import number, raw
 
 if TYPE_CHECKING:
@@ -71,18 +71,17 @@ def assignment(
     """
     given, output, error = files(ad)
     cpus = max(1, int(number(ad, "RequestCpus", now, slot) or 1))
-    wanted = number(ad, "RequestGPUs", now, slot) or 0
-    appended = raw(ad, "AppendFiles")
+    place, appended = output_directory(ad), raw(ad, "AppendFiles")
     return Assignment(
         run=launch.name,
         program=[str(raw(ad, "Cmd") or ""), *_arguments(ad)],
         directory=str(raw(ad, "Iwd") or "/"),
-        environment={**_environment(launch, ad, cpus, owner), **gpu_variables(slot, wanted)},
+        environment=_environment(launch, ad, slot, cpus, owner),
         input=given,
         output=output,
         error=error,
-        output_directory=output_directory(ad),
-        append=_appended(str(appended), str(raw(ad, "Iwd") or "/")) if appended else (),
+        output_directory=place,
+        append=_appended(str(appended), place or str(raw(ad, "Iwd") or "/")) if appended else (),
         log=str(raw(ad, "UserLog") or "") or None,
         cpus=cpus,
         memory=_memory(ad, slot, settings, now),
@@ -96,7 +95,7 @@ def assignment(
         job=launch.job,
         submitter=submitter,
         held_memory=int(number(slot, "Memory", now) or 0) or None,
-        gpus=int(number(slot, "GPUs", now) or 0) if wanted > 0 else 0,
+        gpus=int(number(slot, "GPUs", now) or 0) if wants_gpus(ad, slot) else 0,
         place={name: value for name, value in slot.items() if name.startswith(PLACE)},
         transfer={name: value for name, value in ad.items() if name.startswith("Transfer")},
     )
@@ -113,7 +112,7 @@ def _in_quotes(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _environment(launch: Launch, ad: Ad, cpus: int, owner: str | None) -> dict[str, str]:
+def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int, owner: str | None) -> dict[str, str]:
     me = _account(owner)
     home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", owner or str(os.getuid()), "/bin/sh")
     base = {
@@ -126,6 +125,7 @@ def _environment(launch: Launch, ad: Ad, cpus: int, owner: str | None) -> dict[s
     return {
         **base,
         **own,
+        **gpu_variables(ad, slot),
         "_CONDOR_SLOT": launch.slot,
         "_CONDOR_JOB_IWD": str(raw(ad, "Iwd") or "/"),
         "FAIRQ_JOB": launch.job,

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairq.launch.interface import GPU_VARIABLES
-from fairq.steps.pool.devices import assigned_gpus, available_gpus, description
+from fairq.records import Ad
+from fairq.steps.pool.devices import assigned_gpus, attribute, available_gpus, description
 
 _HIDDEN = "10000"
 """A number that no GPU has; HTCondor uses it to hide GPUs that are not assigned to a job."""
@@ -21,12 +22,21 @@ _NUMBER = re.compile(r"[A-Za-z]*(\d+)")
 def gpus_of(slot: Mapping[str, Any]) -> list[str]:
     """Return the names of the GPUs of a slot for one job."""
     ad = dict(slot)
-    return assigned_gpus(ad) or available_gpus(ad)
+    names = assigned_gpus(ad)
+    # AvailableGPUs of a dynamic slot may be those of its machine.
+    return names if names or attribute(slot, "dynamicslot") is True else available_gpus(ad)
 
 
-def gpu_variables(slot: Mapping[str, Any], wanted: float) -> dict[str, str]:
-    """Return the variables that show a job on *slot*, which requests *wanted* GPUs, those of the slot, or none."""
-    names = gpus_of(slot) if wanted > 0 else []
+def wants_gpus(ad: Ad, slot: Mapping[str, Any]) -> bool:
+    """Tell whether the job *ad* has the GPUs of its *slot*: a dynamic slot has as many as the job requests."""
+    wanted = attribute(ad, "requestgpus")
+    is_number = isinstance(wanted, int | float)
+    return attribute(slot, "dynamicslot") is True or (wanted > 0 if is_number else wanted is not None)
+
+
+def gpu_variables(ad: Ad, slot: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables that show the job *ad* the GPUs of its *slot*, or none if it requests none."""
+    names = gpus_of(slot) if wants_gpus(ad, slot) else []
     hidden = {**dict.fromkeys(GPU_VARIABLES, _HIDDEN), "NVIDIA_VISIBLE_DEVICES": "none"}
     if not names:
         return hidden

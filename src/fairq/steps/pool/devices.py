@@ -23,25 +23,25 @@ _BY_NUMBER = re.compile(r"[A-Za-z]*\d{1,9}")
 
 def available_gpus(ad: Ad) -> list[str]:
     """Return the names of the free GPUs of a slot; none if it does not name its GPUs."""
-    available = _value(ad, "availablegpus")
+    available = attribute(ad, "availablegpus")
     return assigned_gpus(ad) if available is None else [_device(ad, one) for one in _names(available)]
 
 
 def assigned_gpus(ad: Ad) -> list[str]:
     """Return the names of the GPUs that a slot has, as AssignedGPUs tells them."""
-    return _names(_value(ad, "assignedgpus"))
+    return _names(attribute(ad, "assignedgpus"))
 
 
 def description(ad: Mapping[str, Any], gpu: str) -> Mapping[str, Any]:
     """Return the properties of a *gpu* of a slot; empty if the slot does not describe it."""
-    found = _value(ad, _described(gpu).lower())
+    found = attribute(ad, _described(gpu).lower())
     return found if isinstance(found, dict) else {}
 
 
 def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
     """Return the *ad* of a partitionable slot, *given_back* added to AvailableGPUs; unchanged if it names no GPUs."""
     back = list(given_back)
-    available = _value(ad, "availablegpus")
+    available = attribute(ad, "availablegpus")
     if not back or available is None:
         return ad
     return _with_available(ad, [*_names(available), *(_described(gpu) for gpu in back)])
@@ -49,7 +49,7 @@ def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
 
 def without_gpus(ad: Ad, taken: Iterable[str]) -> Ad:
     """Return the *ad* of a partitionable slot, *taken* removed from AvailableGPUs; unchanged if it names no GPUs."""
-    available = _value(ad, "availablegpus")
+    available = attribute(ad, "availablegpus")
     listed = [_described(gpu) for gpu in assigned_gpus(ad)] if available is None else _names(available)
     gone = set(taken)
     if not listed or not gone:
@@ -85,7 +85,7 @@ def numbered(ads: Sequence[Ad], there: Callable[[], Iterable[Ad]], machine_of: C
 
 def _unnamed(ad: Ad) -> int:
     """Return how many GPUs a slot has, if it names none."""
-    total = _value(ad, "gpus")
+    total = attribute(ad, "gpus")
     if type(total) is not int or available_gpus(ad) or assigned_gpus(ad):
         return 0
     return total
@@ -95,8 +95,8 @@ def _device(ad: Ad, listed: str) -> str:
     """Return the name of the GPU that AvailableGPUs lists as *listed*."""
     if not listed.lower().startswith(_DESCRIBED.lower()):
         return listed
-    told = _value(ad, listed.lower())
-    if isinstance(told, dict) and isinstance(own := _value(told, "id"), str):
+    told = attribute(ad, listed.lower())
+    if isinstance(told, dict) and isinstance(own := attribute(told, "id"), str):
         return own
     known = {_described(name): name for name in assigned_gpus(ad)}
     return known.get(listed, listed[len(_DESCRIBED) :].replace("_", "-"))
@@ -110,7 +110,7 @@ def _described(gpu: str) -> str:
 def _with_available(ad: Ad, listed: Sequence[str]) -> Ad:
     """Return *ad* with AvailableGPUs; a GPU that has no description is listed by name."""
     kept = {name: value for name, value in ad.items() if name.lower() != "availablegpus"}
-    named = [as_expression(one) if _value(ad, one.lower()) is not None else _device(ad, one) for one in listed]
+    named = [as_expression(one) if attribute(ad, one.lower()) is not None else _device(ad, one) for one in listed]
     return {**kept, "AvailableGPUs": named}
 
 
@@ -120,5 +120,6 @@ def _names(value: Any) -> list[str]:
     return re.findall(_NAME, within(value)) if isinstance(value, str) else []
 
 
-def _value(ad: Mapping[str, Any], lower: str) -> Any:
+def attribute(ad: Mapping[str, Any], lower: str) -> Any:
+    """Return an attribute of an ad by its name in *lower* case; None if it is missing."""
     return next((value for name, value in ad.items() if name.lower() == lower), None)
