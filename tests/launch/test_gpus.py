@@ -172,3 +172,17 @@ def test_a_slot_without_names_shows_no_gpu():
 )
 def test_who_asks_gets_what_the_slot_has(request_gpus: dict[str, Any], slot: dict[str, Any], want: str) -> None:
     assert gpu_variables(request_gpus, slot)["CUDA_VISIBLE_DEVICES"] == want
+
+
+def test_a_job_gets_the_devices_of_its_machine_that_it_requires(pool, gpus):
+    gpus(2)
+    program = pool.work / "bin" / "nvidia-smi"
+    program.write_text(program.read_text().replace("Tesla T4, 15360, 7.5", "A100, 40000, 8.0", 1))
+    pool.done("slots", "detect", "--add", "--launch", "local", "--partitionable")
+    (pool.work / "a.sub").write_text(
+        f"executable = /bin/sh\narguments = \"-c '{SHOW}'\"\nrequest_gpus = 1\nrequire_gpus = $(wanted)\n"
+        "queue wanted in (Capability<8, GlobalMemoryMb>20000)\n".replace('echo "', "echo ").replace('";', ";")
+    )
+    pool.done("submit", pool.work / "a.sub")
+    pool.done("run", "--until-idle", "-q")
+    assert [seen(pool, job)["CUDA_VISIBLE_DEVICES"] for job in ("1.0", "1.1")] == [SHORT[1], SHORT[0]]

@@ -38,6 +38,16 @@ def description(ad: Mapping[str, Any], gpu: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def suitable_gpus(ad: Ad, gpus: Sequence[str], job: Ad, now: int) -> list[str]:
+    """Return those of the *gpus* of a slot that satisfy RequireGPUs of *job*, as its requirements count them."""
+    if attribute(job, "requiregpus") is None:
+        return list(gpus)
+    from fairq.engine.classad import evaluate_scalar, parse
+
+    matches = parse("countMatches(MY.RequireGPUs, TARGET.AvailableGPUs)")
+    return [one for one in gpus if evaluate_scalar(matches, job, _with_available(ad, [_described(one)]), now) == 1]
+
+
 def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
     """Return the *ad* of a partitionable slot, *given_back* added to AvailableGPUs; unchanged if it names no GPUs."""
     back = list(given_back)
