@@ -213,7 +213,8 @@ def test_an_output_destination_is_a_url_and_excludes_an_output_directory():
     made = read("executable = /bin/sh\noutput_destination = results\nqueue")
     assert made.warnings == ["output_destination must be a URL, did you mean output_directory ?"]
     assert made.groups[0].ad(0)["OutputDestination"] == "results"
-    assert read("executable = /bin/sh\noutput_destination = osdf://a/b\nqueue").warnings == []
+    for url in ("osdf://a/b", "file:///a"):
+        assert read(f"executable = /bin/sh\noutput_destination = {url}\nqueue").warnings == []
     with pytest.raises(InvalidSubmitValueError, match="either"):
         read("executable = /bin/sh\noutput_destination = osdf://a/b\noutput_directory = c\nqueue")
 

@@ -21,7 +21,8 @@ from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.rules import Commands, Rule, rule
 
 _NULL = "/dev/null"
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.")
+"""What condor_submit takes for a URL (``IsUrl``)."""
 _VANILLA = 5
 
 
