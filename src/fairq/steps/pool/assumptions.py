@@ -25,7 +25,7 @@ _NO_ACCOUNTING = (
 )
 
 _WHOLE_SLOTS = (
-    "the rules htcondor match a partitionable slot as a whole: one job has the machine to itself until it ends; "
+    "the rules htcondor match a partitionable slot as a whole: one job per machine at a time; "
     'negotiator.partitionable_slots = "carve" gives each job what it requests'
 )
 
