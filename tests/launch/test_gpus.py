@@ -154,6 +154,10 @@ def test_the_rest_of_a_machine_still_describes_its_gpus(pool, gpus):
     assert {*names_of(pool).values()} == {*SHORT[:2], ",".join(SHORT[:2])}
 
 
+def test_a_number_is_the_same_device_for_every_job():
+    assert gpu_variables({"RequestGPUs": 1}, {"AssignedGPUs": "CUDA0"})["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+
+
 def test_a_slot_without_names_shows_no_gpu():
     assert gpu_variables({"RequestGPUs": 1}, {"GPUs": 2, "WithinResourceLimits": WITHIN}) == HIDDEN
 

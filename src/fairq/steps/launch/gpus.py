@@ -50,6 +50,8 @@ def gpu_variables(ad: Ad, slot: Mapping[str, Any]) -> dict[str, str]:
     # Newer versions of CUDA take several devices only by their whole identifiers.
     shown["CUDA_VISIBLE_DEVICES"] = whole if len(names) > 1 else _numbers(names)
     shown["NVIDIA_VISIBLE_DEVICES"] = whole
+    # In another order, the same number would be another device.
+    shown["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     return {**hidden, **shown}
 
 
