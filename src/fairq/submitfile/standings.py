@@ -62,11 +62,13 @@ _HONOURED: dict[str, str] = {
         description batch_name batch_id project_name jobset""",
 }
 
+_TRANSFER = "a job runs in its directory; no files are transferred, unless launch.htcondor.spool lets HTCondor do it"
 _NO_EFFECT: dict[str, str] = {
-    "a job runs in its directory; no files are transferred (but HTCondor's with launch.htcondor.spool)": """
-        should_transfer_files when_to_transfer_output transfer_input_files transfer_output_files transfer_output_remaps
-        transfer_plugins preserve_relative_paths max_transfer_input_mb max_transfer_output_mb output_destination
-        public_input_files transfer_common_input encrypt_input_files encrypt_output_files dont_encrypt_input_files
+    _TRANSFER: "should_transfer_files when_to_transfer_output transfer_input_files transfer_output_files",
+    "a job runs in its directory; no files are transferred": """
+        transfer_output_remaps transfer_plugins preserve_relative_paths max_transfer_input_mb max_transfer_output_mb
+        output_destination public_input_files transfer_common_input encrypt_input_files encrypt_output_files
+        dont_encrypt_input_files
         dont_encrypt_output_files manifest manifest_dir transfer_checkpoint_files checkpoint_destination
         erase_output_and_error_on_restart aws_access_key_id_file aws_secret_access_key_file aws_region
         s3_access_key_id_file s3_secret_access_key_file gs_access_key_id_file gs_secret_access_key_file""",
@@ -134,9 +136,6 @@ _ASKS_NOTHING = {
 }
 """Values with which a command without effect asks for what happens in any case; for the others, it is false."""
 
-_TRANSFERRED = ("should_transfer_files", "when_to_transfer_output", "transfer_input_files", "transfer_output_files")
-"""The commands that ask for what happens where HTCondor transfers the files of its jobs."""
-
 
 def standing_of(name: str) -> Command | None:
     """Return the command that *name*, in lower case, spells; None if it is none of HTCondor's."""
@@ -146,7 +145,7 @@ def standing_of(name: str) -> Command | None:
 def is_of_transfer(name: str) -> bool:
     """Tell whether the command *name* has an effect where HTCondor transfers the files of its jobs."""
     command = standing_of(name.lower())
-    return command is not None and command.name in _TRANSFERRED
+    return command is not None and command.why == _TRANSFER
 
 
 def _is_of(family: str, name: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 
 from fairq.steps.jobs.submit import TABLE, Command, Standing
 
@@ -24,9 +26,9 @@ The universes are vanilla, docker and container; all others need a daemon of HTC
 containers: it matches a job in a container with a slot that has HasContainer or HasDocker.
 
 `$(YEAR)`, `$(MONTH)`, `$(DAY)` and `$(SUBMIT_TIME)` are the local time of the submission, or that of `--now`;
-`$(MINUTE)` and `$(HOUR)` are 60 and 3600, as in HTCondor's configuration. A block
-`NAME @=TAG`, with its end `@TAG` on a line of its own, is a value of several lines. A variable of a queue statement
-with the name of a command is that command, as in `queue arguments from list`. `+Attribute = value` sets an attribute.
+`$(MINUTE)` and `$(HOUR)` are 60 and 3600, as in HTCondor's configuration. A block `NAME @=TAG`, with its end `@TAG` on
+a line of its own, is a value of several lines. A variable of a queue statement with the name of a command is that
+command, as in `queue arguments from list`. `+Attribute = value` sets an attribute.
 
 `output` and `error` go to the directory `output_directory`, which is made if it is missing. Files that the job itself
 writes stay where it writes them.
@@ -54,13 +56,13 @@ def submit_page() -> str:
 
 
 def _part(standing: Standing) -> Iterator[str]:
-    chosen = [one for one in TABLE if one.standing is standing]
     yield f"## {_TITLES[standing]}\n"
-    yield f"| command | other names | {_OF[standing]} |"
-    yield "| --- | --- | --- |"
-    yield from (_row(one) for one in chosen)
+    yield f"| {_OF[standing]} | commands (other names) |"
+    yield "| --- | --- |"
+    for why, commands in groupby((one for one in TABLE if one.standing is standing), attrgetter("why")):
+        yield f"| {why} | {', '.join(map(_shown, commands))} |"
 
 
-def _row(command: Command) -> str:
+def _shown(command: Command) -> str:
     others = ", ".join(f"`{name}`" for name in command.others)
-    return f"| `{command.name}` | {others} | {command.why} |"
+    return f"`{command.name}`" + (f" ({others})" if others else "")
