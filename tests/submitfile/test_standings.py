@@ -179,8 +179,8 @@ BOOLEANS = re.findall(
     "line",
     [
         "should_transfer_files = NO", "should_transfer_files = if_needed", "when_to_transfer_output = ON_EXIT",
-        "use_x509userproxy = false", "transfer_input_files =", "manifest = false",
-        "vm_name = x\narguments = $(vm_name)",
+        "use_x509userproxy = false", "output_directory = d\ntransfer_output_files = f", "transfer_input_files =",
+        "manifest = false",        "vm_name = x\narguments = $(vm_name)",
     ],
 )  # fmt: skip
 def test_a_command_that_asks_for_what_happens_anyway_is_not_named(line: str) -> None:

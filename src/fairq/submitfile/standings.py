@@ -183,6 +183,8 @@ def without_effect(commands: Commands) -> list[str]:
         command = standing_of(lower)
         if command is None or command.standing is not Standing.NO_EFFECT or lower in used:
             continue
+        if command.name == "transfer_output_files" and commands.text("output_directory") is not None:
+            continue
         text = (commands.raw_text(lower) or "false").lower()
         if text not in _ASKS_NOTHING.get(command.name, ("false", "no", "0")):
             found.append(name)

@@ -30,8 +30,8 @@ containers: it matches a job in a container with a slot that has HasContainer or
 a line of its own, is a value of several lines. A variable of a queue statement with the name of a command is that
 command, as in `queue arguments from list`. `+Attribute = value` sets an attribute.
 
-`output` and `error` go to the directory `output_directory`, which is made if it is missing. Files that the job itself
-writes stay where it writes them.
+`output` and `error` go to the directory `output_directory`, which is made if it is missing. When the job has ended, the
+files that `transfer_output_files` names are moved there; others stay where the job writes them.
 
 A name below that ends with `_` stands for all that begin so, such as `request_` for `request_licences`, and one that
 begins with `_` for all that contain it, such as `_oauth_permissions` for `box_oauth_permissions_work`. Attributes of

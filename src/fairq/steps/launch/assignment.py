@@ -81,6 +81,7 @@ def assignment(
         output=output,
         error=error,
         output_directory=place,
+        output_files=_names(raw(ad, "TransferOutput")) if place else (),
         append=_appended(str(appended), place or str(raw(ad, "Iwd") or "/")) if appended else (),
         log=str(raw(ad, "UserLog") or "") or None,
         cpus=cpus,
@@ -177,6 +178,10 @@ def _limits(ad: Ad, now: int) -> dict[str, int]:
 
 def _positive(value: float | None) -> float | None:
     return None if value is None else max(0.0, value)
+
+
+def _names(text: Any) -> tuple[str, ...]:
+    return tuple(name for name in map(str.strip, text.split(",")) if name) if isinstance(text, str) else ()
 
 
 def _appended(text: str, directory: str) -> tuple[str, ...]:
