@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from msgspec import Struct, field
 _MACHINES = {"x86_64": "X86_64", "amd64": "X86_64", "i386": "INTEL", "i586": "INTEL", "i686": "INTEL"}
 _NVIDIA_FIELDS = "uuid,name,memory.total,compute_cap,driver_version"
 _NVIDIA_WAIT = 20
+_KFD = Path("/sys/class/kfd/kfd/topology/nodes")
 
 
 class Gpu(Struct, frozen=True):
@@ -120,7 +122,21 @@ def _gpus() -> tuple[Gpu, ...]:
         except (OSError, subprocess.SubprocessError):
             pass
     devices = sorted(Path("/dev").glob("nvidia[0-9]*"))
-    return tuple(Gpu(f"CUDA{number}") for number in range(len(devices)))
+    return tuple(Gpu(f"CUDA{number}") for number in range(len(devices))) or amd_gpus(_KFD)
+
+
+def amd_gpus(topology: Path) -> tuple[Gpu, ...]:
+    """Return AMD's GPUs by number, as the kernel's driver lists them in *topology*."""
+
+    def computes(node: Path) -> bool:
+        try:
+            found = re.search(r"^simd_count (\d+)$", (node / "properties").read_text(encoding="ascii"), re.MULTILINE)
+        except (OSError, ValueError):
+            return False
+        return found is not None and int(found[1]) > 0
+
+    nodes = sorted((node for node in topology.glob("[0-9]*") if node.name.isdigit()), key=lambda node: int(node.name))
+    return tuple(Gpu(f"HIP{number}") for number, _ in enumerate(filter(computes, nodes)))
 
 
 def gpu_of(line: str) -> Gpu:

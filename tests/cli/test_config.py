@@ -338,3 +338,33 @@ def test_settings_made_at_once_are_all_kept(tmp_path: Path) -> None:
     ]
     assert [process.wait() for process in started] == [0] * 8
     assert len(tomllib.loads(file.read_text())["groups"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("attribute", "told"),
+    [('Launch="local"', True), ("Rack=3", False)],
+    ids=["a pool that runs its jobs", "a pool that only matches"],
+)
+def test_import_says_what_whole_slots_cost_a_pool_that_runs_its_jobs(
+    run: Run, state: Path, tmp_path: Path, attribute: str, told: bool
+) -> None:
+    (tmp_path / "pool.conf").write_text("PRIORITY_HALFLIFE = 60\n")
+    assert run("--state", state, "slots", "add", "m", "--partitionable", "--attribute", attribute).code == 0
+    ended = run("--state", state, "config", "import", tmp_path / "pool.conf")
+    assert ("one job per machine at a time" in ended.err and '"carve"' in ended.err) is told
+
+
+def test_import_knows_the_launcher_that_the_former_settings_had(run: Run, state: Path, tmp_path: Path) -> None:
+    (tmp_path / "pool.conf").write_text("PRIORITY_HALFLIFE = 60\n")
+    run("--state", state, "config", "set", "launch.kind", "local")
+    ended = run("--state", state, "config", "import", tmp_path / "pool.conf", "--dry-run")
+    assert "one job per machine at a time" in ended.err
+    run("--state", state, "config", "import", tmp_path / "pool.conf")
+    run("--state", state, "config", "set", "launch.kind", "local")
+    slot = [{"MyType": "Machine", "Name": "slot1@m", "PartitionableSlot": True, "Cpus": 4, "Memory": 9, "Disk": 9}]
+    (tmp_path / "slots.json").write_text(json.dumps(slot))
+    ended = run("--state", state, "import", "--slots", tmp_path / "slots.json")
+    assert "one job per machine at a time" in ended.err
+    run("--state", state, "config", "set", "partitionable_slots", "carve")
+    ended = run("--state", state, "import", "--slots", tmp_path / "slots.json")
+    assert "one job per machine at a time" not in ended.err

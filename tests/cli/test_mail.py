@@ -332,3 +332,21 @@ def test_what_is_no_address_gets_no_mail(state: Path, mailbox: Path) -> None:
         assert "it is no address" in str(mailer.send(address, "s", "t"))
     assert mailer.send("ann", "two\nlines; $(x)", "t") is None
     assert mails(mailbox) == [["ann", "two lines; $(x)", "t"]]
+
+
+def test_a_job_that_asks_for_mail_without_a_mail_command_is_told_at_submit_and_by_the_check(
+    run: Run, state: Path, mailbox: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a.sub").write_text("executable = /bin/sh\nnotification = $(kind)\nqueue kind in (never error)\n")
+    words = ("--state", state, "submit", tmp_path / "a.sub")
+    assert run(*words).err == ""
+    Path(f"{state}.toml").unlink()
+    assert run(*words).err == "WARNING: notification mails nothing: mail.command is not set\n"
+    assert run("--state", state, "submit", "--", "/bin/sh").err == ""
+    checks = {one["check"]: one for one in json.loads(run("--state", state, "pool", "check", "--json").out)["checks"]}
+    assert (checks["mail"]["status"], checks["mail"]["detail"]) == (
+        "fault", "jobs ask for mail, 1.1 among them, but mail.command is not set",
+    )  # fmt: skip
+    run("--state", state, "remove", "--all")
+    checks = {one["check"]: one for one in json.loads(run("--state", state, "pool", "check", "--json").out)["checks"]}
+    assert checks["mail"]["status"] == "not needed"

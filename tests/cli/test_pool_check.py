@@ -86,3 +86,19 @@ def test_a_pool_that_never_held_a_cycle_is_told(run: Run, state: Path) -> None:
     code, checks = found(run, state)
     assert code == 114
     assert checks["last cycle"]["detail"] == "no cycle was ever held"
+
+
+def test_slots_that_share_a_gpu_or_do_not_name_theirs_are_found(run: Run, pool: Path) -> None:
+    for name in ("a", "b"):
+        run("--state", pool, "slots", "add", name, "--gpus", 1)
+    assert found(run, pool, "--now", NOW)[1]["GPUs"]["status"] == "not needed"
+    run("--state", pool, "config", "set", "launch.kind", "local")
+    check = found(run, pool, "--now", NOW)[1]["GPUs"]
+    assert (check["status"], check["detail"]) == ("fault", "a and b have the same GPU CUDA0")
+    assert run("--state", pool, "slots", "remove", "b").code == 0
+    assert run("--state", pool, "slots", "add", "b", "--gpus", 1).code == 0
+    assert found(run, pool, "--now", NOW)[1]["GPUs"]["detail"] == "each of 2 GPUs belongs to one slot"
+    run("--state", pool, "config", "set", "launch.kind", "slurm")
+    run("--state", pool, "slots", "add", "c", "--gpus", 1)
+    run("--state", pool, "config", "set", "launch.kind", "local")
+    assert "does not name its GPUs" in found(run, pool, "--now", NOW)[1]["GPUs"]["detail"]

@@ -31,9 +31,9 @@ def test_a_slot_has_what_was_given(slots):
     (ad,) = listed(slots)
     want = {"Name": "node1", "Machine": "node1", "Cpus": 8, "Memory": 32768, "Disk": 2**30, "GPUs": 2,
             "Site": "CERN", "opsys": "WINDOWS", "State": "Unclaimed", "Activity": "Idle",
-            "SlotWeight": "/Expr(Cpus)/", "EnteredCurrentState": T}  # fmt: skip
+            "EnteredCurrentState": T}  # fmt: skip
     assert {name: ad.get(name) for name in want} == want
-    assert "OpSys" not in ad
+    assert "OpSys" not in ad and "SlotWeight" not in ad
 
 
 def test_several_slots_are_numbered(slots):
@@ -196,3 +196,14 @@ def test_wrong_use_ends_in_one_line_and_an_unchanged_state(slots, state, words, 
     assert message in ended.err
     assert ended.err.count("\n") == 1
     assert state.read_bytes() == before
+
+
+@pytest.mark.parametrize("way", [(), ("--partitionable",)], ids=["static", "partitionable"])
+def test_the_setting_slot_weight_weighs_the_slots_that_fairq_describes(run, state, slots, monkeypatch, way):
+    monkeypatch.setenv("FAIRQ_NEGOTIATOR_SLOT_WEIGHT", "Cpus + Memory / 1024")
+    slots("add", "node", "--cpus", 2, "--memory", "6GB", *way)
+    run("submit", "--state", state, "--request-cpus", 2, "--request-memory", "6GB", "--", "/bin/sh")
+    decided = json.loads(run("negotiate", "--state", state, "--json").out)
+    assert [one["matched_weight"] for one in decided["submitters"]] == [8]
+    users = json.loads(run("userprio", "--state", state, "--json").out)
+    assert max(user["WeightedResourcesUsed"] for user in users) == 8

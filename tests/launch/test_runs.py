@@ -205,3 +205,24 @@ def test_a_job_gets_no_more_memory_than_it_requests(pool, any_cgroup, requested,
     if outcome == "held":
         ad = pool.queue()["1.0"]
         assert (ad["HoldReasonCode"], "more than its limit of 32 MB" in ad["HoldReason"]) == (34, True)
+
+
+def test_output_goes_to_a_directory_that_is_made_for_each_job(pool):
+    (pool.work / "job.sub").write_text(
+        "executable = /bin/sh\narguments = \"-c 'echo out; echo err >&2; mkdir -p d; echo x > d/f$FAIRQ_PROCESS'\"\n"
+        "transfer_output_files = d/f$(ProcId), none\n"
+        f"initialdir = {pool.work}\noutput = o\nerror = {pool.work}/e.$(ProcId)\n"
+        "output_directory = res/$(ProcId)\nappend_files = o\nqueue 2\n"
+    )
+    pool.slots(2)
+    (pool.work / "res" / "0").mkdir(parents=True)
+    (pool.work / "res" / "0" / "o").write_text("before\n")
+    pool.done("submit", pool.work / "job.sub")
+    pool.turn()
+    pool.settled("1.0", "1.1")
+    assert (pool.work / "res" / "0" / "o").read_text() == "before\nout\n"
+    assert (pool.work / "res" / "1" / "o").read_text() == "out\n"
+    assert (pool.work / "res" / "1" / "f1").read_text() == "x\n"
+    assert list((pool.work / "d").iterdir()) == []
+    for proc in (0, 1):
+        assert (pool.work / f"e.{proc}").read_text() == "err\n"

@@ -175,6 +175,16 @@ NOT_TAKEN = {
     "what a startd decides": ("START = True", "slot ads contain what a startd decides"),
     "another daemon's own": ("STARTD.SLOT_WEIGHT = Memory", "it applies to the startd only"),
     "a misspelling": ("DEFAULT_PRIO_FACTR = 3", "unknown macro; did you mean DEFAULT_PRIO_FACTOR?"),
+    "another negotiator's": (
+        "NEGOTIATOR_GPU.PRIORITY_HALFLIFE = 5", "only to the negotiator with the local name NEGOTIATOR_GPU"),
+    "groups of another negotiator": (
+        "NEGOTIATOR_GPU.GROUP_NAMES = a", "only to the negotiator with the local name NEGOTIATOR_GPU"),
+    "a quota of another negotiator": (
+        "negotiator_x.GROUP_QUOTA_a = 5", "only to the negotiator with the local name negotiator_x"),
+    "a limit of another negotiator": ("NEGOTIATOR2.SW_LIMIT = 5", "negotiator with the local name NEGOTIATOR2"),
+    "a daemon with another name": ("X.SLOT_WEIGHT = 5", "only to the daemon with the local name X"),
+    "groups for a daemon that reads none": ("STARTD.GROUP_NAMES = a", "it applies to the startd only"),
+    "a group's quota for every negotiator": ("NEGOTIATOR.GROUP_QUOTA_a.b = 5", "a.b is not in GROUP_NAMES"),
     "a stranger": ("COLOUR = green", "unknown macro"),
     "a metaknob": ("use ROLE : Personal", "metaknobs are not expanded"),
     "an include": ("include : /etc/x.conf", "includes are not followed; import that file as well"),
@@ -196,6 +206,43 @@ def test_every_line_not_taken_over_is_reported(imported: Import, text: str, why:
     assert why in entry.why
     assert entry.where.endswith("pool.conf:2")
     assert entry.name in text
+
+
+@pytest.mark.parametrize(
+    "name", ["OLD_PRIORITY_HALFLIFE", "SLOT_WEIGHT_TEST", "SLOT_WEIGHT2", "NEGOTIATOR_PRE_JOB_RANK_X", "MY_GROUP_NAMES"]
+)
+def test_a_name_of_somebody_s_own_is_taken_for_no_misspelling(imported: Import, name: str) -> None:
+    (entry,) = imported(f"DEFAULT_PRIO_FACTOR = 5\n{name} = 3").not_taken
+    assert "did you mean" not in entry.why
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("PRIORITY_HALFLIFE = $INT(H)\nH = 3600 * 24", 86400),
+        ("H = 2.9\nPRIORITY_HALFLIFE = $INT(H)", 2),
+        ("PRIORITY_HALFLIFE = $INT(7 / 2)", 3),
+        ("H = 10\nPRIORITY_HALFLIFE = $INT($(H) + 5, %05d)", 15),
+        ("PRIORITY_HALFLIFE = $REAL(1 / 4.0)", 0.25),
+        ("PRIORITY_HALFLIFE = 1$INT(H,%03d)\nH = 5", 1005),
+        ("PRIORITY_HALFLIFE = $RANDOM_INTEGER(60, 120)", 60),
+        ("LOW = 50\nPRIORITY_HALFLIFE = $RANDOM_INTEGER($(LOW), 2 * $(LOW), 10)", 50),
+        ("PRIORITY_HALFLIFE = $RANDOM_CHOICE(70,80)", 70),
+    ],
+)
+def test_functions_of_macros_are_computed_and_draws_take_the_least(imported: Import, text: str, value: float) -> None:
+    result = imported(text)
+    assert setting(result, "accounting.priority_halflife") == value
+    assert not result.not_taken
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["$INT(no number)", "$INT(5, %s)", "$INT(5, %999999d)", "$RANDOM_INTEGER(5)", "$RANDOM_INTEGER(9, 3)", "$F(x)"],
+)
+def test_a_function_that_cannot_be_computed_is_told(imported: Import, function: str) -> None:
+    (entry,) = imported(f"DEFAULT_PRIO_FACTOR = 5\nPRIORITY_HALFLIFE = {function}").not_taken
+    assert entry.why == f"it needs {function.partition('(')[0]}(...), which is not known here"
 
 
 def test_a_macro_that_only_serves_others_is_not_reported(imported: Import) -> None:

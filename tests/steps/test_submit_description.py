@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
-from fairq.submitfile import Context, Description, External, Submission, submission
+from fairq.submitfile import Context, Description, External, Program, Submission, submission, time_macros
 
 
 def read(text: str, cluster: int = 7, directory: Path = Path("/tmp")) -> Submission:
@@ -25,7 +26,8 @@ def values(made: Submission, name: str) -> list[object]:
     return [group.ad(proc)[name] for group in made.groups for proc in range(group.first_proc, group.last_proc + 1)]
 
 
-PLATFORM = '(TARGET.Arch == "X86_64") && (TARGET.OpSys == "LINUX")'
+ARCH = '(TARGET.Arch == "X86_64")'
+PLATFORM = f'{ARCH} && (TARGET.OpSys == "LINUX")'
 DISK = "(TARGET.Disk >= RequestDisk)"
 MEMORY = "(TARGET.Memory >= RequestMemory)"
 
@@ -47,6 +49,7 @@ MEMORY = "(TARGET.Memory >= RequestMemory)"
         pytest.param(["hold = true"], {"JobStatus": 5}, id="submitted on hold"),
         pytest.param(["rank = Memory"], {"Rank": "/Expr(Memory)/"}, id="rank"),
         pytest.param(['+Site = "CERN"'], {"Site": "CERN"}, id="plus attribute"),
+        pytest.param(["+Owner = Undefined"], {"JobPrio": 0, "Owner": None}, id="an attribute left to fairq"),
         pytest.param(["My.Site = 5 + 2"], {"Site": "/Expr(5 + 2)/"}, id="My attribute"),
         pytest.param(["N = 4", "+Site = $(N)"], {"Site": 4}, id="macros in attributes"),
         pytest.param(["arguments = a b  c"], {"Args": "a b c"}, id="old arguments"),
@@ -99,6 +102,27 @@ MEMORY = "(TARGET.Memory >= RequestMemory)"
             {"JobUniverse": 5, "WantDocker": True, "DockerImage": "debian"},
             id="docker",
         ),
+        pytest.param(
+            ["universe = container", "docker_image = debian"],
+            {"WantContainer": True, "WantDockerImage": True, "DockerImage": "debian", "WantDocker": None},
+            id="a docker image in a container job",
+        ),
+        pytest.param(
+            ["docker_image = debian"],
+            {"WantContainer": True, "WantDockerImage": True, "WantDocker": None},
+            id="an image makes a container job",
+        ),
+        pytest.param(
+            ['container_image = "i.sif"'], {"WantContainer": True, "WantSIF": True, "ContainerImage": "i.sif"}, id="SIF"
+        ),
+        pytest.param(["container_image = dir/"], {"WantContainer": True, "WantSandboxImage": True}, id="directory"),
+        pytest.param(
+            ["container_image = docker://a/b"],
+            {"WantContainer": True, "WantDockerImage": True, "ContainerImage": "docker://a/b"},
+            id="image of a registry",
+        ),
+        pytest.param(["arguments @=end", "  a b", "# none", "c", "@end"], {"Args": "a b c"}, id="block"),
+        pytest.param(["rank @= r-1", "Memory +", "Cpus", "@r-1"], {"Rank": "/Expr(Memory + Cpus)/"}, id="of a rank"),
         pytest.param(["transfer_executable = false"], {"Cmd": "/bin/sh", "TransferExecutable": False}, id="as it is"),
     ],
 )
@@ -128,6 +152,21 @@ def test_a_command_becomes_the_attributes_of_condor_submit(lines, want):
         pytest.param(["request_memory = undefined", "request_disk = 0"], [PLATFORM], id="nothing asked"),
         pytest.param(["request_gpus = 1"], [PLATFORM, DISK, MEMORY, "(TARGET.GPUs >= RequestGPUs)"], id="GPUs"),
         pytest.param(["+Requirements = Foo"], ["Foo"], id="forced ones stand alone"),
+        pytest.param(
+            ["universe = docker", "docker_image = a", "docker_network_type = lab"],
+            [ARCH, "TARGET.HasDocker", "StringListMember(My.DockerNetworkType, TARGET.DockerNetworks)", DISK, MEMORY],
+            id="docker",
+        ),
+        *(
+            pytest.param(lines, [ARCH, "TARGET.HasContainer", f"TARGET.{kind}", DISK, MEMORY], id=f"{lines}")
+            for lines, kind in [
+                (["universe = container", "docker_image = docker://o/i:1"], "HasDockerURL"),
+                (["docker_image = i"], "HasDockerURL"),
+                (["container_image = docker://o/i"], "HasDockerURL"),
+                (["container_image = i.sif"], "HasSIF"),
+                (["container_image = /images/i"], "HasSandboxImage"),
+            ]
+        ),
     ],
 )
 def test_requirements_get_a_clause_for_what_they_do_not_speak_of(lines, want):
@@ -219,6 +258,27 @@ def test_unused_lines_are_told_as_condor_submit_does():
     ]
 
 
+def test_the_macros_of_the_submission_s_time_hold_local_time_everywhere(monkeypatch, tmp_path):
+    (tmp_path / "of2026").write_text("output = out.$(YEAR)-$(MONTH)-$(DAY).$(SUBMIT_TIME)\n")
+    text = (
+        f"executable = /bin/sh\ninclude : {tmp_path}/of$(year)\nif $(Month)\n+November = true\nendif\n"
+        "DAY = 7\n+Day = $(DAY)\nqueue arguments in (a$(YEAR) b)\n"
+    )
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    macros = time_macros(1795165200 + 8 * 3600)
+    monkeypatch.undo()
+    time.tzset()
+    context = Context("alice", tmp_path, "X86_64", "LINUX", {})
+    made = submission(Description(text, "job.sub", External(60), macros), 1, context)
+    assert values(made, "Out") == ["out.2026-11-7.1795194000"] * 2
+    assert values(made, "Args") == ["a2026", "b"]
+    assert values(made, "November") == [True] * 2
+    assert (macros["DAY"], macros["HOUR"]) == ("21", "3600")
+    program = submission(Program(["/bin/sh"], {"output": "o.$(YEAR)"}, 1, macros), 1, context)
+    assert values(program, "Out") == ["o.2026"]
+
+
 RUN_IT = "if it is a program, run it with 'fairq submit -- PROGRAM'"
 
 
@@ -289,6 +349,9 @@ BAD = [
     ("nice_user = perhaps\nqueue", InvalidSubmitValueError, "true or false"),
     ("universe = grid\nqueue", InvalidSubmitValueError, "invalid universe"),
     ("universe = docker\nqueue", InvalidSubmitValueError, "docker_image"),
+    ("universe = container\nqueue", InvalidSubmitValueError, "container_image or docker_image"),
+    ("docker_image = a\ncontainer_image = b\nqueue", InvalidSubmitValueError, "either"),
+    ("container_image = library://a\nqueue", InvalidSubmitValueError, "line 2: invalid container_image: library://a"),
     ("notification = loud\nqueue", InvalidSubmitValueError, "invalid notification"),
     ('+Owner = "root"\nqueue', InvalidSubmitValueError, "fairq sets this attribute itself"),
     ("+Site = CERN dot ch\nqueue", InvalidSubmitValueError, "double quotes"),
@@ -302,3 +365,10 @@ def test_a_wrong_description_is_refused_naming_the_place(text, error, message):
         read("executable = /bin/sh\n" + text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_variable_of_the_queue_statement_is_a_command_where_it_has_the_name_of_one():
+    made = read("executable=/bin/sh\nqueue arguments, request_memory, MY.Site from (\na 3 1\nb 1GB 2\n)")
+    assert values(made, "Args") == ["a", "b"]
+    assert values(made, "RequestMemory") == [3, 1024]
+    assert values(made, "Site") == [1, 2]

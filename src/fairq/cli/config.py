@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from fairq.cli.config_import import import_notes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, DryRun, Option
 from fairq.cli.output import Column, Output, Report, Table, View, emit, write_text
+from fairq.errors.base import FairqError
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -204,7 +206,8 @@ def import_(
 
     The import replaces the settings file (see fairq config set) and keeps the former one with the suffix .bak. It sets
     negotiator.rules to htcondor, and condor_version to CONDOR_VERSION if the files define it. Macros, continued lines,
-    conditions and $ENV work as in HTCondor. Includes are not followed; give those files as well.
+    conditions, $ENV, $INT and $REAL work as in HTCondor. Of $RANDOM_INTEGER the least value is taken, of
+    $RANDOM_CHOICE the first. Includes are not followed; give those files as well.
 
     Lines that cannot be imported are listed on stderr with the reason. From a whole configuration, only lines about
     negotiation, accounting or quotas are listed, unless --verbose is given.
@@ -215,9 +218,15 @@ def import_(
     settings stay unchanged.
     """
     from fairq.steps.config import import_config
+    from fairq.steps.pool.assumptions import whole_slots_at
 
+    former = []
+    with suppress(FairqError):  # An import replaces settings that are missing or wrong.
+        former.append(invocation.settings)
     imported = import_config(invocation.settings_files, files, dry_run=dry_run)
     import_notes(invocation, imported)
+    for note in whole_slots_at(invocation.state_path, imported.settings, *former):
+        invocation.note(note)
     emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)
 
 

@@ -70,8 +70,9 @@ def add(
 ) -> None:
     """Add slots to the pool.
 
-    A slot accepts jobs that request no more than it has. Its weight, for usage and shares, is its number of cores,
-    unless the attribute SlotWeight says otherwise. Set the platform and other attributes with --attribute.
+    A slot accepts jobs that request no more than it has. Its weight, for usage and shares, is what
+    negotiator.slot_weight says, by default its number of cores, unless it has an attribute SlotWeight. Set the platform
+    and other attributes with --attribute.
 
     A job takes a whole slot. Out of a partitionable slot, it takes only the resources that it requests: fairq carves a
     dynamic slot such as slot1_1@node3 and merges it back when the job ends.
@@ -106,7 +107,7 @@ def add(
     actor = invocation.actor(time, reason)
     door = None if dry_run else invocation.by_program(actor, now)
     if door is None:
-        step.add(invocation.state_path, new, actor, dry_run=dry_run)
+        step.add(invocation.state_path, invocation.settings, new, actor, dry_run=dry_run)
     else:
         add_slots(door, new)
     said = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
@@ -169,7 +170,7 @@ def detect(
         actor = invocation.actor(time)
         door = invocation.by_program(actor, now)
         if door is None:
-            step.add(invocation.state_path, step.records(ads), actor)
+            step.add(invocation.state_path, invocation.settings, step.records(ads), actor)
         else:
             add_slots(door, step.records(ads))
         invocation.note(f"{counted(len(ads), 'slot')} added")

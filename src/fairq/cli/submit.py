@@ -95,7 +95,9 @@ def submit(
     form of queue. All queue statements add jobs to one cluster. Like condor_submit, fairq adds clauses for platform,
     disk, memory, cores and other requested resources to the requirements, unless they mention them already. It adds no
     clauses for file transfer. The default request is 1 core, 128 MB of memory and the disk of the executable. The
-    executable must exist, unless transfer_executable is false. Relative paths start at the current directory.
+    executable must exist, unless transfer_executable is false. Relative paths start at the current directory. A note
+    names the commands of a description that are without effect here; a command without which another job would run,
+    such as deferral_time, is refused.
 
     A description can run commands with your rights: "queue ... from COMMAND |" and "include : COMMAND |". Submit only
     descriptions that you trust. If a command, or a pipe that fairq reads, takes longer than submit.command_timeout,
@@ -108,7 +110,7 @@ def submit(
     Identical jobs are stored once: a million cost no more than one.
     """
     from fairq.hardware import architecture, host_name, operating_system
-    from fairq.steps.jobs.submit import Context
+    from fairq.steps.jobs.submit import Context, time_macros
     from fairq.steps.jobs.submit import submit as step
 
     commands = {
@@ -133,11 +135,13 @@ def submit(
     given = {name: value for name, value in commands.items() if value is not None}
     for text in attribute or []:
         given.update([_attribute(text)])
-    if program is None:
-        source: Description | Program = _description(file, given, count, invocation.settings["submit.command_timeout"])
-    else:
-        source = _program(file, program.split(_SEPARATOR), given, count or 1)
     actor = invocation.actor(invocation.now(now))
+    macros = time_macros(actor.time)
+    if program is None:
+        timeout = invocation.settings["submit.command_timeout"]
+        source: Description | Program = _description(file, given, count, timeout, macros)
+    else:
+        source = _program(file, program.split(_SEPARATOR), given, count or 1, macros)
     context = Context(
         owner=operating_system_user(),
         directory=Path.cwd(),
@@ -155,6 +159,8 @@ def submit(
         submitted = submit_jobs(door, path, settings, source, context, actor, host)
     for warning in submitted.submission.warnings:
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
+    if submitted.submission.without_effect:
+        invocation.note(f"without effect here: {', '.join(submitted.submission.without_effect)}")
     for problem in submitted.problems:
         invocation.note(f"WARNING: {problem}; the jobs that name it will be held")
     if submitted.is_first_without_launcher and sys.stderr.isatty():
@@ -165,7 +171,9 @@ def submit(
     emit(_view(submitted, output, dry_run), output)
 
 
-def _description(file: str | None, given: dict[str, str], count: int | None, timeout: int) -> Description:
+def _description(
+    file: str | None, given: dict[str, str], count: int | None, timeout: int, macros: dict[str, str]
+) -> Description:
     from fairq.steps.jobs.submit import Description, External
 
     if file is None:
@@ -181,10 +189,10 @@ def _description(file: str | None, given: dict[str, str], count: int | None, tim
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UnreadableDescriptionError(source=name, reason=reason) from None
-    return Description(text.replace("\r\n", "\n"), name, External(timeout))
+    return Description(text.replace("\r\n", "\n"), name, External(timeout), macros)
 
 
-def _program(file: str | None, words: list[str], given: dict[str, str], count: int) -> Program:
+def _program(file: str | None, words: list[str], given: dict[str, str], count: int, macros: dict[str, str]) -> Program:
     import shutil
 
     from fairq.steps.jobs.submit import Program
@@ -204,7 +212,7 @@ def _program(file: str | None, words: list[str], given: dict[str, str], count: i
                 expected="it is not on PATH; give its path, such as ./" + program,
             )
         program = str(Path(found).absolute())
-    return Program([program, *words[1:]], given, count)
+    return Program([program, *words[1:]], given, count, macros)
 
 
 def _attribute(text: str) -> tuple[str, str]:

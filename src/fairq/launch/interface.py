@@ -20,15 +20,23 @@ AT_ONCE = record.AT_ONCE
 """The stop reason that kills a run at once, without grace."""
 
 
+GPU_VARIABLES = (
+    "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+)  # fmt: skip
+"""The environment variables that show a job its GPUs, and no others."""
+
+
 class Assignment(Struct, frozen=True):
     """A job to run, with everything that a launcher needs to know.
 
     *run* is the unique name of this run; a launcher starts it at most once. *program* holds the words of the command.
-    *output* and *error* are absolute paths (None: the launcher keeps the text). *append* lists the files that are not
+    *output* and *error* are absolute paths (None: the launcher keeps the text). *output_directory* is made before they
+    are opened, and *output_files* of the job are moved there after its end. *append* lists the files that are not
     truncated. *log* is a file that must be writable before the program starts. *memory* is a limit in MB (None: no
     limit). *execute_seconds* and *job_seconds* limit the run's time. *grace* is the time in seconds between
-    *kill_signal* and SIGKILL. *limits* are resource limits by their names in `resource`. *cores* are the cores that
-    the run may use (empty: all).
+    *kill_signal* and SIGKILL. *limits* are resource limits by their names in `resource`. *cores* are the cores that the
+    run may use (empty: all).
 
     For an engine: *job* is the id in fairq's queue and *submitter* the account there; *held_memory* (MB) and *gpus* are
     what the slot has for the run, and *place* has the attributes ``Engine...`` of the slot, as the engine wrote them.
@@ -42,6 +50,8 @@ class Assignment(Struct, frozen=True):
     input: str | None = None
     output: str | None = None
     error: str | None = None
+    output_directory: str | None = None
+    output_files: Sequence[str] = ()
     append: Sequence[str] = ()
     log: str | None = None
     cpus: int = 1

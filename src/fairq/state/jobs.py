@@ -319,7 +319,15 @@ def _ranges(found: Sequence[tuple[Any, ...]]) -> list[JobRange]:
 
 def with_policies(state: State, names: Sequence[str]) -> list[JobRange]:
     """Return the jobs of fairq's own queue whose ads have any of these attributes as an expression or true."""
-    written = [f'"{name}":{start}' for name in names for start in (f'"{OPEN}', "true")]
+    return _with_any(state, [f'"{name}":{start}' for name in names for start in (f'"{OPEN}', "true")])
+
+
+def with_number(state: State, name: str, numbers: Iterable[int]) -> list[JobRange]:
+    """Return the jobs of fairq's own queue whose ads have any of these *numbers*, of one digit, as this attribute."""
+    return _with_any(state, [f'"{name}":{number}' for number in numbers])
+
+
+def _with_any(state: State, written: Sequence[str]) -> list[JobRange]:
     every = "job_ad.ad || coalesce(job.own, '') || coalesce(job.template, '')"
     condition = " OR ".join(f"instr({every}, ?)" for _ in written)
     found = state.connection.execute(

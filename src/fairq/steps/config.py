@@ -293,7 +293,7 @@ def translated(texts: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> 
 
     Raises as `import_config`.
     """
-    reader = Reader(environ)
+    reader = Reader(environ, _evaluate)
     for name, text in texts:
         reader.read(text, "stdin" if name == "-" else name)
     imported = translate(reader, Expressions(_check, _evaluate))

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _ADDRESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._%+-]*(@[A-Za-z0-9.-]+)?", re.ASCII)
+ALWAYS, COMPLETE, ERROR, START = WANTED = (1, 2, 3, 4)
+"""HTCondor's values of the attribute JobNotification that ask for mail; 0 means never."""
+
 _LONGEST = 30.0
 """Seconds that the command may take."""
 

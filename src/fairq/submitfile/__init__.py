@@ -4,9 +4,9 @@ HTCondor's own ``htcondor2.Submit`` parses the text and expands the macros. It n
 Therefore this package builds the ads, by ``condor_submit``'s rules (its manual page; ``SubmitHash``).
 """
 
-from fairq.submitfile.description import Description, Program
+from fairq.submitfile.description import Description, Program, time_macros
 from fairq.submitfile.external import External
 from fairq.submitfile.jobs import JobGroup, Submission, submission
 from fairq.submitfile.rules import Context
 
-__all__ = ["Context", "Description", "External", "JobGroup", "Program", "Submission", "submission"]
+__all__ = ["Context", "Description", "External", "JobGroup", "Program", "Submission", "submission", "time_macros"]

@@ -1,4 +1,4 @@
-"""The submit commands that become a job attribute without further rules, and all command names that fairq knows.
+"""The submit commands that become a job attribute without further rules, and the spellings of all commands.
 
 Source: the manual of ``condor_submit``; ``SubmitHash``'s table of simple commands.
 """
@@ -55,7 +55,6 @@ SIMPLE: tuple[Simple, ...] = (
     Simple("preserve_relative_paths", "PreserveRelativePaths", "boolean"),
     Simple("max_transfer_input_mb", "MaxTransferInputMB", "expression"),
     Simple("max_transfer_output_mb", "MaxTransferOutputMB", "expression"),
-    Simple("output_destination", "OutputDestination", "text"),
     Simple("encrypt_execute_directory", "EncryptExecuteDirectory", "boolean"),
     Simple("encrypt_input_files", "EncryptInputFiles", "text"),
     Simple("encrypt_output_files", "EncryptOutputFiles", "text"),
@@ -78,7 +77,6 @@ SIMPLE: tuple[Simple, ...] = (
     Simple("max_retries", "JobMaxRetries", "integer"),
     Simple("success_exit_code", "JobSuccessExitCode", "integer"),
     Simple("retry_until", "RetryUntil", "expression"),
-    Simple("checkpoint_exit_code", "SuccessCheckpointExitCode", "integer"),
     Simple("checkpoint_destination", "CheckpointDestination", "text"),
     Simple("kill_sig", "KillSig", "text"),
     Simple("remove_kill_sig", "RemoveKillSig", "text"),
@@ -92,14 +90,8 @@ SIMPLE: tuple[Simple, ...] = (
     Simple("want_graceful_removal", "WantGracefulRemoval", "expression"),
     Simple("next_job_start_delay", "NextJobStartDelay", "expression"),
     Simple("keep_claim_idle", "KeepClaimIdle", "expression"),
-    Simple("deferral_time", "DeferralTime", "expression"),
     Simple("deferral_window", "DeferralWindow", "expression"),
     Simple("deferral_prep_time", "DeferralPrepTime", "expression"),
-    Simple("cron_minute", "CronMinute", "text"),
-    Simple("cron_hour", "CronHour", "text"),
-    Simple("cron_day_of_month", "CronDayOfMonth", "text"),
-    Simple("cron_month", "CronMonth", "text"),
-    Simple("cron_day_of_week", "CronDayOfWeek", "text"),
     Simple("core_size", "CoreSize", "integer"),
     Simple("stack_size", "StackSize", "expression"),
     Simple("run_as_owner", "RunAsOwner", "boolean"),
@@ -111,7 +103,6 @@ SIMPLE: tuple[Simple, ...] = (
     Simple("x509userproxy", "x509userproxy", "path"),
     Simple("scitokens_file", "ScitokensFile", "path"),
     Simple("match_list_length", "LastMatchListLength", "integer"),
-    Simple("noop_job", "IsNoopJob", "expression"),
     Simple("noop_job_exit_code", "NoopJobExitCode", "expression"),
     Simple("noop_job_exit_signal", "NoopJobExitSignal", "expression"),
     Simple("skip_if_dataflow", "SkipIfDataflow", "boolean"),
@@ -155,6 +146,20 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
     "container_image": ("containerimage",),
     "docker_image": ("dockerimage",),
     "image_size": ("imagesize",),
+    "disk_usage": ("diskusage",),
+    "output_directory": ("outputdirectory",),
+    "output_destination": ("outputdestination",),
+    "cuda_version": ("cudaversion",),
+    "deferral_time": ("deferraltime",),
+    "cron_minute": ("cronminute",),
+    "cron_hour": ("cronhour",),
+    "cron_day_of_month": ("crondayofmonth",),
+    "cron_month": ("cronmonth",),
+    "cron_day_of_week": ("crondayofweek",),
+    "noop_job": ("isnoopjob",),
+    "checkpoint_exit_code": ("successcheckpointexitcode",),
+    "max_idle": ("materialize_max_idle", "jobmaterializemaxidle"),
+    "max_materialize": ("jobmaterializelimit",),
 }
 
 _ATTRIBUTES = {simple.command: simple.attribute.lower() for simple in SIMPLE}
@@ -165,83 +170,3 @@ def spellings(command: str) -> tuple[str, ...]:
     others = _SPELLINGS.get(command, ())
     attribute = _ATTRIBUTES.get(command, command)
     return (command, *others) if attribute == command else (command, *others, attribute)
-
-
-SPECIAL = frozenset(
-    [
-        "universe",
-        "executable",
-        "shell",
-        "arguments",
-        "arguments2",
-        "allow_arguments_v1",
-        "environment",
-        "environment2",
-        "getenv",
-        "allow_environment_v1",
-        "initialdir",
-        "input",
-        "output",
-        "error",
-        "requirements",
-        "request_cpus",
-        "request_memory",
-        "request_disk",
-        "request_gpus",
-        "priority",
-        "hold",
-        "accounting_group",
-        "accounting_group_user",
-        "nice_user",
-        "concurrency_limits",
-        "concurrency_limits_expr",
-        "docker_image",
-        "container_image",
-        "image_size",
-        "notification",
-        "skip_filechecks",
-    ]
-)
-"""The commands with rules of their own; the modules ``*_rules`` of this package have them."""
-
-IGNORED = frozenset(
-    [
-        "max_materialize",
-        "max_idle",
-        "materialize_max_idle",
-        "use_x509userproxy",
-        "use_scitokens",
-        "use_scitoken",
-        "use_oauth_services",
-        "useoauthservices",
-        "send_credential",
-        "starter_debug",
-        "starter_log",
-        "retry_request_memory",
-        "retry_request_memory_max",
-        "retry_request_memory_increase",
-        "retry_request_disk",
-        "on_evict_checks",
-        "submitwarnemptymatches",
-        "submitfailemptymatches",
-        "submitwarnduplicatematches",
-        "submitallowduplicatematches",
-        "submitmatchdirectories",
-        "submit_warn_empty_matches",
-        "submit_fail_empty_matches",
-        "submit_warn_duplicate_matches",
-        "submit_allow_duplicate_matches",
-        "submit_match_directories",
-        "submitwarnemptyfields",
-        "submitfailemptyfields",
-        "dag_status",
-        "failed_count",
-        "job",
-        "retry",
-        "dagman_job_id",
-    ]
-)
-"""Commands for parts of HTCondor without a counterpart in fairq: they give neither a warning nor an attribute."""
-
-KNOWN = IGNORED | frozenset(name for command in SPECIAL | _ATTRIBUTES.keys() for name in spellings(command))
-"""All command names that fairq knows, in lower case, except ``request_<resource>`` and ``+Attribute``."""

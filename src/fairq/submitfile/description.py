@@ -6,6 +6,7 @@ other statements. The lines above a statement count, and a statement that an ``i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -21,6 +22,22 @@ from fairq.submitfile.queue_statement import QueueStatement, parse_queue
 
 _LIVE = PROC_NAMES | CLUSTER_NAMES | {"row", "itemindex"}
 _ARGUMENTS = "fairq_queue_arguments"
+
+
+def time_macros(now: int) -> dict[str, str]:
+    """Return the macros for the time *now* of the submission, in local time, and HTCondor's units of time in seconds.
+
+    Source: ``setup_submit_time_defaults``; the constants of HTCondor's configuration, which condor_submit knows.
+    """
+    there = time.localtime(now)
+    return {
+        "YEAR": time.strftime("%Y", there),
+        "MONTH": time.strftime("%m", there),
+        "DAY": time.strftime("%d", there),
+        "SUBMIT_TIME": str(now),
+        "MINUTE": "60",
+        "HOUR": "3600",
+    }
 
 
 class Statement:
@@ -75,6 +92,10 @@ class Statement:
     def raw(self, name: str) -> str:
         """Return the value of the command *name* (in lower case) before expansion."""
         return self.literals.get(name) or self._submit.get(self.names[name], "")
+
+    def declare(self, variables: Sequence[str]) -> None:
+        """Take the *variables* of the queue statement for commands of the description where they have such a name."""
+        self.names = {name.lower(): name for name in variables} | self.names
 
     def set(self, name: str, value: str) -> None:
         """Set the macro *name* to *value*, for example a loop variable or ``Process`` for each job."""
@@ -141,13 +162,17 @@ class Statement:
             problem = "the name of a matching file is not UTF-8; rename the file or change the pattern"
             raise SubmitDescriptionError(where=self.where(), problem=problem) from None
 
-    def unused(self, known: frozenset[str]) -> Iterator[str]:
+    def mentioned(self) -> frozenset[str]:
+        """Return the names, in lower case, to which any line refers."""
+        return self.graph.mentioned() | references(self._line.arguments if self._line else "").names
+
+    def unused(self, is_command: Callable[[str], object]) -> Iterator[str]:
         """Yield ``condor_submit``'s warning for each line that is not a command and is used nowhere."""
-        mentioned = self.graph.mentioned() | references(self._line.arguments if self._line else "").names
+        mentioned = self.mentioned()
         for lower, name in self.names.items():
-            if lower in known or lower in mentioned or "." in name or lower in self.literals:
+            if lower in mentioned or "." in name or lower in self.literals or lower not in self._own:
                 continue
-            if lower.startswith("request_") or lower not in self._own:
+            if is_command(lower):
                 continue
             yield f"the line '{name} = {self.raw(lower)}' was unused by fairq. Is it a typo?"
 
@@ -155,17 +180,19 @@ class Statement:
 class Description:
     """The text of a submit description; *source* names it in messages.
 
-    *external* reads the included texts and the sources of items, each only once.
+    *external* reads the included texts and the sources of items, each only once. *macros* are in force at the first
+    line.
     """
 
-    def __init__(self, text: str, source: str, external: External) -> None:
+    def __init__(self, text: str, source: str, external: External, macros: Mapping[str, str] | None = None) -> None:
         """Read the includes of *text* and split it into lines; raises SubmitDescriptionError if that fails."""
         if "\0" in text:
             raise SubmitDescriptionError(where=source, problem="it is not text: it contains a zero byte")
         self.source = source
         self._external = external
         self._items: dict[int, list[str]] = {}
-        whole = Includes(text, source, external)
+        self._given = [f"{name} = {value}" for name, value in (macros or {}).items()]
+        whole = Includes(text, source, external, self._given)
         self._rows, self._places, self._included = whole.rows, whole.places, whole.included
         self._lines = list(logical_lines("\n".join(self._rows), self._place))
         self.warnings: list[str] = []
@@ -229,7 +256,7 @@ class Description:
                 rows[line.first - 1 : line.last] = [""] * (line.last - line.first + 1)
         if kept is not None:
             rows[kept.first - 1] = f"queue {marker}"
-        return "\n".join(rows) + "\n"
+        return "\n".join([*self._given, *rows]) + "\n"
 
     def _parsed(self, text: str) -> Any:
         try:
@@ -258,7 +285,7 @@ class Description:
 
     def _beginning(self, lines: Sequence[Line]) -> str:
         """Return *lines* as a text in which every ``if`` is closed."""
-        rows: list[str] = []
+        rows = list(self._given)
         depth = 0
         for line in lines:
             depth += (line.word == "if") - (line.word == "endif")
@@ -270,23 +297,32 @@ class Program:
     """One command line to queue *count* times.
 
     *words* are the program and its arguments, taken literally. *commands* are submit commands; their values may
-    hold macros.
+    hold macros, among them *macros*.
     """
 
     warnings: Sequence[str] = ()
     source = "the command line"
 
-    def __init__(self, words: Sequence[str], commands: Mapping[str, str], count: int = 1) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        commands: Mapping[str, str],
+        count: int = 1,
+        macros: Mapping[str, str] | None = None,
+    ) -> None:
         """Take the program's *words*; the first one is the executable."""
         self._words = list(words)
         self._commands = commands
         self._count = count
+        self._macros = macros or {}
 
     def statements(self) -> Iterator[Statement]:
         """Yield the one statement."""
         from fairq.arguments import quoted
 
         submit, _ = new_submit("")
+        for name, value in self._macros.items():
+            submit[name] = value
         literals = {"executable": self._words[0]}
         for name, value in self._commands.items():
             try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +31,17 @@ class Includes:
     *included* are the numbers, from 1, of the included rows.
     """
 
-    def __init__(self, text: str, source: str, external: External) -> None:
-        """Read *text*; raises SubmitDescriptionError if an include fails or the expansion of macros would never end."""
+    def __init__(self, text: str, source: str, external: External, above: Sequence[str] = ()) -> None:
+        """Read *text* below the lines *above*.
+
+        Raises SubmitDescriptionError if an include fails or the expansion of macros would never end.
+        """
         self.rows: list[str] = []
         self.places: list[str] = []
         self.included: set[int] = set()
         self._external = external
         self._number = 0
-        self._above: list[str] = []
+        self._above = list(above)
         self._open = 0
         self._lengths: dict[str, int] = {}
         self._add(text, source, 0)

@@ -10,10 +10,10 @@ from msgspec import Struct, field
 from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
 from fairq.records import Ad, JobStatus
 from fairq.submitfile import policy_rules, program_rules, request_rules
-from fairq.submitfile.commands import KNOWN
 from fairq.submitfile.description import Description, Program, Statement
 from fairq.submitfile.macros import CLUSTER_NAMES, Variation
 from fairq.submitfile.rules import SENTINEL, Commands, Context, Rule
+from fairq.submitfile.standings import refusals, standing_of, without_effect
 from fairq.submitfile.template import filled, has_mark, same
 
 _BASE: Ad = {
@@ -61,10 +61,11 @@ class JobGroup(Struct):
 
 
 class Submission(Struct):
-    """All jobs of one cluster, in order, and the warnings about the description."""
+    """All jobs of one cluster, in order, the warnings about the description, and its commands *without_effect*."""
 
     groups: list[JobGroup] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    without_effect: list[str] = field(default_factory=list)
     uses_cluster: bool = False
 
     def __len__(self) -> int:
@@ -83,8 +84,10 @@ def submission(source: Description | Program, cluster: int, context: Context) ->
         builder = _Builder(statement, context, len(result))
         result.groups += builder.groups()
         result.uses_cluster |= builder.uses_cluster
-        warnings = [*builder.commands.warnings, *statement.unused(KNOWN)]
+        warnings = [*builder.commands.warnings, *statement.unused(standing_of)]
         result.warnings += [text for text in warnings if text not in result.warnings]
+        inert = without_effect(builder.commands)
+        result.without_effect += [name for name in inert if name not in result.without_effect]
     result.warnings[:0] = source.warnings
     if not result.groups:
         raise SubmitDescriptionError(where=source.source, problem="its queue statements queue no jobs")
@@ -100,8 +103,10 @@ class _Builder:
         self.commands = Commands(statement, context)
         queue = statement.queue
         self._variables = queue.variables if queue.mode is not None else ()
+        statement.declare(self._variables)
         items = {name.lower() for name in self._variables} | {"row", "itemindex"}
         rules = [
+            *refusals(),
             *program_rules.RULES,
             *policy_rules.RULES,
             *request_rules.rules(self.commands),

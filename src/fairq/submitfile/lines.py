@@ -15,8 +15,8 @@ from fairq.errors.pool import SubmitDescriptionError
 
 _QUEUE = re.compile(r"queue(?=\s|$)|iter(?:ate?|at)?(?=\s|$)", re.IGNORECASE)
 _LIST_WORD = re.compile(r"(?<!\S)(?:in|from|matching)\b", re.IGNORECASE)
-_BLOCK = re.compile(r"\+?[\w.]+\s*@=\s*(\w+)\s*$")
-_ASSIGNMENT = re.compile(r"(\+?[\w.$()]+)\s*(?:=|:)")
+_BLOCK = re.compile(r"\+?[\w.]+\s*@=\s*(\S*)\s*$")
+_ASSIGNMENT = re.compile(r"(\+?[\w.$()]+)\s*(?:@?=|:)")
 _DIRECTIVE = re.compile(r"(?:if|elif|else|endif|@?include|@?use|error|warning)(?=\s|:|$)", re.IGNORECASE)
 
 

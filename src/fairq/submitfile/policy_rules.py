@@ -117,14 +117,15 @@ def forced(commands: Commands) -> Iterator[Rule]:
     for lower, name in commands.named():
         if not lower.startswith("my.") or (attribute := name[len("my.") :]).lower() == "jobprio":
             continue
-        if attribute.lower() in JOB_COLUMNS or not _NAME.fullmatch(attribute):
+        is_set_here = attribute.lower() in JOB_COLUMNS
+        if is_set_here and (commands.raw_text(lower) or "undefined").lower() == "undefined":
+            continue  # It leaves the value to whoever sets it.
+        if is_set_here or not _NAME.fullmatch(attribute):
             raise InvalidSubmitValueError(
                 where=commands.wrong(lower, "", "").fields["where"],
                 command=f"+{attribute}",
                 value=commands.raw_text(lower) or "",
-                expected="fairq sets this attribute itself"
-                if attribute.lower() in JOB_COLUMNS
-                else "this is not an attribute name",
+                expected="fairq sets this attribute itself" if is_set_here else "this is not an attribute name",
             )
 
         def build(commands: Commands, lower: str = lower, attribute: str = attribute) -> Ad:

@@ -5,6 +5,7 @@ Source: the manual of ``condor_submit``; ``SetExecutable``, ``SetArguments``, ``
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
@@ -20,29 +21,49 @@ from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.rules import Commands, Rule, rule
 
 _NULL = "/dev/null"
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.")
+"""What condor_submit takes for a URL (``IsUrl``)."""
 _VANILLA = 5
 
 
 def universe(commands: Commands) -> Ad:
-    """Return the job's universe: vanilla, with or without a container."""
+    """Return the job's universe: vanilla, with or without a container.
+
+    An image makes a container job, with or without ``universe = container`` (``SetUniverse``, ``SetExecutable``).
+    """
     given = commands.text("universe") or "vanilla"
     if given.lower() not in ("vanilla", "docker", "container", str(_VANILLA)):
         raise commands.wrong("universe", given, "fairq takes vanilla, docker and container jobs")
-    docker, container = commands.text("docker_image"), commands.text("container_image")
+    docker, container = commands.image("docker_image"), commands.image("container_image")
     if given.lower() == "docker" and docker is None:
         raise commands.wrong("universe", given, "a docker job needs docker_image")
-    if given.lower() == "container" and container is None and docker is None:
-        raise commands.wrong("universe", given, "a container job needs container_image")
-    ad: Ad = {"JobUniverse": _VANILLA}
-    if container is not None or given.lower() == "container":
-        ad |= {"WantContainer": True}
-    elif docker is not None:
-        ad |= {"WantDocker": True}
+    if docker is not None and container is not None:
+        raise commands.wrong("container_image", container, "give either container_image or docker_image")
+    if given.lower() == "docker":
+        return {"JobUniverse": _VANILLA, "WantDocker": True, "DockerImage": docker}
     if docker is not None:
-        ad["DockerImage"] = docker
-    if container is not None:
-        ad["ContainerImage"] = container
-    return ad
+        return {"JobUniverse": _VANILLA, "WantContainer": True, "WantDockerImage": True, "DockerImage": docker}
+    if container is None:
+        if given.lower() == "container":
+            raise commands.wrong("universe", given, "a container job needs container_image or docker_image")
+        return {"JobUniverse": _VANILLA}
+    if container.startswith(("instance://", "library://", "shub://")):
+        raise commands.wrong("container_image", container, "give a docker:// image, a .sif file or a directory")
+    wanted, _ = IMAGES[image_kind(container)]
+    return {"JobUniverse": _VANILLA, "WantContainer": True, wanted: True, "ContainerImage": container}
+
+
+IMAGES = {
+    "docker": ("WantDockerImage", "HasDockerURL"),
+    "sif": ("WantSIF", "HasSIF"),
+    "directory": ("WantSandboxImage", "HasSandboxImage"),
+}
+"""For each kind of a container's image, the attribute of the job and the one that its slot must have."""
+
+
+def image_kind(container: str) -> Literal["docker", "sif", "directory"]:
+    """Return the kind of the image *container* (``image_type_from_string``)."""
+    return "docker" if container.startswith("docker:") else "sif" if container.endswith(".sif") else "directory"
 
 
 def executable(commands: Commands) -> Ad:
@@ -74,15 +95,25 @@ def executable(commands: Commands) -> Ad:
 
 
 def _sizes(commands: Commands, size: int) -> Ad:
-    image = commands.text("image_size")
-    if image is None:
-        return {"ExecutableSize": size, "ImageSize": size, "DiskUsage": max(size, 1)}
+    image, disk = _size(commands, "image_size"), _size(commands, "disk_usage")
+    return {
+        "ExecutableSize": size,
+        "ImageSize": size if image is None else image,
+        "DiskUsage": max(size, 1) if disk is None else disk,
+    }
+
+
+def _size(commands: Commands, command: str) -> int | None:
+    """Return the size in KB that *command* gives."""
+    text = commands.text(command)
+    if text is None:
+        return None
     from fairq import quantities
 
-    given = quantities.size(image, unit=1024)
+    given = quantities.size(text, unit=1024)
     if given is None or given < 1:
-        raise commands.wrong("image_size", image, "give a positive size, for example 500MB")
-    return {"ExecutableSize": size, "ImageSize": given, "DiskUsage": max(size, 1)}
+        raise commands.wrong(command, text, "give a positive size, for example 500MB")
+    return given
 
 
 def arguments(commands: Commands) -> Ad:
@@ -152,6 +183,20 @@ def directory(commands: Commands) -> Ad:
     return {"Iwd": path}
 
 
+def output_place(commands: Commands) -> Ad:
+    """Return the directory of the output, or the destination, which has no effect here."""
+    directory, destination = commands.text("output_directory"), commands.text("output_destination")
+    if directory is not None and destination is not None:
+        raise commands.wrong("output_destination", destination, "give either output_directory or output_destination")
+    if directory is not None:
+        return {"OutputDirectory": directory}
+    if destination is None:
+        return {}
+    if not _URL.match(destination):
+        commands.warn("output_destination must be a URL, did you mean output_directory ?")
+    return {"OutputDestination": destination}
+
+
 def standard_files(commands: Commands) -> Ad:
     """Return the files of standard input, output and error; the input file must exist."""
     ad = {
@@ -179,7 +224,9 @@ RULES: tuple[Rule, ...] = (
         "transfer_executable",
         "skip_filechecks",
         "image_size",
+        "disk_usage",
     ),
+    rule(output_place, "output_directory", "output_destination"),
     rule(arguments, "shell", "arguments", "arguments2", "allow_arguments_v1"),
     rule(environment, "environment", "environment2", "allow_environment_v1", "getenv"),
     rule(directory, "initialdir"),

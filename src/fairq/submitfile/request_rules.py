@@ -8,6 +8,7 @@ not advertise: file transfer, file system domain and version. Source: ``SetReque
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +17,7 @@ from fairq.expression_form import as_expression, is_expression
 from fairq.quantities import size
 from fairq.records import PROC_PLACEHOLDER, Ad
 from fairq.submitfile.commands import spellings
+from fairq.submitfile.program_rules import IMAGES, image_kind
 from fairq.submitfile.rules import Commands, Rule
 
 _KB, _MB = 1024, 1024 * 1024
@@ -36,6 +38,9 @@ _LIMITS = (
     ("gpus_minimum_runtime", "GPUsMinRuntime", "MaxSupportedVersion >= GPUsMinRuntime"),
 )
 _DEFAULT_MEMORY = 128
+_OF_PLATFORM = ("universe", "docker_image", "container_image", "docker_network_type", "cuda_version")
+_EVERYWHERE = ("host", "none", "nat")
+"""The networks that every container runtime has."""
 
 
 def resources(commands: Commands) -> Ad:
@@ -129,23 +134,37 @@ def requirements(commands: Commands) -> Ad:
         clauses.append(f"({own})")
     clauses += _platform(commands, read)
     clauses += _enough(commands, resources(commands), read)
-    return {"Requirements": commands.expression("requirements", " && ".join(clauses))}
+    version = _cuda_version(commands)
+    if version is not None:
+        clauses.append("CUDAVersion <= TARGET.CUDAMaxSupportedVersion")
+    made = {"Requirements": commands.expression("requirements", " && ".join(clauses))}
+    return made if version is None else {**made, "CUDAVersion": version}
+
+
+def _cuda_version(commands: Commands) -> int | None:
+    """Return the version of CUDA that the job needs, in HTCondor's form: 11.2 is 11002."""
+    text = commands.text("cuda_version")
+    if text is None:
+        return None
+    if (found := re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?", text)) is None:
+        raise commands.wrong("cuda_version", text, "give a version such as 12 or 12.1")
+    major, minor = int(found[1]), found[2]
+    if minor is None:
+        return major if major >= 1000 else major * 1000
+    return major * 1000 + int(minor) % 100
 
 
 def _platform(commands: Commands, read: frozenset[str]) -> Iterable[str]:
-    docker, container = commands.text("docker_image"), commands.text("container_image")
+    docker, container = commands.image("docker_image"), commands.image("container_image")
     if "arch" not in read:
         yield f'(TARGET.Arch == "{commands.context.machine}")'
-    if container is not None:
-        yield "TARGET.HasContainer"
-        if container.startswith("docker:"):
-            yield "TARGET.HasDockerURL"
-        elif container.endswith(".sif"):
-            yield "TARGET.HasSIF"
-        else:
-            yield "TARGET.HasSandboxImage"
-    elif docker is not None:
+    if docker is not None and (commands.text("universe") or "").lower() == "docker":
         yield "TARGET.HasDocker"
+        if (commands.text("docker_network_type") or "host") not in _EVERYWHERE:
+            yield "StringListMember(My.DockerNetworkType, TARGET.DockerNetworks)"
+    elif docker is not None or container is not None:
+        yield "TARGET.HasContainer"
+        yield f"TARGET.{IMAGES['docker' if container is None else image_kind(container)][1]}"
     elif not read.intersection(_SYSTEM_NAMES):
         yield f'(TARGET.OpSys == "{commands.context.system}")'
 
@@ -214,5 +233,5 @@ def rules(commands: Commands) -> tuple[Rule, ...]:
     standard = ["request_cpus", "request_memory", "request_disk", "request_gpus", "require_gpus"]
     standard += [command for command, _, _ in _LIMITS]
     read = frozenset(requested) | {name for command in standard for name in spellings(command)}
-    platform = {name for command in ("docker_image", "container_image") for name in spellings(command)}
+    platform = {name for command in _OF_PLATFORM for name in spellings(command)}
     return Rule(read, resources), Rule(read | platform | {"requirements", "my.requirements"}, requirements)

@@ -53,6 +53,10 @@ class Commands:
         """Return the names of all commands and macros, in lower case and as written."""
         return self._statement.names.items()
 
+    def mentioned(self) -> frozenset[str]:
+        """Return the names, in lower case, to which other lines or the queue statement refer."""
+        return self._statement.mentioned()
+
     def text(self, command: str) -> str | None:
         """Return the value of *command*; None if it is missing or empty."""
         name = self.given(command)
@@ -62,6 +66,11 @@ class Commands:
         """Return the value of the command with exactly this *name*, in lower case."""
         value = self._statement.expand(name)
         return value.replace(SENTINEL, PROC_PLACEHOLDER) if value is not None else None
+
+    def image(self, command: str) -> str | None:
+        """Return the name of the container's image that *command* gives, with or without quotes."""
+        text = self.text(command)
+        return text.strip('"') if text is not None else None
 
     def truth(self, command: str, default: bool = False) -> bool:
         """Return the boolean value of *command*."""
@@ -87,9 +96,9 @@ class Commands:
         return number
 
     def expression(self, command: str, text: str) -> Any:
-        """Return *text*, the value of *command*, as an ad's value."""
+        """Return *text*, the value of *command*, as an ad's value; the lines of a block become one."""
         try:
-            return value_of(text)
+            return value_of(text.replace("\n", " "))
         except ExpressionDepthError:
             cure = "nested too deeply; use at most 150 levels of brackets and 5000 operators in a row"
             raise self.wrong(command, text, cure) from None

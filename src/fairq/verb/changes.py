@@ -158,7 +158,7 @@ def _slots_add(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     from fairq.verb.submission import slots_of
 
     new = slots_of(_exactly(arguments, {"slots"})["slots"])
-    add(pool.state, new, actor)
+    add(pool.state, pool.settings, new, actor)
     return {"slots": [slot.name for slot in new]}
 
 

@@ -83,3 +83,11 @@ def test_every_macro_of_the_description_has_a_value_and_every_value_a_macro() ->
 def test_an_accounting_group_is_named_only_if_one_is_set() -> None:
     assert "accounting_group" not in common("pool", None)
     assert common("pool", "group_physics")["accounting_group"] == "group_physics"
+
+
+@pytest.mark.parametrize(("gpus", "kept"), [(0, "ROCR_VISIBLE_DEVICES=10000"), (1, "")])
+def test_htcondor_shows_a_job_its_gpus_and_a_job_without_gpus_sees_none(gpus: int, kept: str) -> None:
+    hidden = {"CUDA_VISIBLE_DEVICES": "10000", "GPU_DEVICE_ORDINAL": "10000", "ROCR_VISIBLE_DEVICES": "10000"}
+    found = asked("/bin/true", environment=hidden, gpus=gpus)
+    assert found["fairq_environment"] == f'"{kept}"'
+    assert found["fairq_gpus"] == (str(gpus) if gpus else "undefined")

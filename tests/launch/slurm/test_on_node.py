@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import asdict
 
 from fairq.launch.interface import Assignment
@@ -16,18 +17,20 @@ from fairq.launch.slurm import archive
 from fairq.launch.slurm.verdict import Files
 from fairq.launch.supervisor.specification import complete
 
+HIDDEN = {"CUDA_VISIBLE_DEVICES": "10000", "ROCR_VISIBLE_DEVICES": "10000", "NVIDIA_VISIBLE_DEVICES": "none"}
 
-def supervised(work: Path, script: str) -> tuple[int, dict[str, Any] | None]:
+
+def supervised(work: Path, script: str, of_slurm: dict[str, str] | None = None) -> tuple[int, dict[str, Any] | None]:
     """Run *script* as a batch job does; return the exit code of that, and the end that was written."""
     place = work / "1.0-a"
     if not place.exists():
         place.mkdir()
-        environment = {"PATH": os.defpath, "CUDA_VISIBLE_DEVICES": "10000"}
+        environment = {"PATH": os.defpath, **HIDDEN}
         one = Assignment("1.0-a", ["/bin/sh", "-c", script], str(work), environment)
         (place / "spec").write_text(json.dumps(complete(asdict(one), str(place), 1000, None)))
     line = [sys.executable, "-I", "-S", str(archive.put(work)), str(place)]
-    of_slurm = {"SLURM_JOB_ID": "17", "CUDA_VISIBLE_DEVICES": "3", "OTHER": "x"}
-    done = subprocess.run(line, cwd="/", env=of_slurm, check=False, capture_output=True, text=True)
+    given = {"SLURM_JOB_ID": "17", "OTHER": "x", **({"CUDA_VISIBLE_DEVICES": "3"} if of_slurm is None else of_slurm)}
+    done = subprocess.run(line, cwd="/", env=given, check=False, capture_output=True, text=True)
     assert done.stderr == ""
     return done.returncode, Files.of(place).end
 
@@ -48,3 +51,26 @@ def test_a_signal_is_told_as_shells_tell_it(tmp_path: Path) -> None:
     code, end = supervised(tmp_path, "kill -9 $$")
     assert end is not None
     assert (code, end["signal"]) == (137, 9)
+
+
+@pytest.mark.parametrize(
+    ("of_slurm", "want"),
+    [
+        pytest.param({}, "10000/10000/none", id="no GPUs"),
+        pytest.param({"CUDA_VISIBLE_DEVICES": "1,2"}, "1,2//", id="NVIDIA"),
+        pytest.param({"ROCR_VISIBLE_DEVICES": "1"}, "/1/", id="AMD"),
+    ],
+)
+def test_a_job_sees_the_gpus_that_slurm_gives_it_and_otherwise_none(
+    of_slurm: dict[str, str], want: str, tmp_path: Path
+) -> None:
+    supervised(tmp_path, 'echo "$CUDA_VISIBLE_DEVICES/$ROCR_VISIBLE_DEVICES/$NVIDIA_VISIBLE_DEVICES" > said', of_slurm)
+    assert (tmp_path / "said").read_text() == f"{want}\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["SLURMD_NODENAME", "SLURM_CPUS_ON_NODE", "SBATCH_MEM_BIND", "CUDA_MPS_PIPE_DIRECTORY"]
+)
+def test_a_job_gets_the_variables_that_slurm_documents(name: str, tmp_path: Path) -> None:
+    supervised(tmp_path, f'echo "${name}" > said', {name: "n1"})
+    assert (tmp_path / "said").read_text() == "n1\n"

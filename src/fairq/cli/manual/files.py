@@ -10,6 +10,7 @@ from fairq.cli.manual.fish import fish_script
 from fairq.cli.manual.overview import overview_page
 from fairq.cli.manual.pages import command_page
 from fairq.cli.manual.settings_page import settings_page
+from fairq.cli.manual.submit_page import submit_page
 from fairq.cli.manual.walk import walk
 from fairq.cli.manual.zsh import zsh_script
 from fairq.files import write as write_whole
@@ -22,6 +23,7 @@ def generated() -> dict[str, str]:
         "man/fairq.1": overview_page(commands),
         "man/fairq.toml.5": settings_page(),
         "docs/differences.md": differences_page(),
+        "docs/submit.md": submit_page(),
         "completions/bash/fairq": bash_script(commands),
         "completions/zsh/_fairq": zsh_script(commands),
         "completions/fish/fairq.fish": fish_script(commands),

@@ -30,7 +30,8 @@ DESCRIPTION = (
 
 TERMS = (
     ("pie", "The total weight of the slots that a cycle divides among the submitters. With accounting groups, each "
-     "group has a pie of its own. The weight of a slot is its number of cores unless SlotWeight says otherwise."),
+     "group has a pie of its own. The weight of a slot is its SlotWeight, else negotiator.slot_weight, "
+     "by default its number of cores."),
     ("slice", "The part of the pie that a submitter is entitled to, also called its share. Slices are inversely "
      "proportional to the effective priorities: a submitter with half the priority value has twice the slice."),
     ("spin", "One pass over all submitters, the best priority first. In its turn, a submitter may take slots up to its "

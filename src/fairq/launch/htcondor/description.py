@@ -11,7 +11,7 @@ import signal
 from pathlib import Path
 
 from fairq.arguments import joined, joined_environment
-from fairq.launch.interface import Assignment
+from fairq.launch.interface import GPU_VARIABLES, Assignment
 
 RUN, POOL, COLLECTED = "FairqRun", "FairqPool", "FairqCollected"
 """The attributes of a job that carry the run's name, the state that it belongs to, and that fairq has its end."""
@@ -28,7 +28,9 @@ _LEFT = (
 _ONCE = "MY.NumShadowStarts =?= undefined"
 """HTCondor must not start a job again that it has evicted: fairq decides what comes next."""
 
-_SET_BY_HTCONDOR = re.compile(r"_CONDOR_|CUDA_VISIBLE_DEVICES$|NVIDIA_VISIBLE_DEVICES$|TMPDIR$|TMP$|TEMP$")
+_SET_BY_HTCONDOR = re.compile(
+    r"_CONDOR_|CUDA_VISIBLE_DEVICES$|NVIDIA_VISIBLE_DEVICES$|GPU_DEVICE_ORDINAL$|TMPDIR$|TMP$|TEMP$"
+)
 _UNWRITABLE = re.compile(r"[\0\n\r\x1f]|\$\$|\\$")
 """What a submit description cannot express: a line break, two dollars, and a backslash at the end."""
 
@@ -90,7 +92,13 @@ def item(assignment: Assignment, kept: Path) -> dict[str, str]:
 
     Raises ValueError, in words, if HTCondor cannot take a file name.
     """
-    environment = {name: value for name, value in assignment.environment.items() if not _SET_BY_HTCONDOR.match(name)}
+    # Those that hide all GPUs of a kind stay where the job has none: HTCondor does not set them.
+    left_out = GPU_VARIABLES if assignment.gpus else ()
+    environment = {
+        name: value
+        for name, value in assignment.environment.items()
+        if not _SET_BY_HTCONDOR.match(name) and name not in left_out
+    }
     program, arguments, environment = _written(list(assignment.program), environment)
     transferred = program == assignment.program[0] and assignment.transfer.get("TransferExecutable", True)
     return {

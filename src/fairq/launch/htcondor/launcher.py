@@ -57,6 +57,8 @@ class HTCondor:
                     try:
                         items[one.run] = item(one, kept)
                         kept.mkdir(0o700, exist_ok=True)
+                        if one.output_directory is not None:
+                            Path(one.output_directory).mkdir(0o700, parents=True, exist_ok=True)
                     except ValueError as error:
                         answers[one.run] = Refused(str(error))
                     except OSError as error:

@@ -119,6 +119,8 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "input": _or_none(_is_path),
     "output": _or_none(_is_path),
     "error": _or_none(_is_path),
+    "output_directory": _or_none(_is_path),
+    "output_files": _is_words,
     "append": _is_words,
     "log": _or_none(_is_path),
     "cpus": _whole(1, 1 << 20),

@@ -13,8 +13,14 @@ import sys
 from fairq.launch.supervisor import record
 from fairq.launch.supervisor.watch import Supervisor
 
-_OF_SLURM = ("SLURM_", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
-"""The beginnings of the names of variables that only Slurm can set."""
+_OF_SLURM = ("SLURM_", "SLURMD_", "SBATCH_", "CUDA_MPS_")
+"""The beginnings of the names of variables that only Slurm can set (sbatch(1), slurm.conf(5), gres.conf(5))."""
+
+_OF_GPUS = (
+    "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK",
+)  # fmt: skip
+"""The variables by which Slurm shows a job its GPUs; where it sets one, those that hide all GPUs do not count."""
 
 _NO_RUN = 125
 
@@ -38,13 +44,20 @@ def main() -> None:
 def _supervise(place: str) -> int:
     with open(f"{place}/spec", encoding="utf-8") as file:  # noqa: PTH123
         spec = json.load(file)
-    own = {name: value for name, value in os.environ.items() if name.startswith(_OF_SLURM)}
-    spec["environment"] = {**spec["environment"], **own}
+    spec["environment"] = _environment(spec["environment"])
     Supervisor(spec, os.open(os.devnull, os.O_WRONLY)).run()
     end = record.read_end(record.open_directory(place))
     if end is None:
         return _NO_RUN
     return 128 + end["signal"] if end["signal"] is not None else end["exit_code"] or int(end["reason"] != "exit")
+
+
+def _environment(given: dict[str, str]) -> dict[str, str]:
+    """Return the environment of the job: what fairq has *given* it, and what Slurm says."""
+    gpus = {name: os.environ[name] for name in _OF_GPUS if name in os.environ}
+    if gpus:
+        given = {name: value for name, value in given.items() if name not in _OF_GPUS}
+    return {**given, **{name: value for name, value in os.environ.items() if name.startswith(_OF_SLURM)}, **gpus}
 
 
 if __name__ == "__main__":

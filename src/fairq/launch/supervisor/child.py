@@ -97,6 +97,8 @@ def _opened(path: str, flags: int) -> int:
 
 def _output(spec: dict[str, Any], which: str) -> int:
     path = spec[which]
+    if spec["output_directory"]:
+        os.makedirs(spec["output_directory"], 0o700, exist_ok=True)  # noqa: PTH103
     how = os.O_APPEND if path in spec["append"] else os.O_TRUNC
     return _opened(path, os.O_WRONLY | os.O_CREAT | how)
 

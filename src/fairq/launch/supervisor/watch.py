@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from fairq.launch import processes
 from fairq.launch.supervisor import cgroup, record
 from fairq.launch.supervisor.child import IGNORED, become_job
+from fairq.launch.supervisor.identity import become
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _NAME = 15  # PR_SET_NAME
@@ -21,6 +22,8 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _LOOK = 1.0
 """Seconds between two checks of a job's memory and kept output."""
 _CLOSE_LOOK = 0.2
+_LONGEST_MOVE = 600.0
+"""Seconds until a move of output files is given up, as to another file system that hangs."""
 
 
 def supervise(spec: dict[str, Any], report: int, kind: type[Supervisor] | None = None) -> NoReturn:
@@ -94,6 +97,7 @@ class Supervisor:
         if self.job > 0 and failure is None:
             self._watch()
         self._end_tree()
+        self._deliver()
         self._remove_scratch()
         for path in self._kept():
             _trim(path, self.spec["keep_output"])
@@ -141,6 +145,25 @@ class Supervisor:
         """Return the order to end the run; None if there is none."""
         found = record.read(self.directory, "order")
         return str(found["order"]) if found else None
+
+    def _deliver(self) -> None:
+        """Move what the job names into its output directory, with the job's rights, if it has ended by itself."""
+        spec = self.spec
+        if not spec["output_files"] or self.job <= 0 or self.reason != "exit":
+            return
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(BaseException):
+                os.setsid()
+                os.closerange(3, 1 << 20)
+                signal.pthread_sigmask(signal.SIG_SETMASK, ())
+                if spec["owner"] is not None:
+                    become(spec["owner"])
+                os.chdir(spec["directory"])
+                there = [name for name in spec["output_files"] if os.path.lexists(name)]
+                os.execv("/bin/mv", ["mv", "-f", "--", *there, spec["output_directory"]])
+            os._exit(1)
+        processes.wait_for_child(child, _LONGEST_MOVE)
 
     def _remove_scratch(self) -> None:
         record.remove_tree(f"{self.path}/{record.SCRATCH}")

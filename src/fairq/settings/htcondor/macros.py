@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
 from fairq.errors.base import HTCondorConfigError
 from fairq.settings.keys import BY_MACRO
-from fairq.settings.values import to_text
+from fairq.settings.values import BadValueError, to_text
 
 NAME = re.compile(r"[A-Za-z0-9_./]+")
 LONGEST_VALUE = 1_000_000
@@ -55,11 +55,13 @@ class Macros:
 
     Args:
         environ: the environment, for ``$ENV(NAME)``.
+        evaluate: returns the value of an expression that needs no ad; raises BadValueError.
     """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], evaluate: Callable[[str], Any]) -> None:
         self.assigned: dict[str, Assignment] = {}
         self._environ = environ
+        self._evaluate = evaluate
         self._known: dict[tuple[str, str], Expansion] = {}
 
     def find(self, name: str, prefix: str = "") -> Assignment | None:
@@ -122,13 +124,43 @@ class Macros:
             fallback = self._expand(default, prefix, within).text if colon else "UNDEFINED"
             return Expansion(self._environ.get(name.strip(), fallback))
         if function:
-            return Expansion("", [f"${function}(...)"])
+            text = self._computed(function, body, prefix, within)
+            return Expansion("", [f"${function}(...)"]) if text is None else Expansion(text)
         if not NAME.fullmatch(name):
             return None
         value = self._value(name, prefix, within)
         if colon and (value is None or not value.text):
             return self._expand(default, prefix, within)
         return value if value is not None else Expansion("", [f"$({name})"])
+
+    def _computed(self, function: str, body: str, prefix: str, within: tuple[str, ...]) -> str | None:
+        """Return the value of a macro function; None if it is not known, or cannot be computed.
+
+        A draw at random takes the least value, or the first choice: each import gives the same settings.
+        """
+        words = [word.strip() for word in self._expand(body, prefix, within).text.split(",")]
+        try:
+            match function:
+                case "INT" | "REAL":
+                    found = self._value(words[0], prefix, within) if NAME.fullmatch(words[0]) else None
+                    number = self._number(words[0] if found is None else found.text)
+                    own = "%d" if function == "INT" else "%16G"
+                    form = words[1].strip('"') if len(words) > 1 else own
+                    return _formatted(form, int(number) if function == "INT" else float(number))
+                case "RANDOM_INTEGER" if len(words) in (2, 3):
+                    least, most, _ = (int(self._number(word)) for word in [*words, "1"][:3])
+                    return str(least) if least <= most else None
+                case "RANDOM_CHOICE":
+                    return words[0]
+        except (BadValueError, OverflowError, ValueError):
+            pass
+        return None
+
+    def _number(self, text: str) -> float | int:
+        value = self._evaluate(text)
+        if not isinstance(value, int | float):
+            raise BadValueError
+        return value
 
     def _value(self, name: str, prefix: str, within: tuple[str, ...]) -> Expansion | None:
         found = self.find(name, prefix)
@@ -160,6 +192,14 @@ class Macros:
             if length > LONGEST_VALUE:
                 break  # the caller refuses it
         return "".join([*parts, value[rest:]])
+
+
+def _formatted(form: str, number: float) -> str:
+    """Return *number* in C's *form*; raises BadValueError for a form that is not for such a number."""
+    kind = "diouxX" if isinstance(number, int) else "eEfFgG"
+    if not re.fullmatch(rf"%[-+ 0#]*\d{{0,3}}(?:\.\d{{0,3}})?l{{0,2}}[{kind}]", form):
+        raise BadValueError
+    return (form.replace("l", "") % number).strip()
 
 
 def _too_long(where: str) -> HTCondorConfigError:

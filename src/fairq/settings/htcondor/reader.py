@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -42,10 +43,11 @@ class Reader:
 
     Args:
         environ: the environment, for ``$ENV(NAME)``.
+        evaluate: returns the value of an expression that needs no ad; raises BadValueError.
     """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self.macros = Macros(environ)
+    def __init__(self, environ: Mapping[str, str], evaluate: Callable[[str], Any]) -> None:
+        self.macros = Macros(environ, evaluate)
         self.not_taken: list[NotTaken] = []
         self._blocks: list[_Block] = []
 

@@ -42,20 +42,48 @@ _DAEMONS = frozenset(
 )
 
 
+_LOCAL_NEGOTIATOR = re.compile(r"(NEGOTIATOR(?:_|\d)\w*)\.", re.IGNORECASE)
+
+_OF_GROUP = re.compile(r"GROUP_(NAMES|(QUOTA_DYNAMIC|QUOTA|PRIO_FACTOR|ACCEPT_SURPLUS|AUTOREGROUP)_.+)")
+
+
+def local_negotiator(name: str) -> str | None:
+    """Return the local name of the negotiator for which *name* is defined alone; None if it is for every one.
+
+    With several negotiators, ``NEGOTIATOR_GPU.NAME`` is for that which DAEMON_LIST has as NEGOTIATOR_GPU.
+    """
+    found = _LOCAL_NEGOTIATOR.match(name)
+    return None if found is None else found[1]
+
+
+def _is_known(bare: str) -> bool:
+    return bare in BY_MACRO or _OF_GROUP.fullmatch(bare) is not None
+
+
+def _meant(bare: str) -> str | None:
+    """Return the macro of which *bare* is a misspelling; a name with a word more is somebody's own."""
+    import difflib
+
+    close = difflib.get_close_matches(bare, (*BY_MACRO, "GROUP_NAMES"), 1, 0.88)
+    if not close or bare == close[0] or re.search(rf"(^|_){close[0]}(_|\d|$)", bare):
+        return None
+    return close[0]
+
+
 def reason(name: str) -> str:
     """Return the reason why the unused macro *name* is not imported."""
     prefix, _, bare = name.upper().rpartition(".")
-    if prefix in _DAEMONS and bare in BY_MACRO:
+    if (negotiator := local_negotiator(name)) is not None:
+        return f"it applies only to the negotiator with the local name {negotiator}"
+    if prefix in _DAEMONS and _is_known(bare):
         return f"it applies to the {prefix.lower()} only"
-    if prefix and bare in BY_MACRO:
-        return f"it applies to the daemon {prefix} only"
-    import difflib
-
+    if prefix and _is_known(bare):
+        return f"it applies only to the daemon with the local name {prefix}"
     for pattern, words in _PATTERNS[:-1]:
         if pattern.fullmatch(bare):
             return words
-    if close := difflib.get_close_matches(bare, (*BY_MACRO, "GROUP_NAMES"), 1, 0.88):
-        return f"unknown macro; did you mean {close[0]}?"
+    if not prefix and (meant := _meant(bare)) is not None:
+        return f"unknown macro; did you mean {meant}?"
     pattern, words = _PATTERNS[-1]
     return words if pattern.fullmatch(bare) else _UNKNOWN
 

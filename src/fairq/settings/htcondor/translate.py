@@ -14,7 +14,7 @@ from fairq.errors.base import SettingValueError
 from fairq.settings.collect import bad_value
 from fairq.settings.htcondor.macros import Assignment, Macros
 from fairq.settings.htcondor.reader import NotTaken, Reader
-from fairq.settings.htcondor.reasons import reason
+from fairq.settings.htcondor.reasons import local_negotiator, reason
 from fairq.settings.key import Key
 from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SINGLE
 from fairq.settings.values import BadValueError, from_toml, may_be_unset, read_integer, read_real, to_toml
@@ -226,7 +226,7 @@ class _Translation:
         table: dict[str, Any] = {}
         for assignment in list(self._macros.assigned.values()):
             found = _LIMIT_MACRO.fullmatch(assignment.name)
-            if found is None or reason(assignment.name) == "no daemon":
+            if found is None or local_negotiator(assignment.name) or reason(assignment.name) == "no daemon":
                 continue
             name = (found["name"] or found["default"]).lower()
             if found["name"] and name.split("_")[0] == "default":

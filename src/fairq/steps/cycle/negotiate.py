@@ -22,6 +22,7 @@ from fairq.state import cycles, idle_columns, meta, tally
 from fairq.state.connection import State, keeping_few_pages, putting_together, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
+from fairq.steps.cycle.job_ads import JobAds
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, read_pool, with_known_groups
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.sampling import CYCLE_SECONDS
@@ -241,7 +242,7 @@ def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
         for row in match.victims
         if (claim := pool.claims.get(pool.ids[row])) is not None and claim.cluster is not None
     }
-    carved = carved_slots(decision.matches.single, pool.ids, pool.slots.names, pool.ads)
+    carved = carved_slots(decision.matches.single, pool.ids, pool.slots.names, pool.ads, JobAds(pool.jobs).of, now)
     document = decision_document(snapshot.number, decision)
     if recorder is not None:
         document["explanation"] = explanation_document(recorder.explained)

@@ -16,8 +16,10 @@ from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
+from fairq.steps.mail import WANTED
 from fairq.steps.rights import check_submitters
-from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission
+from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission, time_macros
+from fairq.submitfile.standings import TABLE, Command, Standing, is_of_transfer
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -27,7 +29,10 @@ _CURE = "remove these jobs and submit them again, or configure the group"
 _TOLD = "told_no_launcher"
 """The key in the state for submitters who were already told that nothing starts jobs."""
 
-__all__ = ["Context", "Description", "External", "Program", "Submitted", "submit"]
+__all__ = [
+    "TABLE", "Command", "Context", "Description", "External", "Program", "Standing", "Submitted", "submit",
+    "time_macros",
+]  # fmt: skip
 
 
 class Submitted(Struct):
@@ -146,11 +151,19 @@ def _check(made: Submission, settings: Settings) -> None:
     """Check the jobs against the rules of the pool, and add warnings."""
     _check_user_priorities(made, settings)
     made.warnings += _unknown_groups(made, settings)
+    if not settings["mail.command"] and any(ad.get("JobNotification") in WANTED for ad in _ads(made)):
+        made.warnings.append("notification mails nothing: mail.command is not set")
+    if settings["launch.htcondor.spool"]:
+        made.without_effect = [name for name in made.without_effect if not is_of_transfer(name)]
+
+
+def _ads(made: Submission) -> list[Ad]:
+    """Return each ad that jobs share, and each that differs from it, once."""
+    return list({id(ad): ad for group in made.groups for ad in (group.shared, group.own) if ad}.values())
 
 
 def _check_user_priorities(made: Submission, settings: Settings) -> None:
-    ads = {id(ad): ad for group in made.groups for ad in (group.shared, group.own) if ad}
-    given = [value for ad in ads.values() for name, value in ad.items() if name.lower() == "userpriority"]
+    given = [value for ad in _ads(made) for name, value in ad.items() if name.lower() == "userpriority"]
     if given:
         from fairq.engine.shares.user_priority import check_submitted
         from fairq.steps.taskqueues.job_requirements import plain_value
@@ -171,8 +184,7 @@ def _check_limits(state: State, settings: Settings, owner: str, new: int) -> Non
 
 def _unknown_groups(made: Submission, settings: Settings) -> list[str]:
     """Return a warning for every accounting group that jobs request but that is not configured."""
-    ads = [ad for group in made.groups for ad in (group.shared, group.own) if ad]
-    asked = {value for value in (ad.get("AcctGroup") for ad in ads) if isinstance(value, str)}
+    asked = {value for value in (ad.get("AcctGroup") for ad in _ads(made)) if isinstance(value, str)}
     warnings = (unknown_group(name, settings) for name in sorted(asked))
     return [f"{warning}; {_CURE}" for warning in warnings if warning is not None]
 

@@ -14,8 +14,8 @@ from fairq.arguments import split_arguments, split_environment, split_quoted
 from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
+from fairq.steps.launch.gpus import gpu_variables, wants_gpus
 from fairq.steps.launch.values import number, raw
-from fairq.steps.pool.devices import assigned_gpus, available_gpus
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -31,10 +31,6 @@ _THREADS = (
 _DEFAULT_REQUEST = 128
 """Default memory request of a job in MB."""
 
-_NO_GPU = "10000"
-"""A GPU number that no machine has; HTCondor uses it to hide GPUs that are not assigned to a job."""
-
-
 PLACE = "Engine"
 """The beginning of the names of the slot's attributes that lead an engine to its machine."""
 
@@ -43,13 +39,20 @@ def files(ad: Ad) -> tuple[str | None, str | None, str | None]:
     """Return the paths of a job's input, output and error; None where it names none."""
     directory = str(raw(ad, "Iwd") or "/")
 
-    def path(name: str) -> str | None:
+    def path(name: str, base: str) -> str | None:
         text = raw(ad, name)
         if not isinstance(text, str) or text in ("", _NULL):
             return None
-        return str(Path(directory, text))
+        return str(Path(base, text))
 
-    return path("In"), path("Out"), path("Err")
+    place = output_directory(ad) or directory
+    return path("In", directory), path("Out", place), path("Err", place)
+
+
+def output_directory(ad: Ad) -> str | None:
+    """Return the directory for output and error, as a whole path; None if that is the job's own (``DoDownload``)."""
+    text = raw(ad, "OutputDirectory")
+    return str(Path(str(raw(ad, "Iwd") or "/"), text)) if isinstance(text, str) and text else None
 
 
 def assignment(
@@ -68,7 +71,7 @@ def assignment(
     """
     given, output, error = files(ad)
     cpus = max(1, int(number(ad, "RequestCpus", now, slot) or 1))
-    appended = raw(ad, "AppendFiles")
+    place, appended = output_directory(ad), raw(ad, "AppendFiles")
     return Assignment(
         run=launch.name,
         program=[str(raw(ad, "Cmd") or ""), *_arguments(ad)],
@@ -77,7 +80,9 @@ def assignment(
         input=given,
         output=output,
         error=error,
-        append=_appended(str(appended), str(raw(ad, "Iwd") or "/")) if appended else (),
+        output_directory=place,
+        output_files=_names(raw(ad, "TransferOutput")) if place else (),
+        append=_appended(str(appended), place or str(raw(ad, "Iwd") or "/")) if appended else (),
         log=str(raw(ad, "UserLog") or "") or None,
         cpus=cpus,
         memory=_memory(ad, slot, settings, now),
@@ -91,7 +96,7 @@ def assignment(
         job=launch.job,
         submitter=submitter,
         held_memory=int(number(slot, "Memory", now) or 0) or None,
-        gpus=int(number(slot, "GPUs", now) or 0),
+        gpus=int(number(slot, "GPUs", now) or 0) if wants_gpus(ad, slot) else 0,
         place={name: value for name, value in slot.items() if name.startswith(PLACE)},
         transfer={name: value for name, value in ad.items() if name.startswith("Transfer")},
     )
@@ -121,7 +126,7 @@ def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int, own
     return {
         **base,
         **own,
-        **_devices(slot),
+        **gpu_variables(ad, slot),
         "_CONDOR_SLOT": launch.slot,
         "_CONDOR_JOB_IWD": str(raw(ad, "Iwd") or "/"),
         "FAIRQ_JOB": launch.job,
@@ -136,15 +141,6 @@ def _account(owner: str | None) -> pwd.struct_passwd | None:
     with suppress(KeyError, ValueError):
         return pwd.getpwuid(os.getuid()) if owner is None else pwd.getpwnam(owner)
     return None
-
-
-def _devices(slot: Mapping[str, Any]) -> dict[str, str]:
-    names = assigned_gpus(dict(slot))
-    if not names and raw(slot, "DynamicSlot") is not True:
-        names = [name.removeprefix("GPUs_").replace("_", "-") for name in available_gpus(dict(slot))]
-    if names:
-        return {"CUDA_VISIBLE_DEVICES": ",".join(name.removeprefix("CUDA") for name in names)}
-    return {"CUDA_VISIBLE_DEVICES": _NO_GPU, "NVIDIA_VISIBLE_DEVICES": "none"}
 
 
 def _memory(ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int) -> int | None:
@@ -182,6 +178,10 @@ def _limits(ad: Ad, now: int) -> dict[str, int]:
 
 def _positive(value: float | None) -> float | None:
     return None if value is None else max(0.0, value)
+
+
+def _names(text: Any) -> tuple[str, ...]:
+    return tuple(name for name in map(str.strip, text.split(",")) if name) if isinstance(text, str) else ()
 
 
 def _appended(text: str, directory: str) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ _ENGINE_KEYS = [name for name in SINGLE if name.startswith("launch.") and name.c
 """The settings of all launchers."""
 
 _MB = 1024**2
-_LOCAL = "local"
+LOCAL = "local"
 _NAP, _ENGINE_NAP = 0.05, 0.5
 
 
@@ -36,7 +36,7 @@ def runs_directory(state: Path, launcher: str, settings: Settings | None = None)
     It is beside the state file. With *settings*, it may be elsewhere, for an engine whose machines do not see that.
     The launcher ``local`` of a host's pool keeps its orders there (see `kept_directory`).
     """
-    if launcher == _LOCAL:
+    if launcher == LOCAL:
         return Path(f"{resolve(state)}.runs")
     own = None if settings is None else engine_settings(settings, launcher).get("directory")
     beside = Path(f"{resolve(state)}.{launcher}")
@@ -56,7 +56,7 @@ def runs_as_owner(settings: Settings) -> bool:
 
 def kept_directory(state: Path, launcher: str, settings: Settings) -> Path:
     """Return the directory that contains the directories of runs, with the output that is kept."""
-    if launcher == _LOCAL and runs_as_owner(settings):
+    if launcher == LOCAL and runs_as_owner(settings):
         return Path(settings["launch.run_directory"])
     return runs_directory(state, launcher, settings)
 
@@ -92,7 +92,7 @@ class Launchers:
         from fairq.launch.owned import Owners
 
         starter = self._settings["launch.starter"] if self._starting else None
-        return Owners(kept_directory(self._state, _LOCAL, self._settings), starter)
+        return Owners(kept_directory(self._state, LOCAL, self._settings), starter)
 
     def in_use(self) -> list[str]:
         """Return the launchers that may have runs of this state: that of the pool, and those with files."""
@@ -115,7 +115,7 @@ class Launchers:
         """Let the root part of a host's pool do what is decided; return what went wrong."""
         from fairq.launch.owned import Owned
 
-        local = self[_LOCAL]
+        local = self[LOCAL]
         return local.attend() if isinstance(local, Owned) else None
 
     def close(self) -> None:

@@ -16,13 +16,10 @@ from fairq.state.connection import State, reading
 from fairq.state.ended_jobs import Wanted
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, SUBMITTED_ON_HOLD, Outcome
 from fairq.steps.launch.values import raw
-from fairq.steps.mail import Mailer
+from fairq.steps.mail import ALWAYS, COMPLETE, ERROR, START, Mailer
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
-
-ALWAYS, COMPLETE, ERROR, START = 1, 2, 3, 4
-"""HTCondor's values of the notification attribute; 0 means never."""
 
 _NO_ERROR = (BY_USER, BY_POLICY, SUBMITTED_ON_HOLD)
 """Codes of holds that the user asked for, also by the job's own policy."""

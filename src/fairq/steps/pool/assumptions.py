@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.settings.key import DOCUMENTED
 from fairq.state import cycles, meta, submitters
-from fairq.state.connection import State
+from fairq.state.connection import State, reading
+from fairq.steps.launch.launchers import is_launching
 from fairq.versions import Version, newest, words
 
 if TYPE_CHECKING:
@@ -20,6 +22,11 @@ _WITHOUT_ACCOUNTING = "without_accounting"
 _NO_ACCOUNTING = (
     "no accounting records: every submitter starts with the best priority; "
     "import what 'condor_userprio -long -allusers' prints with --accounting"
+)
+
+_WHOLE_SLOTS = (
+    "the rules htcondor match a partitionable slot as a whole: one job per machine at a time; "
+    'negotiator.partitionable_slots = "carve" gives each job what it requests'
 )
 
 
@@ -36,8 +43,23 @@ def assumptions(
     elif not submitters.load_all(state) or missing_accounting(state) is not None:
         notes.append(_NO_ACCOUNTING)
     if slots is not None:
-        notes += _rules_of_version(settings, slots.version)
+        notes += [*_rules_of_version(settings, slots.version), *whole_slots(state, settings)]
     return notes
+
+
+def whole_slots(state: State, *settings: Settings) -> list[str]:
+    """Return what whole slots cost, if the first of the *settings* match them and the pool starts jobs by any of them.
+
+    An import of settings replaces the launcher, too.
+    """
+    is_whole = settings[0]["negotiator.partitionable_slots"] == "whole"
+    return [_WHOLE_SLOTS] if is_whole and any(is_launching(state, one) for one in settings) else []
+
+
+def whole_slots_at(path: Path, *settings: Settings) -> list[str]:
+    """Return the same for the state at *path*."""
+    with reading(path) as state:
+        return whole_slots(state, *settings)
 
 
 def note_accounting(state: State, accounting: AccountingDump | None) -> None:

@@ -13,14 +13,17 @@ from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition
 from fairq.quantities import shown_duration, shown_time
-from fairq.state import cycle_errors, cycles, history, launches, slots
+from fairq.state import cycle_errors, cycles, dynamic_slots, history, jobs, launches, slots
 from fairq.state.connection import reading
 from fairq.state.cycle_lock import cycle_lock, lock_file
 from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import exists, resolve
 from fairq.steps.cycle.accounts import last_update
+from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.collect import look
-from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
+from fairq.steps.launch.launchers import Launchers, is_launching, of_slot, opened, runs_as_owner
+from fairq.steps.mail import WANTED
+from fairq.steps.pool.devices import assigned_gpus, available_gpus
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.waiting import holders
 
@@ -60,7 +63,7 @@ def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int)
         detail = "only the account of the pool and root can see it"
         found += [Finding(name, NOT_NEEDED, detail) for name in ("launcher", "cgroup", "supervisor")]
     elif settings is not None:
-        found += _launching(path, settings)
+        found += [*_launching(path, settings), _gpus(path, settings), _mail(path, settings)]
     return found
 
 
@@ -235,6 +238,41 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
         yield Finding("supervisor", NOT_NEEDED, "the engine of the runs does not answer")
     else:
         yield Finding("supervisor", GOOD, f"{len(live)} runs have their supervisors")
+
+
+def _gpus(path: Path, settings: Settings) -> Finding:
+    """Return whether each GPU of this machine belongs to one slot that names it."""
+    with reading(path) as state:
+        carved = {one.slot_id for one in dynamic_slots.load_all(state)}
+        here = [slot for slot in slots.load_all(state) if slot.id not in carved and "GPUs" in slot.ad]
+    here = [slot for slot in here if of_slot(slot.ad, settings) == _LOCAL]
+    owners: dict[str, str] = {}
+    for slot in here:
+        names = assigned_gpus(slot.ad) or available_gpus(slot.ad)
+        if not names and slot.ad["GPUs"]:
+            cure = f"run 'fairq slots remove {slot.name}', and add it again"
+            return Finding("GPUs", FAULT, f"{slot.name} does not name its GPUs, so its jobs see none", cure)
+        for name in dict.fromkeys(names):
+            if (other := owners.setdefault(name, slot.name)) != slot.name:
+                cure = f"run 'fairq slots remove {slot.name}', and add it again"
+                return Finding("GPUs", FAULT, f"{other} and {slot.name} have the same GPU {name}", cure)
+    if not owners:
+        return Finding("GPUs", NOT_NEEDED, "no slot of this machine has GPUs")
+    return Finding("GPUs", GOOD, f"each of {len(owners)} GPUs belongs to one slot")
+
+
+def _mail(path: Path, settings: Settings) -> Finding:
+    """Return whether the jobs that ask for mail get it."""
+    with reading(path) as state:
+        asking = jobs.with_number(state, "JobNotification", WANTED)
+    if not asking:
+        return Finding("mail", NOT_NEEDED, "no job asks for mail")
+    if settings["mail.command"]:
+        return Finding("mail", GOOD, "mail.command mails what jobs ask for")
+    first = asking[0]
+    name = job_name(first.cluster, first.first_proc, first.first_proc)
+    detail = f"jobs ask for mail, {name} among them, but mail.command is not set"
+    return Finding("mail", FAULT, detail, "set mail.command, for example to 'mail -s {subject} {to}'")
 
 
 def _launcher(launchers: Launchers) -> Finding:

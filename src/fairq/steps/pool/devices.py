@@ -1,61 +1,135 @@
-"""The devices of a dynamic slot: the GPUs of its machine, by their advertised names.
+"""The devices of slots: GPUs by their advertised names.
 
-A partitionable slot has AssignedGPUs, the names of all its GPUs, and AvailableGPUs, the GPUs of no dynamic slot
-(a list, in which condor_startd writes GPUs_GPU_1a2b3c4d for GPU-1a2b3c4d). A dynamic slot has its own GPUs in
-AssignedGPUs.
+A slot has AssignedGPUs, the names of all its GPUs. A partitionable slot may also have AvailableGPUs, the GPUs of none
+of its dynamic slots: a list of names, or, as condor_startd writes it, of attributes that describe the GPUs
+(GPUs_GPU_1a2b3c4d for GPU-1a2b3c4d).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count, islice
 from typing import Any
 
-from fairq.expression_form import within
+from fairq.expression_form import as_expression, within
 from fairq.records import Ad
 
 _NAME = r"[^\s,{}\"]+"
+_DESCRIBED = "GPUs_"
+_BY_NUMBER = re.compile(r"[A-Za-z]*\d{1,9}")
+"""The name of a device that its machine numbers, such as CUDA0."""
 
 
 def available_gpus(ad: Ad) -> list[str]:
     """Return the names of the free GPUs of a slot; none if it does not name its GPUs."""
-    available, assigned = _value(ad, "availablegpus"), assigned_gpus(ad)
-    if available is None:
-        return assigned
-    known = {f"GPUs_{name.replace('-', '_')}": name for name in assigned}
-    return [known.get(name, name) for name in _names(available)]
+    available = attribute(ad, "availablegpus")
+    return assigned_gpus(ad) if available is None else [_device(ad, one) for one in _names(available)]
 
 
 def assigned_gpus(ad: Ad) -> list[str]:
-    """Return the names of the GPUs that a dynamic slot has."""
-    return _names(_value(ad, "assignedgpus"))
+    """Return the names of the GPUs that a slot has, as AssignedGPUs tells them."""
+    return _names(attribute(ad, "assignedgpus"))
+
+
+def description(ad: Mapping[str, Any], gpu: str) -> Mapping[str, Any]:
+    """Return the properties of a *gpu* of a slot; empty if the slot does not describe it."""
+    found = attribute(ad, _described(gpu).lower())
+    return found if isinstance(found, dict) else {}
+
+
+def suitable_gpus(ad: Ad, gpus: Sequence[str], job: Ad, now: int) -> list[str]:
+    """Return those of the *gpus* of a slot that satisfy RequireGPUs of *job*, as its requirements count them."""
+    if attribute(job, "requiregpus") is None:
+        return list(gpus)
+    from fairq.engine.classad import evaluate_scalar, parse
+
+    matches = parse("countMatches(MY.RequireGPUs, TARGET.AvailableGPUs)")
+    return [one for one in gpus if evaluate_scalar(matches, job, _with_available(ad, [_described(one)]), now) == 1]
 
 
 def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
     """Return the *ad* of a partitionable slot, *given_back* added to AvailableGPUs; unchanged if it names no GPUs."""
     back = list(given_back)
-    if not back or _value(ad, "availablegpus") is None:
+    available = attribute(ad, "availablegpus")
+    if not back or available is None:
         return ad
-    kept = {name: value for name, value in ad.items() if name.lower() != "availablegpus"}
-    return {**kept, "AvailableGPUs": [*available_gpus(ad), *back]}
+    return _with_available(ad, [*_names(available), *(_described(gpu) for gpu in back)])
 
 
 def without_gpus(ad: Ad, taken: Iterable[str]) -> Ad:
     """Return the *ad* of a partitionable slot, *taken* removed from AvailableGPUs; unchanged if it names no GPUs."""
-    available, gone = available_gpus(ad), set(taken)
-    if not available or not gone:
+    available = attribute(ad, "availablegpus")
+    listed = [_described(gpu) for gpu in assigned_gpus(ad)] if available is None else _names(available)
+    gone = set(taken)
+    if not listed or not gone:
         return ad
+    return _with_available(ad, [one for one in listed if _device(ad, one) not in gone])
+
+
+def numbered(ads: Sequence[Ad], there: Callable[[], Iterable[Ad]], machine_of: Callable[[Ad], str | None]) -> list[Ad]:
+    """Return the *ads* of new slots, with names for GPUs of which they tell only the number: CUDA0, CUDA1, ….
+
+    A number is given once on each machine, as *machine_of* tells it (None: leave the slot alone); *there* are the slots
+    that exist.
+    """
+    if not any(map(_unnamed, ads)):
+        return list(ads)
+    used: dict[str | None, set[str]] = {}
+    for ad in (*there(), *ads):
+        used.setdefault(machine_of(ad), set()).update(available_gpus(ad), assigned_gpus(ad))
+    made = []
+    for ad in ads:
+        machine, missing = machine_of(ad), _unnamed(ad)
+        if machine is None or not missing:
+            made.append(ad)
+            continue
+        taken = used[machine]
+        # Devices that are named otherwise have numbers, too.
+        first = sum(_BY_NUMBER.fullmatch(name) is None for name in taken)
+        names = list(islice((f"CUDA{n}" for n in count(first) if f"CUDA{n}" not in taken), missing))
+        taken.update(names)
+        made.append({**ad, "AssignedGPUs": ",".join(names)})
+    return made
+
+
+def _unnamed(ad: Ad) -> int:
+    """Return how many GPUs a slot has, if it names none."""
+    total = attribute(ad, "gpus")
+    if type(total) is not int or available_gpus(ad) or assigned_gpus(ad):
+        return 0
+    return total
+
+
+def _device(ad: Ad, listed: str) -> str:
+    """Return the name of the GPU that AvailableGPUs lists as *listed*."""
+    if not listed.lower().startswith(_DESCRIBED.lower()):
+        return listed
+    told = attribute(ad, listed.lower())
+    if isinstance(told, dict) and isinstance(own := attribute(told, "id"), str):
+        return own
+    known = {_described(name): name for name in assigned_gpus(ad)}
+    return known.get(listed, listed[len(_DESCRIBED) :].replace("_", "-"))
+
+
+def _described(gpu: str) -> str:
+    """Return the name of the attribute that describes a GPU."""
+    return f"{_DESCRIBED}{gpu.replace('-', '_')}"
+
+
+def _with_available(ad: Ad, listed: Sequence[str]) -> Ad:
+    """Return *ad* with AvailableGPUs; a GPU that has no description is listed by name."""
     kept = {name: value for name, value in ad.items() if name.lower() != "availablegpus"}
-    return {**kept, "AvailableGPUs": [name for name in available if name not in gone]}
+    named = [as_expression(one) if attribute(ad, one.lower()) is not None else _device(ad, one) for one in listed]
+    return {**kept, "AvailableGPUs": named}
 
 
 def _names(value: Any) -> list[str]:
     if isinstance(value, list):
-        return [name for name in value if isinstance(name, str)]
-    if not isinstance(value, str):
-        return []
-    return re.findall(_NAME, within(value))
+        return [within(name) for name in value if isinstance(name, str)]
+    return re.findall(_NAME, within(value)) if isinstance(value, str) else []
 
 
-def _value(ad: Ad, lower: str) -> Any:
+def attribute(ad: Mapping[str, Any], lower: str) -> Any:
+    """Return an attribute of an ad by its name in *lower* case; None if it is missing."""
     return next((value for name, value in ad.items() if name.lower() == lower), None)

@@ -6,7 +6,7 @@ removed dynamic slot has returned everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -19,7 +19,7 @@ from fairq.expression_form import as_expression, within
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
-from fairq.steps.pool.devices import assigned_gpus, available_gpus, without_gpus
+from fairq.steps.pool.devices import assigned_gpus, available_gpus, suitable_gpus, without_gpus
 
 _NOT_OF_CHILDREN = frozenset(
     {"partitionableslot", "numdynamicslots", "name", "slottype", "assignedgpus", "availablegpus"}
@@ -131,11 +131,17 @@ def plain(amount: float) -> float:
 
 
 def carved_slots(
-    matches: Iterable[Match], ids: Sequence[int], names: Sequence[str], ads: Sequence[Ad]
+    matches: Iterable[Match],
+    ids: Sequence[int],
+    names: Sequence[str],
+    ads: Sequence[Ad],
+    job_of: Callable[[Match], Ad],
+    now: int,
 ) -> dict[SlotKey, CarvedSlot]:
-    """Return the dynamic slots that *matches* create, by the key of their charge.
+    """Return the dynamic slots that *matches* create at *now*, by the key of their charge.
 
-    A slot1@host has the dynamic slots slot1_1@host, slot1_2@host, …; the lowest free number is used.
+    A slot1@host has the dynamic slots slot1_1@host, slot1_2@host, …; the lowest free number is used. *job_of* returns
+    the ad of a match's job, by which GPUs are chosen.
     """
     used: dict[str, set[int]] | None = None
     found: dict[SlotKey, CarvedSlot] = {}
@@ -159,9 +165,10 @@ def carved_slots(
         if count:
             free = gpus.setdefault(parent, available_gpus(ads[match.slot]))
             free += (one for victim in match.carving.victims for one in assigned_gpus(ads[victim]))
-            if len(free) >= count:
-                ad["AssignedGPUs"] = ",".join(free[:count])
-                del free[:count]
+            chosen = suitable_gpus(ads[match.slot], free, job_of(match), now)[:count]
+            if len(chosen) == count:
+                ad["AssignedGPUs"] = ",".join(chosen)
+                gpus[parent] = [one for one in free if one not in chosen]
         found[match.key] = CarvedSlot(name, ids[match.slot], ad, taken)
     return found
 

@@ -47,7 +47,10 @@ class Platform(Struct, frozen=True):
 
 
 def slot_ad(name: str, number: int, shape: Shape, platform: Platform, now: int, *, partitionable: bool = False) -> Ad:
-    """Return the ad of slot *number* of a machine, unclaimed since *now* (seconds since 1970)."""
+    """Return the ad of slot *number* of a machine, unclaimed since *now* (seconds since 1970).
+
+    It has no SlotWeight of its own, so that negotiator.slot_weight counts.
+    """
     ad: Ad = {
         "MyType": "Machine",
         "TargetType": "Job",
@@ -67,7 +70,6 @@ def slot_ad(name: str, number: int, shape: Shape, platform: Platform, now: int, 
         "TotalSlotCpus": shape.cpus,
         "TotalSlotMemory": shape.memory,
         "TotalSlotDisk": shape.disk,
-        "SlotWeight": as_expression("Cpus"),
         "Start": True,
         "WithinResourceLimits": as_expression(WITHIN + (_WITHIN_GPUS if shape.gpus is not None else "")),
         "Requirements": as_expression("START && (WithinResourceLimits)"),
@@ -127,6 +129,7 @@ def machine_slots(machine: Machine, count: int, now: int, *, partitionable: bool
         )
         attributes = dict(totals)
         if gpus:
+            attributes["AssignedGPUs"] = ",".join(gpu.name for gpu in gpus)
             attributes["AvailableGPUs"] = [as_expression(f"GPUs_{gpu.name.replace('-', '_')}") for gpu in gpus]
             for gpu in gpus:
                 attributes[f"GPUs_{gpu.name.replace('-', '_')}"] = {"Id": gpu.name, **gpu.properties}

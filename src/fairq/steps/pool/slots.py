@@ -6,19 +6,23 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from fairq.dumps.slots import read_slots
 from fairq.dumps.source import opened
 from fairq.errors.pool import DuplicateSlotError, SlotInUseError, UnknownSlotError
+from fairq.launch.discovery import NONE
 from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
 from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
+from fairq.steps.launch.launchers import ATTRIBUTE, LOCAL
+from fairq.steps.pool.devices import numbered
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -42,9 +46,14 @@ def with_launcher(ads: Sequence[Ad], launcher: str) -> list[Ad]:
     return [{**ad, "Launch": check(launcher)} for ad in ads]
 
 
-def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = False) -> None:
-    """Append slots to the pool; raises DuplicateSlotError if one exists already."""
+def add(path: Path, settings: Settings, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = False) -> None:
+    """Append slots to the pool; GPUs without names get numbers that are free on their machine.
+
+    Raises DuplicateSlotError if a slot exists already.
+    """
     with opened_for(path, dry_run) as state:
+        ads = numbered([slot.ad for slot in new], lambda: slots.load_ads(state), partial(_machine, settings))
+        new = [replace(slot, ad=ad) for slot, ad in zip(new, ads, strict=True)]
         twice = [name for name, count in Counter((slot.name, slot.address) for slot in new).items() if count > 1]
         if twice:
             raise DuplicateSlotError(name=twice[0][0], problem="is given twice; remove one")
@@ -58,6 +67,14 @@ def add(path: Path, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = 
                 slot_columns.keep(state)
             entries = history.record(state, actor, [Change(f"slot {slot.name}", None, _size(slot)) for slot in new])
             undo.record(state, actor, entries, "slots add", {"names": [slot.name for slot in new]}, None)
+
+
+def _machine(settings: Settings, ad: Ad) -> str | None:
+    """Return which slots share devices with this one; None if an engine assigns them."""
+    launcher = next((ad[name] for name in ad if name.lower() == ATTRIBUTE.lower()), settings["launch.kind"])
+    if launcher == LOCAL:  # The jobs are processes of this machine, whatever their slots are called.
+        return LOCAL
+    return f"at {ad.get('Machine', ad.get('Name'))}".lower() if launcher == NONE else None
 
 
 def remove(

@@ -1,0 +1,68 @@
+"""Generates docs/submit.md: what becomes of each submit command, from the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
+
+from fairq.steps.jobs.submit import TABLE, Command, Standing
+
+HEAD = """\
+# Submit commands
+
+Written by `python -m fairq.cli.manual`; do not edit.
+
+`fairq submit` reads the submit descriptions of condor_submit. This page lists all submit commands of HTCondor's manual
+and of its program, and what becomes of each:
+
+- **honoured**: it does what HTCondor's manual says.
+- **without effect**: `fairq submit` takes it and does not do it. One note names all such commands of a description,
+  except those that ask for what happens in any case, such as `should_transfer_files = NO`. Most of them set an
+  attribute of the job, which expressions can read.
+- **refused**: without it, another job would run than the one asked for. Nothing is queued (exit code 32).
+
+The universes are vanilla, docker and container; all others need a daemon of HTCondor and are refused. fairq starts no
+containers: it matches a job in a container with a slot that has HasContainer or HasDocker.
+
+`$(YEAR)`, `$(MONTH)`, `$(DAY)` and `$(SUBMIT_TIME)` are the local time of the submission, or that of `--now`;
+`$(MINUTE)` and `$(HOUR)` are 60 and 3600, as in HTCondor's configuration. A block `NAME @=TAG`, with its end `@TAG` on
+a line of its own, is a value of several lines. A variable of a queue statement with the name of a command is that
+command, as in `queue arguments from list`. `+Attribute = value` sets an attribute.
+
+`output` and `error` go to the directory `output_directory`, which is made if it is missing. When the job has ended, the
+files that `transfer_output_files` names are moved there; others stay where the job writes them.
+
+A name below that ends with `_` stands for all that begin so, such as `request_` for `request_licences`, and one that
+begins with `_` for all that contain it, such as `_oauth_permissions` for `box_oauth_permissions_work`. Attributes of
+jobs are commands, too: `RequestCpus` is `request_cpus`.
+"""
+
+_TITLES = {
+    Standing.HONOURED: "Honoured",
+    Standing.NO_EFFECT: "Without effect",
+    Standing.REFUSED: "Refused",
+}
+_OF = {
+    Standing.HONOURED: "what it is about",
+    Standing.NO_EFFECT: "why",
+    Standing.REFUSED: "what would happen without it",
+}
+
+
+def submit_page() -> str:
+    """Return docs/submit.md."""
+    return HEAD + "".join("\n" + "\n".join(_part(standing)) + "\n" for standing in Standing)
+
+
+def _part(standing: Standing) -> Iterator[str]:
+    yield f"## {_TITLES[standing]}\n"
+    yield f"| {_OF[standing]} | commands (other names) |"
+    yield "| --- | --- |"
+    for why, commands in groupby((one for one in TABLE if one.standing is standing), attrgetter("why")):
+        yield f"| {why} | {', '.join(map(_shown, commands))} |"
+
+
+def _shown(command: Command) -> str:
+    others = ", ".join(f"`{name}`" for name in command.others)
+    return f"`{command.name}`" + (f" ({others})" if others else "")
