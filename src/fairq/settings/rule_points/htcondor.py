@@ -29,7 +29,8 @@ ACCOUNTING_POINTS: tuple[Key, ...] = (
             "Real priority follows the resources in use at each time; no match is unaccounted for.",
             _MANUAL + "Priority Calculation",
             "Use is charged at updates: one that ended before the last update stays charged to it, and a record's "
-            "BeginUsageTime and LastUsageTime are those of the first and last update that saw use.",
+            "BeginUsageTime and LastUsageTime are those of the first and last update that saw use. After the clock was "
+            "set back, the same time decays priorities again.",
             "Accountant.cpp, UpdateOnePriority, RemoveMatch")),
     rule_point("accounting", "edits_at_their_time", "boolean", True, False,
         "Bring the record up to date before an edit of priority or usage. false: only set the value.",

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 LAST_UPDATE = "last_update"
+DECAYED_UNTIL = "decayed_until"
+"""Where the state keeps up to when priorities are decayed: later than the last update if the clock was set back."""
+
 RECORDED_UNTIL = "usage_recorded_until"
 """Where the state keeps up to when imported records say what is in use; 0 once that is charged."""
 
@@ -26,6 +29,18 @@ CONDOR_VERSION = "condor_version"
 def last_update(state: State) -> int:
     """Return up to when everybody is charged, in seconds since 1970; 0 before the first update."""
     return int(meta.get(state, LAST_UPDATE) or 0)
+
+
+def decayed_until(state: State) -> int:
+    """Return up to when priorities are decayed, in seconds since 1970; 0 before the first update."""
+    return max(last_update(state), int(meta.get(state, DECAYED_UNTIL) or 0))
+
+
+def store_times(state: State, accountant: Accountant) -> None:
+    """Store up to when *accountant* has charged everybody, and decayed their priorities."""
+    meta.set(state, LAST_UPDATE, str(accountant.last_update))
+    if accountant.decayed_until > accountant.last_update:
+        meta.set(state, DECAYED_UNTIL, str(accountant.decayed_until))
 
 
 def recorded_until(state: State) -> int:
@@ -50,7 +65,7 @@ def load_accountant(state: State, policy: AccountingPolicy, charges: Charges | N
     """
     if charges is None:
         charges = charges_of(claims.load_all(state))
-    accountant = Accountant(submitters.load_all(state), policy, last_update(state), charges)
+    accountant = Accountant(submitters.load_all(state), policy, last_update(state), charges, decayed_until(state))
     until = recorded_until(state)
     if until:
         accountant.update_as_logged(until)
@@ -64,5 +79,5 @@ def settle(state: State, settings: Settings) -> None:
         return
     accountant = load_accountant(state, accounting_policy(settings))
     submitters.store(state, accountant.records.values(), accountant.booked)
-    meta.set(state, LAST_UPDATE, str(accountant.last_update))
+    store_times(state, accountant)
     meta.set(state, RECORDED_UNTIL, "0")

@@ -114,7 +114,7 @@ class World(Struct, frozen=True):
             end = claim.start_time + run_time(job, queued, age)
             running.append(Running(job, queued, row, tenant, max(end, self.now)))
         records = [replace(record) for record in loaded.records.values()]
-        return Accountant(records, loaded.policy, loaded.last_update, charges), running
+        return Accountant(records, loaded.policy, loaded.last_update, charges, loaded.decayed_until), running
 
 
 def load_world(state: State, settings: Settings, now: int) -> World:

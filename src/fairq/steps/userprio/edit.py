@@ -30,7 +30,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.state.usage import Booking
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, load_accountant
+from fairq.steps.cycle.accounts import RECORDED_UNTIL, decayed_until, last_update, load_accountant, store_times
 from fairq.steps.userprio.ads import accounting_ad
 from fairq.steps.userprio.names import full_name, like, people
 
@@ -276,7 +276,7 @@ class Editor:
         accountant = load_accountant(state, self._policy)
         accountant.update(self._actor.time)
         submitters.store(state, accountant.records.values(), accountant.booked)
-        meta.set(state, LAST_UPDATE, str(accountant.last_update))
+        store_times(state, accountant)
         meta.set(state, RECORDED_UNTIL, "0")
 
     def _open(self, *, create: bool = False) -> AbstractContextManager[State]:
@@ -321,7 +321,7 @@ class Editor:
             entries = range(self._entries[0], self._entries[-1] + 1)
             latter = {name: submitters.load(state, name) for name in self._former}
             data = {
-                "updated": last_update(state),
+                "updated": decayed_until(state),
                 "before": self._former,
                 "after": {name: None if one is None else to_builtins(one) for name, one in latter.items()},
             }

@@ -333,7 +333,11 @@ class ImaginedPool(Struct, frozen=True):
         """Return a copy of the accountant with edited records; the record *needed* is created if missing."""
         old = self.accountant
         copy = Accountant(
-            (replace(record) for record in old.records.values()), old.policy, old.last_update, old.charges.copy()
+            (replace(record) for record in old.records.values()),
+            old.policy,
+            old.last_update,
+            old.charges.copy(),
+            old.decayed_until,
         )
         if needed is not None:
             copy.record(needed)
