@@ -294,7 +294,8 @@ class TestPriorityCalculation:
         pool.cycle(NOW + DAY)
         assert pool.record("ann")["WeightedAccumulatedUsage"] == end
 
-    @says("Priority Calculation, paragraph 4, sentence 2, at any clock", also=older("Priority Calculation, paragraph 4, sentence 2, at any clock"),
+    @says("Priority Calculation, paragraph 4, sentence 2, at any clock",
+          also=older("Priority Calculation, paragraph 4, sentence 2, at any clock"),
           points=["accounting.exact_usage"])  # fmt: skip
     @pytest.mark.parametrize(("cycles", "priorities"), [
         ((3, 1, 2, 5), (12, 12, 12, 3)), ((2, 1, 2), (24, 24, 24)), ((4, 3, 2, 6, 5, 7), (6, 6, 6, 1.5, 1.5, 0.75)),

@@ -118,6 +118,10 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
             draining = of.lost[LostTo.DRAINING]
             which = "the only matching slot is" if draining == 1 else f"all {draining} matching slots are"
             return f"{which} draining"
+        case Reason.UNUSABLE:
+            unusable = of.lost[LostTo.UNUSABLE]
+            which = "the only matching slot is" if unusable == 1 else f"all {unusable} matching slots are"
+            return f"{which} drained, offline or absent"
         case _:
             return _in_use(of)
 

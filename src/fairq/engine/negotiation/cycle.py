@@ -37,6 +37,7 @@ from fairq.engine.negotiation.participants import (
     find_submitters,
     slots_seen,
     slots_taking_part,
+    slots_usable,
     submitters_taking_part,
 )
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
@@ -130,6 +131,8 @@ class NegotiationCycle:
         self._stopwatch = None
         if clock is not None and policy.budgets is not None:
             self._stopwatch = Stopwatch(policy.budgets, clock)
+        usable = slots_usable(pool.ads, policy)
+        pool = replace(pool, draining=pool.draining | frozenset(np.flatnonzero(~usable).tolist()))
         self._pool = pool
         self._budget = pool.ads.budget
         self._policy = policy
@@ -139,7 +142,7 @@ class NegotiationCycle:
             show_negotiator_requirements(pool.ads)
         weights = slot_weights(pool.ads, policy)
         self.cost: list[float] = weights.tolist()
-        shared = slots_taking_part(pool.ads, policy)
+        shared = slots_taking_part(pool.ads, policy) & usable
         candidates = candidate_slots(pool, policy)
         self._free = FreeSlots(candidates)
         in_pie = weights_in_pie(pool.ads, weights, policy)

@@ -18,6 +18,7 @@ from fairq.engine.classad import (
     Expression,
     evaluate_in_ad,
     evaluate_in_columns,
+    parse,
 )
 from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.classad.references import closure
@@ -37,6 +38,10 @@ from fairq.records import Ad, job_count
 if TYPE_CHECKING:
     from fairq.engine.negotiation.memory import Scene
 
+_UNUSABLE = parse(
+    'State == "Drained" || (Draining =?= true && State =!= "Claimed" && State =!= "Preempting")'
+    " || Offline =?= true || Absent =?= true"
+)
 _SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
 
 
@@ -48,6 +53,17 @@ def slots_taking_part(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np
     if policy.slot_constraint is None:
         return np.ones(len(slots), np.bool_)
     return evaluate_in_columns(policy.slot_constraint, slots, {}).is_true()
+
+
+def slots_usable(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """The slots that are part of the pool: not drained, draining without a job, offline or absent.
+
+    Others have no part in the pie or in quotas, and are not candidates (manual: the total available size of the pool;
+    *count_unusable_slots*).
+    """
+    if policy.count_unusable_slots:
+        return np.ones(len(slots), np.bool_)
+    return ~evaluate_in_columns(_UNUSABLE, slots, {}).is_true()
 
 
 def slots_seen(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:

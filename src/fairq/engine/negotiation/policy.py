@@ -54,6 +54,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
         slot_constraint, submitter_constraint, job_constraint: only slots, submitters and jobs for which it is
             true take part; None: all.
         count_slots_outside: also count the use of slots that *slot_constraint* excludes.
+        count_unusable_slots: slots that are drained, draining without a job, offline or absent are part of the pool.
         shutdown_threshold: leave out slots whose machine shuts down within these seconds; None: no slots.
         discount_suspended: do not charge slots whose job is suspended.
         budgets: maximum times of the cycle and its turns; None: no maximum.
@@ -109,6 +110,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
     limits: Mapping[str, float]
     slot_constraint: Expression | None
     count_slots_outside: bool
+    count_unusable_slots: bool
     submitter_constraint: Expression | None
     job_constraint: Expression | None
     shutdown_threshold: Expression | None

@@ -66,6 +66,13 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "condor_userprio manual, -setfloor",
             "A submitter below its floor may get the whole floor on top of what it has.",
             "matchmaker.cpp, calculateSubmitterLimit")),
+    rule_point("negotiator", "count_unusable_slots", "boolean", False, True,
+        "Count slots that are drained, draining without a job, offline or absent in the pool and its quotas, and match "
+        "jobs to those that are not drained here.",
+        Difference(
+            "Quotas are shares of the total available size of the pool, which machine failures reduce.",
+            _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
+            "Every slot that the collector has an ad of counts.", "matchmaker.cpp, sumSlotWeights")),
     rule_point("negotiator", "count_slots_outside", "boolean", True, False,
         "Charge for jobs on slots that negotiator_slot_constraint excludes.",
         Difference(

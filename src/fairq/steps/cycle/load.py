@@ -128,7 +128,8 @@ def read_pool(state: State, settings: Settings, now: int) -> Callable[[], Loaded
 def load_without_jobs(state: State, settings: Settings, now: int) -> LoadedPool:
     """Load the same without any jobs."""
     held = claim_columns.load(state)
-    stored = load_standing(state, held, now)
+    shows_draining = not settings["negotiator.count_unusable_slots"]
+    stored = load_standing(state, held, now, shows_draining=shows_draining)
     keys, ads, carved = stored.ids, stored.ads, stored.carved
     draining = frozenset(compress(range(len(keys)), stored.draining))
     charges = charges_in(held)

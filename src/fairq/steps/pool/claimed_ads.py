@@ -92,6 +92,21 @@ def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
 _OF = {**ALWAYS, **IF_KNOWN}
 
 
+def with_draining(ad: Ad, busy: bool) -> Ad:
+    """Set the state of *ad* as a draining startd does: running jobs retire, then the slot is drained."""
+    state = {"Draining": True, "Activity": "Retiring"} if busy else {"Draining": True, "State": "Drained"}
+    return {name: value for name, value in ad.items() if name.lower() not in _DRAIN_NAMES[busy]} | state
+
+
+def without_draining(ad: Ad, busy: bool) -> Ad:
+    """Return *ad*, which `with_draining` has changed, for a slot that takes jobs again."""
+    state = {"Activity": "Busy"} if busy else {"State": "Unclaimed"}
+    return {name: value for name, value in ad.items() if name.lower() not in _DRAIN_NAMES[busy]} | state
+
+
+_DRAIN_NAMES = {True: ("draining", "activity"), False: ("draining", "state")}
+
+
 _TOLD = {
     name.lower(): name
     for name in (

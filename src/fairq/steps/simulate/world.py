@@ -61,7 +61,8 @@ class World(Struct, frozen=True):
         self, run_time: RunTime, witness: Witness, every: int, arrivals: Iterable[Arrival] = ()
     ) -> Simulation:
         """Return a simulation that begins with this world; its first cycle is at `now`."""
-        pool = SimulatedPool(self.names, self.columns, self.draining)
+        shows_draining = not self.policy.count_unusable_slots
+        pool = SimulatedPool(self.names, self.columns, self.draining, shows_draining=shows_draining)
         accountant, running = self._start(pool, run_time)
         return Simulation(
             pool,

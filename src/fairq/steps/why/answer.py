@@ -59,6 +59,7 @@ _NEVER = frozenset(
         Reason.JOB_CONSTRAINT,
         Reason.SLOT_CONSTRAINT,
         Reason.DRAINING,
+        Reason.UNUSABLE,
     }
 )
 """Reasons that do not change by waiting."""

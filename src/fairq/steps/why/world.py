@@ -28,7 +28,7 @@ from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.expression_form import as_expression, expression_text
 from fairq.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.steps.cycle.load import LoadedPool
-from fairq.steps.pool.claimed_ads import without_claim
+from fairq.steps.pool.claimed_ads import without_claim, without_draining
 from fairq.steps.why.effort import Tried
 
 _BRING_NO_SLOT = frozenset(
@@ -201,8 +201,7 @@ class ImaginedPool(Struct, frozen=True):
                 row = self._row(change.of)
                 return self._with_slot(row, with_clauses(self.ads[row], [change]))
             case ChangeKind.UNDRAIN:
-                left = self.slots.draining - {self._row(change.of)}
-                return replace(self, slots=replace(self.slots, draining=left))
+                return self._with_undrained(self._row(change.of))
             case ChangeKind.ADD_SLOT:
                 return self._with_new_slot(change)
             case ChangeKind.CONCURRENCY_LIMIT:
@@ -220,6 +219,12 @@ class ImaginedPool(Struct, frozen=True):
                 return self._with_group(change)
             case _:
                 return self._with_record(change)
+
+    def _with_undrained(self, row: int) -> Self:
+        world = replace(self, slots=replace(self.slots, draining=self.slots.draining - {row}))
+        if self.policy.count_unusable_slots:
+            return world
+        return world._with_slot(row, without_draining(self.ads[row], self.slots.keys[row] in self.claims))
 
     def _with_job(self, change: Change) -> Self:
         if change.kind is ChangeKind.JOB_PRIORITY:
