@@ -85,8 +85,9 @@ def import_(
     All files are imported in one step: if one has an error, nothing is changed. Data that you do not give stays
     unchanged. A running job stays on its slot if both still exist. A slot whose ad names a running job of the queue is
     claimed for that job. If only another slot names the job, the job has moved there. If no slot is left for a job, it
-    is idle again. Jobs that have ended are left out. Jobs of the scheduler and local universes, and jobs of the
-    grid universe without WantMatching, are left out as well.
+    is idle again. Jobs that have ended are left out. So are the jobs that a schedd does not offer to the negotiator:
+    those of the scheduler, local, MPI and parallel universes, those of the grid universe without WantMatching, those of
+    the dedicated scheduler, those that another program manages, no-op jobs, and idle jobs in their cool-down.
 
     A state document replaces the whole state, its history included. Exporting it again gives the same document.
     """

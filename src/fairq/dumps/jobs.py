@@ -50,9 +50,8 @@ class JobDump(Struct):
 def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> JobDump:
     """Return the jobs that *source* holds; *submitter_of* returns the submitter to charge for a job ad.
 
-    A job without a date is queued *now*. Completed jobs are left out, and jobs that no negotiator matches (grid
-    without WantMatching, scheduler and local universe). Jobs keep the name of their schedd, from GlobalJobId or
-    ScheddName, only if the dump holds several schedds.
+    A job without a date is queued *now*. Completed jobs are left out, and jobs that no schedd offers to a negotiator.
+    Jobs keep the name of their schedd, from GlobalJobId or ScheddName, only if the dump holds several schedds.
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
