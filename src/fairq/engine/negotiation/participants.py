@@ -61,9 +61,12 @@ def slots_usable(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool
     Others have no part in the pie or in quotas, and are not candidates (manual: the total available size of the pool;
     *count_unusable_slots*).
     """
-    if policy.count_unusable_slots:
-        return np.ones(len(slots), np.bool_)
-    return ~evaluate_in_columns(_UNUSABLE, slots, {}).is_true()
+    return np.ones(len(slots), np.bool_) if policy.count_unusable_slots else ~unusable(slots)
+
+
+def unusable(slots: AdColumns) -> NDArray[np.bool_]:
+    """The slots that are drained, draining without a job, offline or absent."""
+    return evaluate_in_columns(_UNUSABLE, slots, {}).is_true()
 
 
 def slots_seen(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:

@@ -16,6 +16,7 @@ from fairq.state import claims, dynamic_slots, pilot_slots, runs, slots, submitt
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settle, store_times
+from fairq.steps.pool.imported_parts import adopt_ended
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -55,6 +56,7 @@ def end_runs(
         touched.update(accountant.records)
     submitters.store(state, [accountant.record(name) for name in sorted(touched)], accountant.booked)
     claims.release(state, [claim.slot_id for claim in ended])
+    adopt_ended(state, [claim.slot_id for claim in ended])
     dynamic_slots.dissolve(state, [claim.slot_id for claim in ended])
     pilot_slots.dissolve(state, [claim.slot_id for claim in ended])
     finished = [

@@ -92,6 +92,7 @@ def import_dumps(
             None if pool.slots is None else pool.slots.slots,
             None if pool.jobs is None else pool.jobs.ranges,
             actor.time,
+            () if pool.jobs is None else pool.jobs.ads,
         )
         notes = assumptions(state, settings, pool.slots, pool.accounting)
         if not dry_run:
@@ -167,8 +168,8 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
         dynamic_slots.add(state, plan.dynamic)
         pilot_slots.add(state, plan.pilots)
     elif plan.pool is not None:
-        # A claim that just ended may have been on a dynamic slot, which no longer exists.
-        ids = set(slots.load_ids(state))
+        # A claim that just ended may have been on a dynamic slot, which is merged back into another one.
+        ids = set(plan.freed).intersection(slots.load_ids(state))
         slots.add(state, (slot for slot in plan.pool if slot.id in ids))
     slot_columns.keep(state)
     claims.delete_all(state)

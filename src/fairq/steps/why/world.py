@@ -21,7 +21,7 @@ from fairq.engine.explain.ahead_of_own import is_matched_first
 from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Diagnosis, Outcome
-from fairq.engine.explain.pieces import given_back, pieces_of, rows_called
+from fairq.engine.explain.pieces import pieces_of, rows_called
 from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
@@ -29,6 +29,7 @@ from fairq.expression_form import as_expression, expression_text
 from fairq.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.pool.claimed_ads import without_claim, without_draining
+from fairq.steps.pool.imported_parts import merged
 from fairq.steps.why.effort import Tried
 
 _BRING_NO_SLOT = frozenset(
@@ -303,7 +304,7 @@ class ImaginedPool(Struct, frozen=True):
     def _without_piece(self, row: int, parent: int) -> Self:
         """Remove a dynamic slot with its job, and return its resources to the parent."""
         left = np.delete(np.arange(len(self.ads)), row)
-        return self._with_slots(left, {parent - (parent > row): given_back(self.ads[parent], self.ads[row])})
+        return self._with_slots(left, {parent - (parent > row): merged(self.ads[parent], self.ads[row])})
 
     def _with_new_slot(self, change: Change) -> Self:
         """Add a slot, or several if the change tells their number and not a name."""
