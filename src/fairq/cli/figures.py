@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairq.cli.output.text import unsigned
 from fairq.quantities import local
 
 __all__ = ["SLOT", "counted", "duration", "local", "moment", "percent", "share_colour", "short", "two_places"]
@@ -9,12 +10,12 @@ __all__ = ["SLOT", "counted", "duration", "local", "moment", "percent", "share_c
 
 def two_places(value: float) -> str:
     """Return a weight or a priority with two decimals; an impossibly large value means no limit."""
-    return f"{value:.2f}" if value < 1e12 else "unlimited"
+    return unsigned(f"{value:.2f}") if value < 1e12 else "unlimited"
 
 
 def short(value: float) -> str:
     """Return a number with up to six digits."""
-    return f"{value:g}"
+    return unsigned(f"{value:g}")
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:
@@ -24,7 +25,7 @@ def counted(count: int, one: str, many: str | None = None) -> str:
 
 def percent(value: float) -> str:
     """Return a share of 0 to 1 as a percentage."""
-    return f"{100 * value:.1f}%"
+    return unsigned(f"{100 * value:.1f}%")
 
 
 def duration(seconds: float) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import Charges, charges_of
 from fairq.engine.accounting.factors import AccountingPolicy
+from fairq.engine.accounting.leases import expire_leases
+from fairq.records import AccountingRecord
 from fairq.state import claims, meta, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -46,6 +48,13 @@ def store_times(state: State, accountant: Accountant) -> None:
 def recorded_until(state: State) -> int:
     """Return up to when the use in the records is that of imported ones; 0 if it is that of the claims."""
     return int(meta.get(state, RECORDED_UNTIL) or 0)
+
+
+def records_at(state: State, now: int) -> list[AccountingRecord]:
+    """Return all accounting records as they count at *now* (seconds since 1970): leases that are over have ended."""
+    records = submitters.load_all(state)
+    expire_leases(records, now)
+    return records
 
 
 def pool_version(settings: Settings, state: State) -> Version | None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotCharge, charges_of
+from fairq.engine.accounting.leases import expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.memory import Memory
@@ -136,6 +137,7 @@ def load_world(state: State, settings: Settings, now: int) -> World:
     columns = AdColumns(stored.ads, now, evaluation_budget(settings)).edited(np.array(kept, np.intp), freed)
     policy = with_known_groups(negotiation_policy(settings), state, settings)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges_of(held.values()))
+    expire_leases(accountant.records.values(), now)
     idle = jobs.idle(state)
     running = {
         JobKey(one.schedd, one.cluster, proc): replace(one, first_proc=proc, last_proc=proc, status=JobStatus.IDLE)
