@@ -52,7 +52,7 @@ def part_ads(state: State, part: Sequence[SlotRecord], now: int) -> list[Ad]:
 def standing_ad(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
     """Return the current ad of *slot*: as advertised, with its claim and its draining."""
     ad = slot.ad if claim is None else with_claim(slot.ad, claim, now)
-    return with_draining(ad, claim is not None) if slot.draining else ad
+    return with_draining(ad) if slot.draining else ad
 
 
 PLATFORM = ("Arch", "OpSys")

@@ -46,7 +46,7 @@ def load_standing(state: State, held: ClaimTable, now: int, *, shows_draining: b
         if claim is not None:
             apart[row] = with_claim(ad, claim, now)
         if keys[row] in draining:
-            apart[row] = with_draining(apart[row], claim is not None)
+            apart[row] = with_draining(apart[row])
     ads.put(list(apart), list(apart.values()))
     in_columns = held.queued
     if apart_ids:

@@ -225,7 +225,7 @@ class ImaginedPool(Struct, frozen=True):
         world = replace(self, slots=replace(self.slots, draining=self.slots.draining - {row}))
         if self.policy.count_unusable_slots:
             return world
-        return world._with_slot(row, without_draining(self.ads[row], self.slots.keys[row] in self.claims))
+        return world._with_slot(row, without_draining(self.ads[row]))
 
     def _with_job(self, change: Change) -> Self:
         if change.kind is ChangeKind.JOB_PRIORITY:
