@@ -13,6 +13,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, DryRun, Now, Option
 from fairq.cli.output import Report, View, emit, progress, write_text
 from fairq.errors.base import UsageError
+from fairq.errors.pool import IncompleteImportError
 
 if TYPE_CHECKING:
     from fairq.steps.pool.import_ import Imported
@@ -66,7 +67,8 @@ def import_(
     """Import a pool from HTCondor: live, from dumps or from an archive; or a whole state.
 
     --live queries the collector, the schedds, the accountant and the negotiator's configuration, and imports everything
-    in one step. It needs none of HTCondor's tools, and lists what it could not get. On a machine without fairq, run the
+    in one step. It needs none of HTCondor's tools. It lists what it could not get, and then ends with an exit code of
+    its own. On a machine without fairq, run the
     script that --script prints. The script writes an archive; import it as the DOCUMENT. Both ways replace the settings
     file, as 'fairq config import' does.
 
@@ -186,6 +188,8 @@ def _take_over(
     _tell(invocation, taken.imported)
     summary |= _summary(taken.imported) | ({"missing": bundle.missing} if bundle.missing else {})
     emit(View(document=summary, text=_sentence(summary, dry_run)), output)
+    if archive is None and bundle.missing:
+        raise IncompleteImportError(missing=counted(len(bundle.missing), "part is missing", "parts are missing"))
 
 
 def _tell(invocation: Invocation, imported: Imported) -> None:
