@@ -59,14 +59,17 @@ def accounting_report(
     policy = accounting_policy(settings)
     ads = accounting_ads(records, policy, last_update, quotas, reported.names)
     one_ad = settings["negotiator.rules"] != DOCUMENTED and version is not None and version < _ONE_AD_UNTIL
+    without = frozenset({"floor"} if one_ad and version is not None and version < _FLOOR_SINCE else ())
     if roll_up:
-        ads = rolled_up(ads, keep_rest=one_ad)
+        # The negotiator answers in one ad, which tells all.
+        ads = rolled_up(ads)
+        return Report(ads, ads, tells_all=True, without=without)
     if settings["negotiator.rules"] == DOCUMENTED:
         return Report(ads, ads)
     if version is None or not one_ad:
         return Report(ads, [ad if ad["Name"] in reported.used else as_logged(ad) for ad in ads])
-    logged = with_configured_factors(ads, policy.group_prio_factors) if everybody and not roll_up else ads
-    return Report(ads, logged, tells_all=True, without=frozenset({"floor"} if version < _FLOOR_SINCE else ()))
+    logged = with_configured_factors(ads, policy.group_prio_factors) if everybody else ads
+    return Report(ads, logged, tells_all=True, without=without)
 
 
 def resources_of(path: Path, name: str) -> list[Ad]:
