@@ -55,6 +55,10 @@ def import_(
             help="Accounting ads; replace records of the same name.",
         ),
     ] = None,
+    schedds: Annotated[
+        str | None,
+        Option("--schedds", metavar="FILE", help="Schedd ads, with the maxima of running jobs; - is stdin."),
+    ] = None,
     live: Annotated[bool, Option("--live", help="Query a running pool and import everything.")] = False,
     pool: Annotated[
         str | None,
@@ -82,6 +86,9 @@ def import_(
     LastUsageTime and LastUpdate. Missing values are those of a new submitter. The use that
     the records report is charged up to the time of the import. From then on, use is counted from the slots.
 
+    A schedd offers no more jobs than its MaxJobsRunning less what it runs. --schedds takes these numbers from the
+    output of condor_status -schedd or -submitters; such ads among the slots count as well.
+
     The rules htcondor follow the newest HTCondor version that a slot or the setting condor_version names.
 
     All files are imported in one step: if one has an error, nothing is changed. Data that you do not give stays
@@ -93,7 +100,7 @@ def import_(
 
     A state document replaces the whole state, its history included. Exporting it again gives the same document.
     """
-    given = [name for name in (document, slots, jobs, accounting) if name is not None]
+    given = [name for name in (document, slots, jobs, accounting, schedds) if name is not None]
     if script:
         from fairq.steps.pool.bundle import script as text
 
@@ -119,7 +126,7 @@ def import_(
     with progress("Importing", _size(given), invocation.quiet) as advance:
         imported = import_dumps(
             invocation.state_path,
-            Dumps(slots, jobs, accounting),
+            Dumps(slots, jobs, accounting, schedds),
             invocation.settings,
             invocation.actor(invocation.now(now)),
             host=socket.gethostname(),

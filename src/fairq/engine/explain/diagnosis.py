@@ -47,6 +47,7 @@ class Reason(StrEnum):
     CEILING = "ceiling"
     CONCURRENCY_LIMIT = "concurrency limit"
     TIME = "time budget"
+    SCHEDD = "MaxJobsRunning of the schedd"
     SUBMITTER_CONSTRAINT = "negotiator_submitter_constraint"
     JOB_CONSTRAINT = "negotiator_job_constraint"
     SLOT_CONSTRAINT = "negotiator_slot_constraint"
@@ -68,6 +69,7 @@ _LIMITS = {
     StopReason.QUOTA: Reason.QUOTA,
     StopReason.CEILING: Reason.CEILING,
     StopReason.TIME: Reason.TIME,
+    StopReason.SCHEDD: Reason.SCHEDD,
 }
 
 _BY_TEST = {
@@ -381,11 +383,6 @@ class Diagnosis:
         if constraint is None:
             return True
         return JobConstraint(constraint, given.now, [self.context.job], given.pool.ads.budget).admits(0)
-
-    @property
-    def matched_ahead(self) -> int:
-        """Number of jobs of the same submitter matched in this cycle."""
-        return self.submitter.matched
 
     def _queued(self, cluster: int, proc: int) -> JobRange | None:
         for queue in self.outcome.given.jobs.queues:

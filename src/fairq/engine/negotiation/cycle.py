@@ -43,6 +43,7 @@ from fairq.engine.negotiation.participants import (
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.request_columns import ColumnQueue
+from fairq.engine.negotiation.schedd_limits import ScheddLimits
 from fairq.engine.negotiation.slots import (
     candidate_slots,
     holders_of,
@@ -155,6 +156,7 @@ class NegotiationCycle:
         self._holders = self._find_holders(sees_siblings=False)
         self._free_weight = FreeWeight(in_pie, candidates & ~self._holders.held)
         self._partitions = self._find_partitions(candidates)
+        self._schedds = ScheddLimits(policy.max_jobs_running, jobs.queues)
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
         self._find_queues(jobs, memory, whole)
@@ -196,6 +198,7 @@ class NegotiationCycle:
         )
         self._ledger = Ledger(
             accountant=accountant,
+            schedds=self._schedds,
             candidates=self.candidates,
             concurrency=self.concurrency,
             policy=policy,
@@ -313,7 +316,15 @@ class NegotiationCycle:
             )
         known = None if whole is None else whole.queues
         self._submitters = find_submitters(
-            jobs, self._autoclusters, policy, self._accountant, constraint, known, self._queues, self._now
+            jobs,
+            self._autoclusters,
+            policy,
+            self._accountant,
+            constraint,
+            known,
+            self._queues,
+            self._now,
+            self._schedds,
         )
 
     def _find_autoclusters(self, jobs: Jobs, memory: Memory | None) -> Autoclusters:

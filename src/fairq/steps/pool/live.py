@@ -79,6 +79,7 @@ class _Asked:
         return Bundle(
             slots=_dump("slots of the collector", slots),
             jobs=_dump("jobs of the schedds", jobs),
+            schedds=_dump("ads of the schedds", schedds),
             accounting=None if accounting is None else _dump("records of the accountant", accounting),
             configuration=None if configuration is None else ("negotiator", configuration),
             missing=list(dict.fromkeys(self._missing)),

@@ -26,7 +26,7 @@ from fairq.state.connection import State
 from fairq.state.slots import StoredSlots
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
-from fairq.steps.cycle.load import load_round_robin_times, with_known_groups
+from fairq.steps.cycle.load import load_round_robin_times, of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.evaluation.budget import evaluation_budget
 from fairq.steps.pool.claimed_ads import without_claim
@@ -135,7 +135,7 @@ def load_world(state: State, settings: Settings, now: int) -> World:
     freed = {place[row]: without_claim(ad, now) for row, ad in stored.apart.items() if row in place}
     freed |= {place[row]: ad for row, ad in whole.items()}
     columns = AdColumns(stored.ads, now, evaluation_budget(settings)).edited(np.array(kept, np.intp), freed)
-    policy = with_known_groups(negotiation_policy(settings), state, settings)
+    policy = of_pool(negotiation_policy(settings), state, settings)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges_of(held.values()))
     expire_leases(accountant.records.values(), now)
     idle = jobs.idle(state)

@@ -22,7 +22,7 @@ from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import history, job_ads, runs
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.document import overrun_document, turn_document
-from fairq.steps.cycle.load import load_pool, load_round_robin_times, with_known_groups
+from fairq.steps.cycle.load import load_pool, load_round_robin_times, of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.overlay import Overlay, was_withdrawn
@@ -124,7 +124,7 @@ class _Study:
         self._now = now
         self._ahead = ahead
         self._settings = settings
-        self._policy = with_known_groups(negotiation_policy(settings), state, settings)
+        self._policy = of_pool(negotiation_policy(settings), state, settings)
         self._held: tuple[ImaginedPool, Outcome] | None = None
 
     def jobs(self, target: Target, slot: str | None) -> Document:
