@@ -42,6 +42,7 @@ class SubmitterStanding(Struct):
     factor: float = 1.0
     usage: float = 0.0
     stopped: str | None = None
+    quota_group: str | None = None
 
 
 class GroupUse(Struct, frozen=True):
@@ -153,7 +154,7 @@ def _submitters(
             one = found[turn["submitter"]]
             one.entitled = max(turn["limit"], one.entitled or 0.0)
             one.share = min(one.entitled / pool, 1.0) if pool else 0.0
-            one.stopped = turn["stopped"]
+            one.stopped, one.quota_group = turn["stopped"], turn.get("quota_group")
     records = {record.name: record for record in accounts}
     for one in found.values():
         record = records.get(one.submitter) or AccountingRecord(one.submitter)

@@ -34,6 +34,7 @@ from fairq.steps.why.overview import overview
 from fairq.steps.why.world import ImaginedPool
 from fairq.words import idle_job
 from fairq.words.advice import advice_document, advice_lines, too_large_sentence
+from fairq.words.rejections import rejection_words
 from fairq.words.subjects import (
     ended_sentence,
     group_sentence,
@@ -279,7 +280,7 @@ class _Study:
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
             "queue": report.place_in_queue(diagnosis),
             **more,
-            "rejected": None if rejection is None else str(rejection.reason),
+            "rejected": None if rejection is None else rejection_words(rejection),
             "overruns": _overruns(outcome, diagnosis.context),
             "skipped_for": skipped_for(diagnosis),
             "unknown_group": self._unknown_group(job),
