@@ -90,7 +90,9 @@ STATES = [
     ("Drained", slot("Drained", Draining=True), None, None),
     ("Draining, with its last job", bens(Draining=True), None, None),
     ("Backfill", slot("Backfill", "Busy"), FREE, FREE),
-    ("Offline, but could be woken", slot("Unclaimed", Offline=True), FREE, FREE),
+    ("Drained by its machine", slot("Drained"), None, FREE),
+    ("Offline, but could be woken", slot("Unclaimed", Offline=True), None, FREE),
+    ("Absent", slot("Unclaimed", Absent=True), None, FREE),
 ]
 
 
@@ -177,7 +179,9 @@ def test_a_job_that_goes_on_is_charged_again(run: Run, state: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
 def test_an_offline_machine_is_the_last_resort(rules: str, run: Run, state: Path, tmp_path: Path) -> None:
-    """It is matched only when all that are awake are taken."""
+    """Where it is matched at all, under the rules htcondor, that is only when all that are awake are taken."""
     slots = [{**slot("Unclaimed"), "Name": f"slot1@m{n}", "Machine": f"m{n}", "Offline": n == 1} for n in range(1, 4)]
     jobs = [{**JOB, "ProcId": n} for n in range(3)]
-    assert matches(run, state, tmp_path, rules, slots, jobs)[-1][0] == "slot1@m1"
+    taken = [slot for slot, *_ in matches(run, state, tmp_path, rules, slots, jobs)]
+    assert sorted(taken[:2]) == ["slot1@m2", "slot1@m3"]
+    assert taken[2:] == (["slot1@m1"] if rules == "htcondor" else [])

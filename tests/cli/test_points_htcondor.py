@@ -140,6 +140,15 @@ def _(pool: Pool) -> dict[str, int]:
     return dict(pool.got())
 
 
+@point("negotiator.count_unusable_slots", documented=2.0, program=4.0)
+def _(pool: Pool) -> float:
+    """The quota of a group that has half of four slots and four that are offline."""
+    pool.import_(slots=[slot_ad(f"slot1@n{n}", Offline=n < 4) for n in range(8)])
+    pool.settings("[groups.physics]\nquota_dynamic = 0.5\n")
+    (group,) = (one for one in pool.cycle()["groups"] if one["group"] == "physics")
+    return float(group["quota"])
+
+
 @point("negotiator.skip_by", documented=["5.0"], program=["5.0", "5.2"])
 def _(pool: Pool) -> list[str]:
     """The second job of a cluster of three is too large."""

@@ -294,6 +294,52 @@ class TestPriorityCalculation:
         pool.cycle(NOW + DAY)
         assert pool.record("ann")["WeightedAccumulatedUsage"] == end
 
+    @says("Priority Calculation, paragraph 4, sentence 2, at any clock",
+          also=older("Priority Calculation, paragraph 4, sentence 2, at any clock"),
+          points=["accounting.exact_usage"])  # fmt: skip
+    @pytest.mark.parametrize(("cycles", "priorities"), [
+        ((3, 1, 2, 5), (12, 12, 12, 3)), ((2, 1, 2), (24, 24, 24)), ((4, 3, 2, 6, 5, 7), (6, 6, 6, 1.5, 1.5, 0.75)),
+    ])  # fmt: skip
+    def test_a_clock_set_back_decays_nobody_twice(self, pool, cycles, priorities):
+        """Time that was accounted for once counts once: of users, of groups, and of who comes late."""
+        pool.settings(f"[accounting]\npriority_halflife = {HOUR}\n[groups.physics]\nquota = 1\n")
+        for user in ("ann", "physics.bob"):
+            pool.set_rup(user, 96)
+        pool.fairq("userprio", "--setprio", "physics", 96, "--now", NOW)
+        pool.submit("cyd")
+        found = []
+        for hour in cycles:
+            pool.cycle(NOW + hour * HOUR)
+            records = pool.records()
+            found += [
+                [records[name]["RealPriority"] for name in ("ann@example.org", "physics.bob@example.org", "physics")]
+            ]
+        assert found == [[pytest.approx(priority)] * 3 for priority in priorities]
+
+    @says("Priority Calculation, paragraph 4, sentence 3, at any clock", points=["accounting.exact_usage"],
+          also=older("Priority Calculation, paragraph 4, sentence 3, at any clock"))  # fmt: skip
+    def test_a_clock_set_back_charges_nobody_twice(self, pool):
+        """A job is charged from its match to its end, by the clock; the priority is edited and ends in between."""
+        pool.settings(f"[accounting]\npriority_halflife = {HOUR}\n[groups.physics]\nquota = 3\n")
+        pool.slots(3)
+        pool.submit("ann", 1, now=NOW)
+        pool.submit("bob", 1, group="physics", now=NOW)
+        pool.cycle(NOW)
+        pool.cycle(NOW + 2 * HOUR)
+        pool.submit("cyd", 1, now=NOW + HOUR)
+        pool.cycle(NOW + HOUR)
+        assert pool.record("cyd")["WeightedAccumulatedUsage"] == 0
+        pool.set_rup("dee", 80, NOW + HOUR + 600)
+        pool.finish(["2.0"], NOW + HOUR + 1800)
+        assert pool.record("physics.bob")["WeightedAccumulatedUsage"] == 1.5 * HOUR
+        pool.cycle(NOW + 4 * HOUR)
+        usage = {name: record["WeightedAccumulatedUsage"] / HOUR for name, record in pool.records().items()}
+        users = {name.partition("@")[0]: hours for name, hours in usage.items()}
+        assert users == {"ann": 4, "physics.bob": 1.5, "cyd": 3, "dee": 0, "physics": 1.5, "<none>": 7}
+        assert pool.record("dee")["RealPriority"] == pytest.approx(20)
+        assert pool.record("ann")["RealPriority"] == pytest.approx(1 - 0.5**5)
+        pool.fairq("state", "check")
+
 
 def _three_users(pool, of_a=100):
     for user, priority, jobs in (("a", 5, of_a), ("b", 10, 100), ("c", 20, 100)):

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
-from tests.documents.condor_pool import CONDOR_7, DAY, HEP, HTCONDOR_8, LEP, NESTED, NOW, PHYSICS, make_pool, older
+from tests.documents.condor_pool import (
+    CONDOR_7,
+    DAY,
+    HEP,
+    HTCONDOR_8,
+    LEP,
+    NESTED,
+    NOW,
+    PHYSICS,
+    make_pool,
+    older,
+    slot_ad,
+)
 from tests.documents.sentences import NotNormative, says
 
 from fairq.errors.base import SettingValueError
@@ -34,6 +48,11 @@ def quotas(pool, slots=None):
         pool.slots(slots)
     pool.cycle()
     return {one["group"]: one["quota"] for one in pool.fairq("quotas", "--json")}
+
+
+def _quota(pool, now):
+    """Hold a cycle and return the quota of physics."""
+    return next(one["quota"] for one in pool.cycle(now)["groups"] if one["group"] == "group_physics")
 
 
 class TestGroupAccounting:
@@ -209,6 +228,43 @@ class TestQuotas:
         pool.settings(self.DYNAMIC.format(0.33, 0.66))
         found = quotas(pool, slots)
         assert (found["group_chemistry"], found["group_physics"]) == pytest.approx((0.33 * slots, 0.66 * slots))
+
+    @says(f"{QUOTAS}, dynamic quotas, available size", points=["negotiator.count_unusable_slots"])
+    @pytest.mark.parametrize(("attributes", "size"), [
+        ({"State": "Drained"}, 12), ({"State": "Drained", "Activity": "Retiring"}, 12), ({"Draining": True}, 12),
+        ({"Offline": True}, 12), ({"Absent": True}, 12), ({"State": "Owner"}, 20), ({"Offline": False}, 20),
+    ])  # fmt: skip
+    @pytest.mark.parametrize("model", ["hierarchical", "flat"])
+    def test_what_cannot_be_used_is_no_part_of_the_pool(self, pool, model, attributes, size):
+        """Quotas and slices are of the available slots: not of those that are drained, offline or absent."""
+        pool.settings(f'[negotiator]\nquota_model = "{model}"\n' + self.DYNAMIC.format(0.5, 0.25))
+        pool.import_(slots=[slot_ad(f"slot1@{n}", **(attributes if n < 8 else {})) for n in range(20)])
+        for group in ("group_physics", "group_chemistry"):
+            pool.submit("ann", 20, group=group)
+        cycle = pool.cycle()
+        assert {one["group"]: one["quota"] for one in cycle["groups"]}["group_physics"] == size / 4
+        got = Counter(match["group"] for match in cycle["matches"])
+        assert got == {"group_physics": size / 4, "group_chemistry": size / 2}
+        assert pool.fairq("status", "--json", "--now", NOW)["weight"] == size
+
+    @says(f"{QUOTAS}, dynamic quotas, available size, over time")
+    def test_a_draining_slot_counts_until_its_job_ends(self, pool):
+        """Of eight slots in use, four begin to drain: the quotas become smaller with the end of each of their jobs."""
+        pool.settings(self.DYNAMIC.format(0.5, 0.5))
+        pool.slots(8)
+        pool.submit("ann", 4, group="group_physics")
+        pool.submit("bob", 9, group="group_chemistry")
+        pool.cycle()
+        pool.fairq("slots", "drain", *(f"slot{n}@node" for n in range(1, 5)), "--now", NOW + 60)
+        sizes = [_quota(pool, NOW + 120)]
+        pool.finish(["2.0", "2.1", "2.2"], NOW + 180)
+        sizes.append(_quota(pool, NOW + 240))
+        pool.fairq("slots", "drain", "slot1@node", "--cancel", "--now", NOW + 300)
+        sizes.append(_quota(pool, NOW + 360))
+        assert sizes == [4, 2.5, 3]
+        ads = pool.fairq("slots", "--json", "--now", NOW + 360)
+        states = [(ad["State"], ad["Activity"], ad.get("Draining")) for ad in ads[:4]]
+        assert states == [("Claimed", "Busy", None), *[("Drained", "Idle", True)] * 2, ("Claimed", "Retiring", True)]
 
     @says(f"{QUOTAS}, dynamic quotas, values, sentence 1",
           note="1.0 itself is taken: all of the parent")  # fmt: skip

@@ -99,6 +99,7 @@ POINTS = [
     ("negotiator.limit_reasons_add_up", False, True),
     ("negotiator.limits_of_slots_stay", False, True),
     ("negotiator.count_slots_outside", True, False),
+    ("negotiator.count_unusable_slots", False, True),
     ("negotiator.static_ranks", False, True),
     ("negotiator.remote_group_at_once", True, False),
     ("negotiator.partitionable_slots", "carve", "whole"),

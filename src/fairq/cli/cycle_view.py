@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairq.alike_records import column
-from fairq.cli.figures import SLOT, counted, percent, share_colour, short, two_places
+from fairq.cli.figures import SLOT, counted, percent, share_colour, short, stopped_by, two_places
 from fairq.cli.output import Column, Record, Table, View
 
 
@@ -37,7 +37,7 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
             *([Column("Refused", "rejected")] if explained else []),
             Column("Stopped by", "stopped"),
         ],
-        records=[_with_quota_group(of) for of in submitters] if told else [],
+        records=list(map(stopped_by, submitters)) if told else [],
         title=_title(document, len(matches), dry_run),
     )
     # A stored match does not tell the slot that was carved for it.
@@ -64,7 +64,7 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
     if document.get("overruns"):
         tables.append(overruns(document["overruns"]))
     if explained:
-        tables.append(_lost(document))
+        tables.append(_lost(document, matches))
         document = {name: value for name, value in document.items() if name != "explanation"}
     return View(tables=tables, document=document, main=main)
 
@@ -82,6 +82,7 @@ _LOST = {
     "Job Req": "job_requirements",
     "Slot Req": "slot_requirements",
     "Draining": "draining",
+    "Unusable": "unusable",
     "Excluded": "kept_out",
     "Taken": "taken_in_cycle",
     "Own": "claimed_own",
@@ -94,7 +95,7 @@ _LOST = {
 }
 
 
-def _lost(document: Record) -> Table:
+def _lost(document: Record, matches: Sequence[Record]) -> Table:
     def shown(test: str) -> Callable[[dict[str, int]], str]:
         return lambda lost: str(lost[test] or "")
 
@@ -105,10 +106,17 @@ def _lost(document: Record) -> Table:
             *(Column(heading, "lost", shown(test), align="right") for heading, test in _LOST.items()),
             Column("Reason", "reason"),
         ],
-        records=document["explanation"],
+        records=_last_of_each(document["explanation"], matches),
         title="Slots lost to each test",
         key="explanation",
     )
+
+
+def _last_of_each(explanation: Sequence[Record], matches: Sequence[Record]) -> list[Record]:
+    """Return the last rejection of each job that the cycle did not match later: that is its reason."""
+    last = {(of["submitter"], of["job"]): of for of in explanation}
+    matched = set(column(matches, "assigned")) if last else set()
+    return [of for of in last.values() if of["job"] not in matched]
 
 
 def overruns(records: Sequence[Record]) -> Table:
@@ -184,11 +192,6 @@ def _use_colour(submitter: Record, pie: float) -> str:
 def _group_colour(group: Record) -> str:
     """Return the colour of a group's use after the cycle compared with its quota."""
     return share_colour(group["used_after"], group["quota"], wants_more=group["requested"] > group["used_after"])
-
-
-def _with_quota_group(submitter: dict[str, Any]) -> dict[str, Any]:
-    group = submitter["quota_group"]
-    return submitter if group is None else {**submitter, "stopped": f"{submitter['stopped']} ({group})"}
 
 
 def _victim(value: dict[str, Any]) -> str:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.cli.output.text import unsigned
 from fairq.quantities import local
 
-__all__ = ["SLOT", "counted", "duration", "local", "moment", "percent", "share_colour", "short", "two_places"]
+__all__ = [
+    "SLOT",
+    "counted",
+    "duration",
+    "local",
+    "moment",
+    "percent",
+    "share_colour",
+    "short",
+    "stopped_by",
+    "two_places",
+]
 
 
 def two_places(value: float) -> str:
     """Return a weight or a priority with two decimals; an impossibly large value means no limit."""
-    return f"{value:.2f}" if value < 1e12 else "unlimited"
+    return unsigned(f"{value:.2f}") if value < 1e12 else "unlimited"
 
 
 def short(value: float) -> str:
     """Return a number with up to six digits."""
-    return f"{value:g}"
+    return unsigned(f"{value:g}")
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:
@@ -24,7 +39,13 @@ def counted(count: int, one: str, many: str | None = None) -> str:
 
 def percent(value: float) -> str:
     """Return a share of 0 to 1 as a percentage."""
-    return f"{100 * value:.1f}%"
+    return unsigned(f"{100 * value:.1f}%")
+
+
+def stopped_by(submitter: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a submitter with the group whose quota stopped it in the reason."""
+    group = submitter["quota_group"]
+    return dict(submitter) if group is None else {**submitter, "stopped": f"{submitter['stopped']} ({group})"}
 
 
 def duration(seconds: float) -> str:

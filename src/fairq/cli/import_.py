@@ -13,6 +13,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, DryRun, Now, Option
 from fairq.cli.output import Report, View, emit, progress, write_text
 from fairq.errors.base import UsageError
+from fairq.errors.pool import IncompleteImportError
 
 if TYPE_CHECKING:
     from fairq.steps.pool.import_ import Imported
@@ -54,6 +55,10 @@ def import_(
             help="Accounting ads; replace records of the same name.",
         ),
     ] = None,
+    schedds: Annotated[
+        str | None,
+        Option("--schedds", metavar="FILE", help="Schedd ads, with the maxima of running jobs; - is stdin."),
+    ] = None,
     live: Annotated[bool, Option("--live", help="Query a running pool and import everything.")] = False,
     pool: Annotated[
         str | None,
@@ -66,7 +71,8 @@ def import_(
     """Import a pool from HTCondor: live, from dumps or from an archive; or a whole state.
 
     --live queries the collector, the schedds, the accountant and the negotiator's configuration, and imports everything
-    in one step. It needs none of HTCondor's tools, and lists what it could not get. On a machine without fairq, run the
+    in one step. It needs none of HTCondor's tools. It lists what it could not get, and then ends with an exit code of
+    its own. On a machine without fairq, run the
     script that --script prints. The script writes an archive; import it as the DOCUMENT. Both ways replace the settings
     file, as 'fairq config import' does.
 
@@ -80,17 +86,21 @@ def import_(
     LastUsageTime and LastUpdate. Missing values are those of a new submitter. The use that
     the records report is charged up to the time of the import. From then on, use is counted from the slots.
 
+    A schedd offers no more jobs than its MaxJobsRunning less what it runs. --schedds takes these numbers from the
+    output of condor_status -schedd or -submitters; such ads among the slots count as well.
+
     The rules htcondor follow the newest HTCondor version that a slot or the setting condor_version names.
 
     All files are imported in one step: if one has an error, nothing is changed. Data that you do not give stays
     unchanged. A running job stays on its slot if both still exist. A slot whose ad names a running job of the queue is
     claimed for that job. If only another slot names the job, the job has moved there. If no slot is left for a job, it
-    is idle again. Jobs that have ended are left out. Jobs of the scheduler and local universes, and jobs of the
-    grid universe without WantMatching, are left out as well.
+    is idle again. Jobs that have ended are left out. So are the jobs that a schedd does not offer to the negotiator:
+    those of the scheduler, local, MPI and parallel universes, those of the grid universe without WantMatching, those of
+    the dedicated scheduler, those that another program manages, no-op jobs, and idle jobs in their cool-down.
 
     A state document replaces the whole state, its history included. Exporting it again gives the same document.
     """
-    given = [name for name in (document, slots, jobs, accounting) if name is not None]
+    given = [name for name in (document, slots, jobs, accounting, schedds) if name is not None]
     if script:
         from fairq.steps.pool.bundle import script as text
 
@@ -116,7 +126,7 @@ def import_(
     with progress("Importing", _size(given), invocation.quiet) as advance:
         imported = import_dumps(
             invocation.state_path,
-            Dumps(slots, jobs, accounting),
+            Dumps(slots, jobs, accounting, schedds),
             invocation.settings,
             invocation.actor(invocation.now(now)),
             host=socket.gethostname(),
@@ -185,6 +195,8 @@ def _take_over(
     _tell(invocation, taken.imported)
     summary |= _summary(taken.imported) | ({"missing": bundle.missing} if bundle.missing else {})
     emit(View(document=summary, text=_sentence(summary, dry_run)), output)
+    if archive is None and bundle.missing:
+        raise IncompleteImportError(missing=counted(len(bundle.missing), "part is missing", "parts are missing"))
 
 
 def _tell(invocation: Invocation, imported: Imported) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fairq.cli.command import App
-from fairq.cli.figures import counted, moment, percent, two_places
+from fairq.cli.figures import counted, moment, percent, stopped_by, two_places
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now, Option
 from fairq.cli.output import Column, Report, Table, View, emit
@@ -54,6 +54,11 @@ def status(
 
 def _view(found: Standing, limit: int | None) -> View:
     records = [_record(one) for one in found.submitters[:limit]]
+    if limit is not None:
+        records = [
+            stopped_by({**record, "quota_group": one.quota_group})
+            for record, one in zip(records, found.submitters, strict=False)
+        ]
     lines = [
         ("Pool", found.state),
         ("Slots", _slots(found)),

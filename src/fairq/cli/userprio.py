@@ -187,7 +187,7 @@ def userprio(
         cutoff=cutoff,
     )
     report = accounting_report(
-        invocation.existing_state, invocation.settings, everybody=allusers or bool(names), roll_up=grouprollup
+        invocation.existing_state, invocation.settings, time, everybody=allusers or bool(names), roll_up=grouprollup
     )
     ads = report.ads
     for name in views.missing(ads, names or ()):

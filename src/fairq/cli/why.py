@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fairq.cli.command import App
 from fairq.cli.comparison import Compare, comparison_sentence, comparison_table
-from fairq.cli.figures import counted, percent, two_places
+from fairq.cli.figures import counted, percent, stopped_by, two_places
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Now, Option
 from fairq.cli.output import Column, Report, Table, View, emit
@@ -146,7 +146,7 @@ def _job(document: dict[str, Any]) -> list[Table]:
         _first(document, "slot_requirements", "Slot clauses that reject the job", _REFUSALS),
         _table(document, "slots", "Slots by first failed test", _LOST),
         _first(document, "users", "Users of the matching slots", _USERS),
-        Table(_ENTITLED, [document["submitter_state"]], title="Submitter"),
+        Table(_ENTITLED, [stopped_by(document["submitter_state"])], title="Submitter"),
         _table(document, "groups", "Quotas of its group and the groups above", _QUOTAS),
     ]
 
@@ -167,7 +167,7 @@ def _pair(document: dict[str, Any]) -> list[Table]:
 
 def _submitter(document: dict[str, Any]) -> list[Table]:
     return [
-        _table(document, "submitters", "Share", _ENTITLED),
+        _first(document, "submitters", "Share", _ENTITLED),
         _first(document, "others", "Other submitters", _ENTITLED),
         _table(document, "groups", "Quotas of its group and the groups above", _QUOTAS),
     ]
@@ -189,7 +189,8 @@ def _first(document: dict[str, Any], key: str, title: str, columns: list[Column]
     records = document[key]
     if len(records) > _MOST_LINES:
         title = f"{title}: the first {_MOST_LINES} of {len(records)}"
-    return Table(columns, records[:_MOST_LINES], title=title)
+    shown = records[:_MOST_LINES]
+    return Table(columns, list(map(stopped_by, shown)) if columns is _ENTITLED else shown, title=title)
 
 
 def _short(value: Any) -> str:

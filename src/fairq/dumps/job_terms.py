@@ -23,7 +23,18 @@ _STATUS = {
     7: JobStatus.RUNNING,  # suspended: likewise
 }
 _ENDED = {3, 4}
-_UNMATCHED_UNIVERSES = {7: "scheduler universe", 9: "grid universe", 12: "local universe"}
+_UNMATCHED_UNIVERSES = {
+    7: "scheduler universe",
+    8: "MPI universe",
+    9: "grid universe",
+    11: "parallel universe",
+    12: "local universe",
+}
+_TRUE = (True,)
+"""Of values in ads, the schedd takes 1 for true as well."""
+
+_DEDICATED = "dedicatedscheduler@"
+"""How the Scheduler of a job begins, in lower case, whose slots the schedd's dedicated scheduler claims."""
 
 OWN = ("clusterid", "procid", "globaljobid")
 """What every job has of its own."""
@@ -31,7 +42,10 @@ OWN = ("clusterid", "procid", "globaljobid")
 IN_TERMS = ("jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user")
 """What only the terms have of a job, not the rest of its ad."""
 
-TELLING = (*IN_TERMS, "jobuniverse", "wantmatching", "holdreason", "accountinggroup", "niceuser")
+TELLING = (
+    *IN_TERMS, "holdreason", "accountinggroup", "niceuser", "jobuniverse", "wantmatching", "wantparallelscheduling",
+    "scheduler", "managed", "isnoopjob", "jobcooldownexpiration", "currenthosts", "maxhosts",
+)  # fmt: skip
 """What the terms are made from."""
 
 SPELLINGS = Spellings(*OWN, "scheddname", *TELLING)
@@ -69,17 +83,41 @@ class TermsReader:
         return int(value)
 
     def why_left_out(self, ad: Ad, names: Mapping[str, str], number: int) -> str | None:
-        """Return why no negotiator matches the job, None if one does; *names* are the `SPELLINGS` of the ad."""
+        """Return why the schedd offers the job to no negotiator, None if it does; *names* are its `SPELLINGS`.
+
+        Sources: schedd.cpp, service_this_universe; qmgmt.cpp, Runnable.
+        """
+
+        def value(lower: str) -> Any:
+            return ad.get(names.get(lower, ""))
+
         status = ad.get(names.get("jobstatus", ""), 1)
         if type(status) is not int or not (status in _STATUS or status in _ENDED):
             known = "give a status of HTCondor, 1 (idle) to 7 (suspended)"
             raise self._error(number, f"JobStatus is {shown(status)}", known)
         if status in _ENDED:
             return "already ended"
-        universe = ad.get(names.get("jobuniverse", ""))
-        if universe == 9 and ad.get(names.get("wantmatching", "")) is True:
-            return None
-        return _UNMATCHED_UNIVERSES.get(universe) if type(universe) is int else None
+        universe, scheduler = value("jobuniverse"), value("scheduler")
+        if type(universe) is int and universe in _UNMATCHED_UNIVERSES:
+            return None if universe == 9 and value("wantmatching") is True else _UNMATCHED_UNIVERSES[universe]
+        if value("wantparallelscheduling") in _TRUE or (
+            isinstance(scheduler, str) and scheduler.lower().startswith(_DEDICATED)
+        ):
+            return "dedicated scheduler"
+        if value("managed") == "External":
+            return "managed by another program"
+        return self._why_not_runnable(value) if status == JobStatus.IDLE else None
+
+    def _why_not_runnable(self, value: Callable[[str], Any]) -> str | None:
+        """Return why the schedd does not offer an idle job, whose attributes *value* tells, at this time."""
+        if value("isnoopjob") in _TRUE:
+            return "no-op job"
+        until, hosts, most = value("jobcooldownexpiration"), value("currenthosts"), value("maxhosts")
+        if whole(until, 0) and until >= self._now:
+            return "in its cool-down"
+        if whole(hosts, 1) and whole(most, 1) and hosts >= most:
+            return "matched already"
+        return None
 
     def terms(self, ad: Ad, names: Mapping[str, str], number: int) -> Terms:
         """Return the terms of a job that is not left out; take the reason why it is held out of its *ad*."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import itemgetter
 
@@ -34,12 +34,14 @@ class JobDump(Struct):
         ads: the attributes that the procs of each cluster share.
         clusters: number of clusters.
         left_out: number of jobs left out, by reason.
+        schedds: the names of their schedds; an empty one is not told.
     """
 
     ranges: list[JobRange]
     ads: list[Ad]
     left_out: Counter[str] = field(default_factory=Counter)
     clusters: int = 0
+    schedds: Sequence[str] = ()
 
     @property
     def count(self) -> int:
@@ -50,16 +52,16 @@ class JobDump(Struct):
 def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> JobDump:
     """Return the jobs that *source* holds; *submitter_of* returns the submitter to charge for a job ad.
 
-    A job without a date is queued *now*. Completed jobs are left out, and jobs that no negotiator matches (grid
-    without WantMatching, scheduler and local universe). Jobs keep the name of their schedd, from GlobalJobId or
-    ScheddName, only if the dump holds several schedds.
+    A job without a date is queued *now*. Completed jobs are left out, and jobs that no schedd offers to a negotiator.
+    Jobs keep the name of their schedd, from GlobalJobId or ScheddName, only if the dump holds several schedds.
 
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
     reader = _JobReader(source, submitter_of, now)
     reader.read()
     dump = JobDump([], [], reader.left_out)
-    several = len({schedd for schedd, _ in reader.clusters}) > 1
+    dump.schedds = sorted({schedd for schedd, _ in reader.clusters})
+    several = len(dump.schedds) > 1
     places: dict[int, int] = {}
     for (schedd, cluster), stretches in sorted(reader.clusters.items(), key=itemgetter(0)):
         shared, parts = divided(source, cluster, stretches)

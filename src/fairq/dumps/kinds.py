@@ -12,6 +12,10 @@ from fairq.records import Ad
 SLOT = "Machine"
 JOB = "Job"
 ACCOUNTING = "Accounting"
+SCHEDD = "Scheduler"
+
+_OF_SCHEDDS = {"scheduler": "name", "submitter": "scheddname"}
+"""Kinds of ads, in lower case, that tell MaxJobsRunning of a schedd, and the attribute with its name."""
 
 _SAME = {"slot": SLOT}
 """Kinds by their other names, in lower case."""
@@ -29,8 +33,9 @@ _CURES = {
     SLOT: "give what 'condor_status -sort no -json' prints",
     JOB: "give what 'condor_q -global -allusers -json' prints",
     ACCOUNTING: "give what 'condor_userprio -long -allusers' prints",
+    SCHEDD: "give what 'condor_status -schedd -json' prints",
 }
-_WORDS = {SLOT: "slot", JOB: "job", ACCOUNTING: "accounting"}
+_WORDS = {SLOT: "slot", JOB: "job", ACCOUNTING: "accounting", SCHEDD: "schedd"}
 
 
 def _kind_by_names(names: frozenset[str]) -> str | None:
@@ -51,7 +56,9 @@ class Sorter:
         self._wanted = wanted
         self._found = 0
         self._others: Counter[str] = Counter()
-        self._spellings = Spellings("mytype")
+        self._spellings = Spellings("mytype", "name", "scheddname", "maxjobsrunning")
+        self.schedds: dict[str, int] = {}
+        """The most running jobs of each schedd that an ad tells, of whatever kind is wanted."""
         self._kinds: dict[tuple[str, ...], str | None] = {}
 
     @property
@@ -62,11 +69,23 @@ class Sorter:
     def wants(self, ad: Ad, count: int = 1) -> bool:
         """Return whether *ad* is of the kind wanted, and count it: *count* ads are like it."""
         kind = self._kind(ad)
+        if self.tells_schedd(ad):
+            self._note_schedd(ad, _OF_SCHEDDS[(kind or "").lower()])
         if self._is_wanted(kind):
             self._found += count
             return True
         self._others[kind or ""] += count
         return False
+
+    def tells_schedd(self, ad: Ad) -> bool:
+        """Return whether *ad* is one of a schedd, which is to be looked at by itself."""
+        return (self._kind(ad) or "").lower() in _OF_SCHEDDS
+
+    def _note_schedd(self, ad: Ad, lower: str) -> None:
+        names = self._spellings.of(ad)
+        name, most = ad.get(names.get(lower, "")), ad.get(names.get("maxjobsrunning", ""))
+        if isinstance(name, str) and type(most) is int and most >= 0:
+            self.schedds[name] = most
 
     def would_want(self, ad: Ad) -> bool:
         """Return the same, and count nothing."""

@@ -25,11 +25,15 @@ _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
 
 
 class SlotDump(Struct):
-    """The slots of a dump in its order, the number of ads left out by reason, and the newest CondorVersion."""
+    """The slots of a dump in its order, the number of ads left out by reason, and the newest CondorVersion.
+
+    *schedds* are the most running jobs of the schedds whose ads are in the dump as well.
+    """
 
     slots: SlotTable
     left_out: Counter[str] = field(default_factory=Counter)
     version: Version | None = None
+    schedds: dict[str, int] = field(default_factory=dict)
 
 
 class Use(Struct, frozen=True):
@@ -54,7 +58,7 @@ def read_slots(source: Source) -> SlotDump:
     """
     reader = _SlotReader(source)
     reader.read()
-    return SlotDump(reader.slots.table(), reader.sorter.left_out, newest(*reader.versions))
+    return SlotDump(reader.slots.table(), reader.sorter.left_out, newest(*reader.versions), reader.sorter.schedds)
 
 
 _OWN = ("name", "machine", "myaddress", "startdipaddr")
@@ -107,6 +111,8 @@ class _SlotReader:
             return False
         slot_names = varying["name"]
         if not isinstance(slot_names[0], str) or not all(map(str.strip, slot_names)):
+            return False
+        if self.sorter.tells_schedd(ad):
             return False
         if not self.sorter.would_want(ad):
             self.sorter.wants(ad, found.size)

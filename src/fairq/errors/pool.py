@@ -164,6 +164,13 @@ class UnreachablePoolError(FairqError):
     summary = "A live pool cannot be queried"
 
 
+class IncompleteImportError(FairqError):
+    """the import is incomplete: {missing}; what was imported is stored; import again when all daemons answer"""
+
+    exit_code = 57
+    summary = "A live pool was imported in part: some of its daemons did not answer"
+
+
 # 53-59: userprio
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fairq.state.check import JSON_COLUMNS
 
-_NUMBERS = (b"last_update", b"next_cluster", b"next_task_queue")
+_NUMBERS = (b"last_update", b"decayed_until", b"next_cluster", b"next_task_queue")
 """The values in meta that are whole numbers."""
 
 

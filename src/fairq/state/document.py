@@ -104,7 +104,7 @@ _RECORDS: dict[str, type[Any]] = {
 _REASONS_SINCE = 12
 """The schema that added the reason of a change."""
 
-_NUMBERS = frozenset({"last_update", "cycle", "next_cluster", "usage_recorded_until"})
+_NUMBERS = frozenset({"last_update", "decayed_until", "cycle", "next_cluster", "usage_recorded_until"})
 """The members of `meta` whose strings are whole numbers."""
 
 

@@ -77,7 +77,7 @@ def load_table(state: State, apart: Collection[int] = ()) -> StoredSlots:
     with without_collection():
         for stretch in stretches(state):
             _take_in(found, stretch, apart)
-    drained = {number for (number,) in state.connection.execute("SELECT id FROM slot WHERE draining")}
+    drained = draining_ids(state)
     found.draining.extend([number in drained for number in found.ids] if drained else [False] * len(found.ids))
     return found
 
@@ -175,6 +175,11 @@ def remove(state: State, numbers: Iterable[int]) -> list[Claim]:
     pilot_slots.dissolve(state, numbers)
     state.connection.executemany("DELETE FROM slot WHERE id = ?", [(number,) for number in numbers])
     return lost
+
+
+def draining_ids(state: State) -> frozenset[int]:
+    """Return the numbers of the slots that are being drained."""
+    return frozenset(number for (number,) in state.connection.execute("SELECT id FROM slot WHERE draining"))
 
 
 def draining_names(state: State) -> list[str]:

@@ -97,6 +97,10 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
             return _used_up(of)
         case Reason.CEILING:
             return f"{submitter.submitter} has reached its ceiling of {submitter.ceiling}: {used:g} in use"
+        case Reason.SCHEDD:
+            most = of.outcome.given.policy.max_jobs_running.get(submitter.schedd, 0)
+            whose = f"schedd {submitter.schedd}" if submitter.schedd else "the schedd"
+            return f"{whose} runs as many jobs as it may (MaxJobsRunning = {most})"
         case Reason.NOT_OFFERED:
             return f"the turn of {submitter.submitter} ended before it was offered ({submitter.stopped})"
         case Reason.SKIPPED:
@@ -119,6 +123,10 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
             draining = of.lost[LostTo.DRAINING]
             which = "the only matching slot is" if draining == 1 else f"all {draining} matching slots are"
             return f"{which} draining"
+        case Reason.UNUSABLE:
+            unusable = of.lost[LostTo.UNUSABLE]
+            which = "the only matching slot is" if unusable == 1 else f"all {unusable} matching slots are"
+            return f"{which} drained, offline or absent"
         case _:
             return _in_use(of)
 
@@ -241,7 +249,7 @@ def _refused(of: Diagnosis, refusals: Sequence[dict[str, Any]]) -> str:
 
 
 def _jobs_ahead(of: Diagnosis) -> str:
-    return f"{of.matched_ahead} of its jobs were matched, " if of.matched_ahead else ""
+    return f"{of.submitter.matched} of its jobs were matched, " if of.submitter.matched else ""
 
 
 def _people(users: Counter[str]) -> str:

@@ -83,6 +83,7 @@ def pair_sentence(name: str, pair: dict[str, Any]) -> str:
 
 _APART = {
     LostTo.DRAINING: "the slot is draining",
+    LostTo.UNUSABLE: "the slot is drained, offline or absent",
     LostTo.KEPT_OUT: "negotiator_slot_constraint excludes the slot, or its machine is about to shut down",
     LostTo.TAKEN: "another job gets it, or it has too few free resources",
     LostTo.CLAIMED_OWN: "a job of the same submitter uses it",

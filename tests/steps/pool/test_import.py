@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,42 @@ def test_status_and_columns(bring: Run, state: Path, tmp_path: Path) -> None:
         "left out: 1 (scheduler universe)",
         "left out: 1 (grid universe)",
     ]
+
+
+NOT_OFFERED: list[tuple[dict[str, object], str]] = [
+    ({"JobUniverse": 8}, "MPI universe"),
+    ({"JobUniverse": 11, "MinHosts": 2, "MaxHosts": 2}, "parallel universe"),
+    ({"JobUniverse": 12}, "local universe"),
+    ({"JobUniverse": 5, "WantParallelScheduling": True}, "dedicated scheduler"),
+    ({"JobUniverse": 5, "JobStatus": 2, "Scheduler": "DedicatedScheduler@s1"}, "dedicated scheduler"),
+    ({"JobUniverse": 5, "Managed": "External"}, "managed by another program"),
+    ({"JobUniverse": 5, "IsNoopJob": True}, "no-op job"),
+    ({"JobUniverse": 5, "JobCoolDownExpiration": NOW + 60}, "in its cool-down"),
+    ({"JobUniverse": 5, "CurrentHosts": 1, "MaxHosts": 1}, "matched already"),
+]
+OFFERED: list[dict[str, object]] = [
+    {"JobUniverse": 10},
+    {"WantParallelScheduling": False},
+    {"Scheduler": "s1"},
+    {"Managed": "Schedd"},
+    {"JobCoolDownExpiration": NOW - 1},
+    {"JobStatus": 2, "CurrentHosts": 1, "MaxHosts": 1},
+    {"CurrentHosts": 0, "MaxHosts": 1},
+]
+
+
+@pytest.mark.parametrize("many", [1, 40])
+def test_what_the_schedd_does_not_offer_is_left_out(bring: Run, state: Path, tmp_path: Path, many: int) -> None:
+    """Each with its reason, wherever they are among others; jobs like them that are offered stay."""
+    ads = [job(n, ProcId=proc, **more) for proc in range(many) for n, (more, _) in enumerate(NOT_OFFERED, 1)]
+    kept = [job(n, ProcId=proc, **more) for proc in range(many) for n, more in enumerate(OFFERED, 50)]
+    ended = bring("--jobs", dump(tmp_path, "jobs", *kept, *ads))
+    reasons = Counter(why for _, why in NOT_OFFERED for _ in range(many))
+    assert {line for line in ended.err.splitlines() if line.startswith("left out")} == {
+        f"left out: {count} ({why})" for why, count in reasons.items()
+    }
+    assert {one.cluster for one in queue(state)} == set(range(50, 50 + len(OFFERED)))
+    assert sum(map(len, queue(state))) == many * len(OFFERED)
 
 
 def test_schedds_are_told_apart_only_if_there_are_several(bring: Run, state: Path, tmp_path: Path) -> None:

@@ -188,5 +188,5 @@ def unparsed(value: Any, quoted: bool) -> str:
 def _real(value: float) -> str:
     if not math.isfinite(value):
         return 'real("NaN")' if math.isnan(value) else f'real("{"-" if value < 0 else ""}INF")'
-    text = f"{value:.16G}"
+    text = f"{value or 0.0:.16G}"  # no sign of a zero
     return text if "." in text or "E" in text else text + ".0"

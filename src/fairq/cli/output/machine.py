@@ -40,6 +40,8 @@ def _plain(value: Any) -> Any:
 
 
 def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not value:
+        return 0.0  # no sign
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, Mapping):
@@ -76,6 +78,8 @@ class Encoder:
         try:
             text = self._encode(value)
         except ValueError:
+            text = self._encode(_finite(value))
+        if "-0.0" in text:
             text = self._encode(_finite(value))
         # Every unprintable character here is part of a string: JSON's own punctuation is printable.
         return text if text.isprintable() else "".join(map(_json_escaped, text))
@@ -122,7 +126,7 @@ class Encoder:
             text = self._encode_apart(values)[1:-1].replace("},\n{", "}\0{")
         except ValueError:
             return None
-        if text.count("\0") != len(values) - 1:  # some item holds an array of objects
+        if text.count("\0") != len(values) - 1 or "-0.0" in text:  # some item holds an array of objects, or such a zero
             return None
         text = text.replace(",\n", ", ")
         return text.replace("\0", ",\n") if text.replace("\0", "").isprintable() else None
@@ -166,7 +170,7 @@ def _cell(value: Any, escaped: Callable[[str], str]) -> str:
     if value is None:
         return ""
     if kind is int or kind is float:
-        return str(value)
+        return str(value or kind())  # no sign of a zero
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple, dict)):

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from fairq.alike_records import column as column_of
-from fairq.cli.output.text import escape, shown, width
+from fairq.cli.output.text import escape, shown, unsigned, width
 from fairq.cli.output.view import Column, Record, Table
 
 
@@ -38,7 +38,7 @@ def cells(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
     form = column.shown
     if form is None and set(map(type, values)) == {str} and "".join(values).isprintable():
         return values, right
-    texts = [shown(value) if form is None or value is None else escape(form(value)) for value in values]
+    texts = [shown(value) if form is None or value is None else unsigned(escape(form(value))) for value in values]
     return texts, right
 
 

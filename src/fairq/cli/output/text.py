@@ -55,10 +55,15 @@ def folded(text: str, cells: int) -> Iterator[str]:
     yield piece
 
 
+def unsigned(text: str) -> str:
+    """Return the text of a number, a zero without its sign: "-0.00" is no figure."""
+    return text[1:] if text.startswith("-") and "0" in text and not text.strip("-0.%") else text
+
+
 def shown(value: Any) -> str:
     """Return the text of a table cell for *value*: empty for a missing one, booleans in lower case."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return escape(str(value))
+    return unsigned(str(value)) if isinstance(value, float) else escape(str(value))

@@ -47,7 +47,8 @@ class Accountant:
 
     *records* maps names of submitters and groups to their records and *charges* maps slot keys to who is
     charged; both may be read freely. *last_update* is the time up to which everybody is charged, 0 before the first
-    update. *booked* is what was charged since it was made, for the ledger, as long as *keeps_books*.
+    update. *decayed_until* is the time up to which priorities are decayed: later only after the clock was set back.
+    *booked* is what was charged since it was made, for the ledger, as long as *keeps_books*.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Accountant:
         policy: AccountingPolicy,
         last_update: int = 0,
         charges: Mapping[SlotKey, SlotCharge] | None = None,
+        decayed_until: int = 0,
     ) -> None:
         """Take over *records* and *charges*.
 
@@ -65,6 +67,7 @@ class Accountant:
         self.records = {record.name: record for record in records}
         self.policy = policy
         self.last_update = last_update
+        self.decayed_until = max(last_update, decayed_until) if policy.exact_usage else last_update
         self.charges: Charges = charges if isinstance(charges, Charges) else SingleCharges(charges or {})
         self.booked: list[Charge] = []
         self.keeps_books = True
@@ -113,24 +116,33 @@ class Accountant:
         which decays every priority set beforehand to its best value and charges decades to whoever holds
         a slot.) When the clock went backwards nobody is charged, not even for what was still to be
         corrected, and time counts from *now* on; where usage is exact, what is held now gives back the
-        time that will be charged again. When it comes back later, nobody is charged for the time before a match.
+        time that will be charged again, and priorities stay until the clock passes `decayed_until`: time that they
+        were decayed for counts once. When the clock comes back, nobody is charged for the time before a match.
         """
-        seconds = now - self.last_update
-        if seconds == 0:
+        if now == self.last_update:
             return
-        if self.last_update == 0 or seconds < 0:
+        exact = self.policy.exact_usage
+        if self.last_update == 0 or now < self.last_update:
             for record in self.records.values():
                 record.uncharged_time = record.weighted_uncharged_time = 0.0
-            if self.policy.exact_usage and self.last_update:
+            if exact and self.last_update:
                 self._give_back(now)
+            self.last_update = now
         else:
-            if self.policy.exact_usage:
+            if exact:
                 self._leave_out(now)
-            left = decay(seconds, self.policy.priority_halflife)
-            for record in self.records.values():
-                used, weighted = charge(record, seconds, left, now)
-                if (used or weighted) and self.keeps_books:
-                    self.booked.append(Charge(record.name, self.last_update, now, used, weighted))
+            if self.last_update < self.decayed_until:
+                self._charge_until(min(now, self.decayed_until), 1.0)
+            if self.last_update < now:
+                self._charge_until(now, decay(now - self.last_update, self.policy.priority_halflife))
+        self.decayed_until = max(now, self.decayed_until) if exact else now
+
+    def _charge_until(self, now: int, left: float) -> None:
+        """Charge everybody up to *now*; *left* is what remains of a priority."""
+        for record in self.records.values():
+            used, weighted = charge(record, now - self.last_update, left, now)
+            if (used or weighted) and self.keeps_books:
+                self.booked.append(Charge(record.name, self.last_update, now, used, weighted))
         self.last_update = now
 
     def update_as_logged(self, now: int) -> None:
@@ -286,7 +298,7 @@ class Accountant:
         """Take off what was charged for the time after *now* of the slots held."""
         for held in self.charges.each():
             chain = self._chains.get(held.submitter) or self._chain(held.submitter)
-            self._settle(chain, self.last_update - max(now, held.start_time), -1, held.slot_weight)
+            self._settle_usage(chain, self.last_update - max(now, held.start_time), -1, held.slot_weight)
 
     def _leave_out(self, now: int) -> None:
         """Leave out of the next update the time before slots were matched: the clock was back, and is right again.
@@ -302,6 +314,14 @@ class Accountant:
 
     def _settle(self, chain: _Chain, seconds: int, sign: int, weight: float) -> None:
         """Count (*sign* 1) or take off (-1) a slot of *weight* for the last *seconds* before the last update."""
+        if seconds <= 0:
+            return
+        self._settle_usage(chain, seconds, sign, weight)
+        for record in {id(record): record for record in (chain.member, *chain.subtree)}.values():
+            correct_priority(record, seconds, sign * weight, self.policy.priority_halflife)
+
+    def _settle_usage(self, chain: _Chain, seconds: int, sign: int, weight: float) -> None:
+        """Do the same to the usage alone."""
         if seconds <= 0:  # a match given back that began after the last update
             return
         for record in (chain.member, chain.group):
@@ -309,8 +329,6 @@ class Accountant:
                 changed = correct_usage(record, seconds, sign, sign * weight)
                 if self.keeps_books:
                     self.booked.append(Charge(record.name, self.last_update - seconds, self.last_update, *changed))
-        for record in {id(record): record for record in (chain.member, *chain.subtree)}.values():
-            correct_priority(record, seconds, sign * weight, self.policy.priority_halflife)
 
     @staticmethod
     def _note_use(chain: _Chain, now: int) -> None:

@@ -39,6 +39,11 @@ def lease_of(record: AccountingRecord, what: Leasable) -> Lease | None:
     return record.floor_lease if what is Leasable.FLOOR else record.factor_lease
 
 
+def leases_of(record: AccountingRecord) -> list[Lease]:
+    """Return the leases of *record*."""
+    return [lease for lease in (record.ceiling_lease, record.floor_lease, record.factor_lease) if lease is not None]
+
+
 def value_of(record: AccountingRecord, what: Leasable) -> float:
     """Return the current value of *what*; the factor must be resolved already."""
     if what is Leasable.CEILING:
@@ -80,7 +85,7 @@ def expire_leases(records: Iterable[AccountingRecord], now: int) -> list[Expired
     """End every expired lease, at the start of a cycle before any value is read."""
     expired = []
     for record in records:
-        if record.ceiling_lease is None and record.floor_lease is None and record.factor_lease is None:
+        if not leases_of(record):
             continue
         for what in Leasable:
             lease = lease_of(record, what)

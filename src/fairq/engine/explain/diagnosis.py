@@ -47,6 +47,7 @@ class Reason(StrEnum):
     CEILING = "ceiling"
     CONCURRENCY_LIMIT = "concurrency limit"
     TIME = "time budget"
+    SCHEDD = "MaxJobsRunning of the schedd"
     SUBMITTER_CONSTRAINT = "negotiator_submitter_constraint"
     JOB_CONSTRAINT = "negotiator_job_constraint"
     SLOT_CONSTRAINT = "negotiator_slot_constraint"
@@ -60,6 +61,7 @@ class Reason(StrEnum):
     IN_USE = "slots in use"
     OWN_JOBS = "own jobs have the slots"
     DRAINING = "slots draining"
+    UNUSABLE = "slots unusable"
 
 
 _LIMITS = {
@@ -67,6 +69,7 @@ _LIMITS = {
     StopReason.QUOTA: Reason.QUOTA,
     StopReason.CEILING: Reason.CEILING,
     StopReason.TIME: Reason.TIME,
+    StopReason.SCHEDD: Reason.SCHEDD,
 }
 
 _BY_TEST = {
@@ -77,6 +80,7 @@ _BY_TEST = {
     LostTo.CLAIMED_OTHERS: Reason.IN_USE,
     LostTo.CLAIMED_OWN: Reason.OWN_JOBS,
     LostTo.DRAINING: Reason.DRAINING,
+    LostTo.UNUSABLE: Reason.UNUSABLE,
     LostTo.KEPT_OUT: Reason.SLOT_CONSTRAINT,
     LostTo.SLOT_REQUIREMENTS: Reason.SLOT_REQUIREMENTS,
     LostTo.JOB_REQUIREMENTS: Reason.JOB_REQUIREMENTS,
@@ -368,24 +372,17 @@ class Diagnosis:
     def used_by(self) -> Counter[str]:
         """Number of suitable slots in use since before this cycle, by submitter."""
         tests = (LostTo.CLAIMED_OTHERS, LostTo.CLAIMED_OWN, LostTo.OUTRANKED, LostTo.PREEMPTION_POLICY, LostTo.PRIORITY)
-        rows = np.concatenate([self.losses.rows(test) for test in tests])
         holders = self.outcome.observer.holders
-        codes = holders.codes[rows]
+        codes = holders.codes[np.concatenate([self.losses.rows(test) for test in tests])]
         found, firsts, counts = np.unique(codes[codes >= 0], return_index=True, return_counts=True)
         # In the order of the slots, as people are named.
         return Counter({holders.distinct[found[place]]: int(counts[place]) for place in firsts.argsort()})
 
     def _is_admitted(self) -> bool:
-        given = self.outcome.given
-        if given.policy.job_constraint is None:
+        given, constraint = self.outcome.given, self.outcome.given.policy.job_constraint
+        if constraint is None:
             return True
-        constraint = given.policy.job_constraint
         return JobConstraint(constraint, given.now, [self.context.job], given.pool.ads.budget).admits(0)
-
-    @property
-    def matched_ahead(self) -> int:
-        """Number of jobs of the same submitter matched in this cycle."""
-        return self.submitter.matched
 
     def _queued(self, cluster: int, proc: int) -> JobRange | None:
         for queue in self.outcome.given.jobs.queues:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairq.engine.classad import evaluate_in_ad, expression_of
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.expression_cache import RequestContext
-from fairq.engine.negotiation.participants import slots_shutting_down, slots_taking_part
+from fairq.engine.negotiation.participants import slots_shutting_down, slots_taking_part, slots_usable
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.rolled_up import rolled_up
 from fairq.engine.negotiation.slot_tests import SlotTests
@@ -25,12 +25,13 @@ from fairq.engine.negotiation.snapshot import PoolSlots
 class LostTo(StrEnum):
     """A test that excludes a slot for a job; the last one stands for all limits of the submitter.
 
-    KEPT_OUT: by NEGOTIATOR_SLOT_CONSTRAINT, or about to shut down.
+    UNUSABLE: drained by its machine, offline or absent. KEPT_OUT: by NEGOTIATOR_SLOT_CONSTRAINT, or about to shut down.
     """
 
     JOB_REQUIREMENTS = "job_requirements"
     SLOT_REQUIREMENTS = "slot_requirements"
     DRAINING = "draining"
+    UNUSABLE = "unusable"
     KEPT_OUT = "kept_out"
     TAKEN = "taken_in_cycle"
     CLAIMED_OWN = "claimed_own"
@@ -70,6 +71,7 @@ class Observer:
         size = len(pool.ads)
         self._draining = np.zeros(size, np.bool_)
         self._draining[list(pool.draining)] = True
+        self._unusable = ~slots_usable(pool.ads, policy)
         self._candidates = candidate_slots(pool, policy)
         if (theirs := rolled_up(pool.ads, policy)) is not None:
             self._candidates &= ~theirs
@@ -97,6 +99,7 @@ class Observer:
             LostTo.JOB_REQUIREMENTS: ~accepted,
             LostTo.SLOT_REQUIREMENTS: ~tests.suitable,
             LostTo.DRAINING: self._draining,
+            LostTo.UNUSABLE: self._unusable,
             LostTo.KEPT_OUT: self._kept_out,
             LostTo.TAKEN: self._candidates & ~tests.free,
             LostTo.CLAIMED_OWN: (busy & own) | (contested & tests.own & ~tests.outranked),

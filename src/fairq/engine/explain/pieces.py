@@ -113,7 +113,7 @@ def _text(pool: PoolSlots, row: int, attribute: str) -> str | None:
 
 
 def given_back(parent: Ad, piece: Ad) -> Ad:
-    """The rest of a partitionable slot after *piece* is given back."""
+    """The rest of a partitionable slot after *piece* is given back, which its lists of dynamic slots name no more."""
     amounts = {name.lower(): value for name, value in piece.items()}
     listed = next((value for name, value in parent.items() if name.lower() == "machineresources"), "")
     resources = {*_RESOURCES, *str(listed).lower().split()}
@@ -122,7 +122,21 @@ def given_back(parent: Ad, piece: Ad) -> Ad:
         amount = amounts.get(name.lower()) if name.lower() in resources else None
         if isinstance(value, int | float) and isinstance(amount, int | float):
             more[name] = plain(value + amount)
-    return more
+        elif name.lower() == "numdynamicslots" and type(value) is int and value > 0:
+            more[name] = value - 1
+    return _without_child(more, amounts.get("name"))
+
+
+def _without_child(parent: Ad, child: object) -> Ad:
+    """Take *child* out of the lists that a startd makes of its dynamic slots: ChildName, ChildCpus and others."""
+    lists = {name: value for name, value in parent.items() if name.lower().startswith("child") and type(value) is list}
+    names = next((value for name, value in lists.items() if name.lower() == "childname"), [])
+    if child not in names:
+        # The lists are out of date.
+        return {name: value for name, value in parent.items() if name not in lists}
+    place = names.index(child)
+    shorter = {name: value[:place] + value[place + 1 :] for name, value in lists.items() if len(value) == len(names)}
+    return {**parent, **shorter}
 
 
 def undivided(pool: PoolSlots, ads: Sequence[Ad]) -> PoolSlots | None:

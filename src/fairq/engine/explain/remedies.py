@@ -162,7 +162,7 @@ def more(of: Diagnosis) -> Iterator[Remedy]:
 def _ahead_of_own(of: Diagnosis) -> Iterator[Remedy]:
     """A priority above that of all other jobs of the submitter."""
     highest = _highest_priority(of)
-    if of.matched_ahead and of.job.priority <= highest:
+    if of.submitter.matched and of.job.priority <= highest:
         yield (Change(ChangeKind.JOB_PRIORITY, job_name(of.job), highest + 1, now=of.job.priority),)
 
 
@@ -257,7 +257,7 @@ def _time_budget(of: Diagnosis) -> Remedy:
 def _left_idle_ahead(of: Diagnosis) -> int:
     """How many jobs of the same submitter come before the job and are left idle as well."""
     place = place_in_queue(of)
-    return max(0, int(place["ahead"]) - of.matched_ahead)
+    return max(0, int(place["ahead"]) - of.submitter.matched)
 
 
 def _ceiling(of: Diagnosis, jobs: int) -> Remedy:

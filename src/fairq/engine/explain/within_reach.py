@@ -48,7 +48,8 @@ def freed(held: Outcome, keys: Iterable[SlotKey], key: SlotKey) -> Accountant | 
     if records is None or not all(weight.is_integer() for weight in {of.slot_weight for of in charges.kinds()}):
         return None
     charged = {each: charges[each] for each in keys if each in charges}
-    accountant = Accountant(map(replace, records), given.accountant.policy, given.accountant.last_update, charged)
+    former = given.accountant
+    accountant = Accountant(map(replace, records), former.policy, former.last_update, charged, former.decayed_until)
     accountant.remove_match(key, given.now)
     for name in removable(accountant.records.values(), accountant.policy):
         accountant.forget(name)

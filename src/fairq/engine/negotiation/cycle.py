@@ -38,11 +38,13 @@ from fairq.engine.negotiation.participants import (
     find_submitters,
     slots_seen,
     slots_taking_part,
+    slots_usable,
     submitters_taking_part,
 )
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.request_columns import ColumnQueue
+from fairq.engine.negotiation.schedd_limits import ScheddLimits
 from fairq.engine.negotiation.slots import (
     candidate_slots,
     holders_of,
@@ -131,6 +133,8 @@ class NegotiationCycle:
         self._stopwatch = None
         if clock is not None and policy.budgets is not None:
             self._stopwatch = Stopwatch(policy.budgets, clock)
+        usable = slots_usable(pool.ads, policy)
+        pool = replace(pool, draining=pool.draining | frozenset(np.flatnonzero(~usable).tolist()))
         self._pool = pool
         self._budget = pool.ads.budget
         self._policy = policy
@@ -140,7 +144,7 @@ class NegotiationCycle:
             show_negotiator_requirements(pool.ads)
         weights = slot_weights(pool.ads, policy)
         self.cost: list[float] = weights.tolist()
-        shared = slots_taking_part(pool.ads, policy)
+        shared = slots_taking_part(pool.ads, policy) & usable
         candidates = candidate_slots(pool, policy)
         self._free = FreeSlots(candidates)
         in_pie = weights_in_pie(pool.ads, weights, policy)
@@ -153,6 +157,7 @@ class NegotiationCycle:
         self._holders = self._find_holders(sees_siblings=False)
         self._free_weight = FreeWeight(in_pie, candidates & ~self._holders.held)
         self._partitions = self._find_partitions(candidates)
+        self._schedds = ScheddLimits(policy.max_jobs_running, jobs.queues)
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
         self._find_queues(jobs, memory, whole)
@@ -194,6 +199,7 @@ class NegotiationCycle:
         )
         self._ledger = Ledger(
             accountant=accountant,
+            schedds=self._schedds,
             candidates=self.candidates,
             concurrency=self.concurrency,
             policy=policy,
@@ -320,7 +326,15 @@ class NegotiationCycle:
             )
         known = None if whole is None else whole.queues
         self._submitters = find_submitters(
-            jobs, self._autoclusters, policy, self._accountant, constraint, known, self._queues, self._now
+            jobs,
+            self._autoclusters,
+            policy,
+            self._accountant,
+            constraint,
+            known,
+            self._queues,
+            self._now,
+            self._schedds,
         )
 
     def _find_autoclusters(self, jobs: Jobs, memory: Memory | None) -> Autoclusters:

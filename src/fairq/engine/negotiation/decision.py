@@ -31,6 +31,7 @@ class StopReason(StrEnum):
     NO_IDLE_JOBS = "no idle jobs"
     CONCURRENCY_LIMIT = "concurrency limit reached"
     TIME = "time budget used up"
+    SCHEDD = "MaxJobsRunning of the schedd reached"
     SUBMITTER_CONSTRAINT = "kept out by negotiator_submitter_constraint"
     JOB_CONSTRAINT = "jobs left are kept out by negotiator_job_constraint"
 

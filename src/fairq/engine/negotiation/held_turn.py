@@ -43,6 +43,8 @@ class HeldTurn:
         time = self._begin()
         if time is not None and time.over:
             return TurnEnd(True, StopReason.TIME)
+        if self._is_schedd_full():
+            return TurnEnd(True, StopReason.SCHEDD)
         self._turn = self._new_turn(ignore_limit, time)
         steps = self._turn.steps(self._submitter.queue)
         end = self._go_on(steps)
@@ -56,6 +58,8 @@ class HeldTurn:
         time = self._begin()
         if time is not None and time.over:
             return TurnEnd(True, StopReason.TIME)
+        if self._is_schedd_full():
+            return TurnEnd(True, StopReason.SCHEDD)
         if self._turn is None or self._steps is None:
             self._turn = self._new_turn(False, time, only_free=True)
             self._steps = self._turn.steps(self._submitter.queue)
@@ -84,6 +88,10 @@ class HeldTurn:
             end: TurnEnd = stopped.value
             return end
         return None
+
+    def _is_schedd_full(self) -> bool:
+        """Whether its schedd offers no more of the jobs that are left."""
+        return self._ledger.schedds.left(self._submitter.schedd) == 0 and self._submitter.queue.jobs_left
 
     def stop_at_limit(self) -> None:
         """Note once that a limit stops the next job."""
@@ -138,6 +146,8 @@ class HeldTurn:
             end = TurnEnd(True, StopReason.NO_MORE_JOBS)
         if end.reason is StopReason.NO_MORE_JOBS and kept_out and decision.matched + kept_out >= decision.idle:
             return TurnEnd(end.satisfied, StopReason.JOB_CONSTRAINT)
+        if self._is_schedd_full():
+            return TurnEnd(True, StopReason.SCHEDD)
         if not self._ledger.slots_left() and decision.matched < decision.idle:
             return TurnEnd(end.satisfied, StopReason.NO_SLOTS)
         return end
@@ -169,6 +179,7 @@ class HeldTurn:
         charge(submitter.name, key, cost, ledger.now)
         self._limits.use(cost, state != NONE)
         submitter.decision.matched += 1
+        ledger.schedds.use(submitter.schedd, 1)
         submitter.decision.matched_weight += cost
         cluster, proc = found.job
         preempted = None if state == NONE else ledger.running[from_whom]
@@ -201,6 +212,7 @@ class HeldTurn:
         ledger.accountant.add_matches(submitter.name, keys, cost, ledger.now)
         self._limits.use_free(cost, len(keys))
         submitter.decision.matched += len(keys)
+        ledger.schedds.use(submitter.schedd, len(keys))
         submitter.decision.matched_weight = added(submitter.decision.matched_weight, cost, len(keys))
         ranks = ledger.candidates.ranks_of_all
         assert ranks is not None

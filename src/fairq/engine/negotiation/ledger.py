@@ -25,6 +25,7 @@ from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.rejections import Rejection
+from fairq.engine.negotiation.schedd_limits import ScheddLimits
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.groups import Groups
@@ -58,6 +59,7 @@ class Ledger(Struct, frozen=True):
         decision: the record of matches and rejections.
         groups: the accounting groups; None: there are none.
         free: the candidates not yet matched.
+        schedds: how many jobs the schedds still offer.
         free_weight: the slot weight of all free candidates.
         partitions: the partitionable slots that are divided; None: there are none.
         keys: the accountant's keys of the slots.
@@ -74,6 +76,7 @@ class Ledger(Struct, frozen=True):
     """
 
     accountant: Accountant
+    schedds: ScheddLimits
     candidates: Candidates
     concurrency: ConcurrencyLimits
     policy: NegotiationPolicy

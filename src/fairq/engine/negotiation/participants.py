@@ -6,6 +6,7 @@ docs/htcondor.md 3.1 and 3.6; matchmaker.cpp, obtainAdsFromCollector, trimStartd
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from fairq.engine.classad import (
     Expression,
     evaluate_in_ad,
     evaluate_in_columns,
+    parse,
 )
 from fairq.engine.classad.budget import Payer, evaluate_for
 from fairq.engine.classad.references import closure
@@ -30,6 +32,7 @@ from fairq.engine.negotiation.kinds import KindsInCycle
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.request_columns import ColumnQueue, column_queue
 from fairq.engine.negotiation.requests import RequestQueue, job_order
+from fairq.engine.negotiation.schedd_limits import ScheddLimits
 from fairq.engine.negotiation.snapshot import Jobs, SubmitterQueue
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.records import Ad, job_count
@@ -37,6 +40,10 @@ from fairq.records import Ad, job_count
 if TYPE_CHECKING:
     from fairq.engine.negotiation.memory import Scene
 
+_UNUSABLE = parse(
+    'State == "Drained" || (Draining =?= true && State =!= "Claimed" && State =!= "Preempting")'
+    " || Offline =?= true || Absent =?= true"
+)
 _SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
 
 
@@ -48,6 +55,20 @@ def slots_taking_part(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np
     if policy.slot_constraint is None:
         return np.ones(len(slots), np.bool_)
     return evaluate_in_columns(policy.slot_constraint, slots, {}).is_true()
+
+
+def slots_usable(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """The slots that are part of the pool: not drained, draining without a job, offline or absent.
+
+    Others have no part in the pie or in quotas, and are not candidates (manual: the total available size of the pool;
+    *count_unusable_slots*).
+    """
+    return np.ones(len(slots), np.bool_) if policy.count_unusable_slots else ~unusable(slots)
+
+
+def unusable(slots: AdColumns) -> NDArray[np.bool_]:
+    """The slots that are drained, draining without a job, offline or absent."""
+    return evaluate_in_columns(_UNUSABLE, slots, {}).is_true()
 
 
 def slots_seen(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
@@ -104,6 +125,7 @@ def find_submitters(
     known: Mapping[tuple[str, str], ColumnQueue] | None = None,
     scene: Scene | None = None,
     now: int | None = None,
+    schedds: ScheddLimits | None = None,
 ) -> list[SubmitterTurn]:
     """The submitters for the jobs' queues; only jobs that meet the *constraint* may be matched, None: all.
 
@@ -119,7 +141,7 @@ def find_submitters(
     admits = None if constraint is None else constraint.admits
 
     def made_of(queue: SubmitterQueue) -> ColumnQueue | RequestQueue:
-        made = column_queue(queue.idle, kinds, autoclusters, policy, admits)
+        made = None if is_bounded(queue) else column_queue(queue.idle, kinds, autoclusters, policy, admits)
         if made is not None:
             return made
         return RequestQueue(
@@ -131,16 +153,23 @@ def find_submitters(
             skip_by=policy.skip_by,
             by_priority=most is not None,
             cluster_of=cluster_of,
+            jobs_left_of=partial(schedds.left, queue.schedd) if schedds is not None else lambda: None,
         )
 
+    def is_bounded(queue: SubmitterQueue) -> bool:
+        return schedds is not None and schedds.left(queue.schedd) is not None
+
     for queue in jobs.queues:
-        of_other = (known or {}).get((queue.name, queue.schedd))
-        found = of_other.anew() if of_other else None if scene is None else scene.queue(queue, now)
+        # A queue that a schedd bounds is that of one cycle.
+        bounded = is_bounded(queue)
+        of_other = None if bounded else (known or {}).get((queue.name, queue.schedd))
+        kept = None if bounded else scene
+        found = of_other.anew() if of_other else None if kept is None else kept.queue(queue, now)
         if found is None:
             found = made_of(queue)
-            if scene is not None:
+            if kept is not None:
                 lasts = constraint is None or constraint.lasts(found.autoclusters)
-                scene.keep_queue(queue, None if lasts else now, found)
+                kept.keep_queue(queue, None if lasts else now, found)
         submitter = SubmitterTurn(queue.name, queue.schedd, found, _decision(queue, accountant, found.idle_jobs))
         if most is not None and isinstance(found, RequestQueue):
             submitters += split_by_priority(submitter, found, most)

@@ -44,6 +44,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
         report_job: whether a match names the job that runs, or the request's first job as today's
             negotiator logs it.
         quotas: the accounting groups and their rules; None: there are no groups.
+        max_jobs_running: the most running jobs of a schedd, by its name, as its ad says; others have no maximum.
         jobs_per_turn: maximum number of jobs that a schedd offers for a submitter in one turn, rejected ones included;
             None: all (`MAX_CONCURRENT_UPLOADS_PER_USER`, if limits per user are enabled).
         partitionable_slots: whether a match takes the requested part of a partitionable slot, or the whole slot, as in
@@ -54,6 +55,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
         slot_constraint, submitter_constraint, job_constraint: only slots, submitters and jobs for which it is
             true take part; None: all.
         count_slots_outside: also count the use of slots that *slot_constraint* excludes.
+        count_unusable_slots: slots that are drained, draining without a job, offline or absent are part of the pool.
         shutdown_threshold: leave out slots whose machine shuts down within these seconds; None: no slots.
         discount_suspended: do not charge slots whose job is suspended.
         budgets: maximum times of the cycle and its turns; None: no maximum.
@@ -109,6 +111,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
     limits: Mapping[str, float]
     slot_constraint: Expression | None
     count_slots_outside: bool
+    count_unusable_slots: bool
     submitter_constraint: Expression | None
     job_constraint: Expression | None
     shutdown_threshold: Expression | None
@@ -131,6 +134,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
     limits_of_slots_stay: bool
     pool_size: Expression | None
     known_groups: frozenset[str] | None = None
+    max_jobs_running: Mapping[str, int] = {}
     static_ranks: bool
     resources_in_use: ResourcesInUse
     pie_slices: PieSlices

@@ -193,7 +193,8 @@ class RequestQueue:
     """All requests of one submitter at one schedd, and what is left of them.
 
     With *jobs_per_turn* no more jobs than that are offered in one turn, matched or not (schedd.cpp,
-    `SCHEDD_ENABLE_PER_USER_MATCH_LIMITS`); then the turn ends as if there were no more.
+    `SCHEDD_ENABLE_PER_USER_MATCH_LIMITS`); then the turn ends as if there were no more. *jobs_left_of* tells how many
+    the schedd offers at that time at most, None: any number.
 
     *admits* tells by autocluster which jobs may be matched at all; *skip_by* what to pass over after a failure:
     requests do not go beyond it. *by_priority*: nor do they hold jobs of different priority. *cluster_of* tells what
@@ -211,7 +212,9 @@ class RequestQueue:
         skip_by: SkipBy = "autocluster",
         by_priority: bool = False,
         cluster_of: Callable[[int], object] | None = None,
+        jobs_left_of: Callable[[], int | None] = lambda: None,
     ) -> None:
+        self._jobs_left_of = jobs_left_of
         self._requests: list[Request] = []
         self._jobs_per_turn = jobs_per_turn
         self._by_priority = by_priority
@@ -314,8 +317,9 @@ class RequestQueue:
             if request.packed:
                 request.offer_again()
         requests = self._requests if priorities is None else self.in_range(priorities)
-        if self._jobs_per_turn is not None:
-            _offer(requests, self._jobs_per_turn)
+        most = [jobs for jobs in (self._jobs_per_turn, self._jobs_left_of()) if jobs is not None]
+        if most:
+            _offer(requests, min(most))
         return (request for request in requests if request.count)
 
 

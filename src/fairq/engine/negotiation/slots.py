@@ -13,7 +13,7 @@ from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.classad.kinds import INTEGER, REAL, UNDEFINED_KIND
 from fairq.engine.negotiation.fetched import as_fetched
-from fairq.engine.negotiation.participants import slots_seen, slots_shutting_down, slots_taking_part
+from fairq.engine.negotiation.participants import slots_seen, slots_shutting_down, slots_taking_part, slots_usable
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.slot_names import SlotNames
@@ -68,11 +68,11 @@ def weights_by(own: NDArray[np.float64] | None, of_pool: Callable[[], NDArray[np
 
 
 def weights_in_pie(slots: AdColumns, weights: NDArray[np.float64], policy: NegotiationPolicy) -> NDArray[np.float64]:
-    """The weight of every slot in the size of the pool; 0 if it does not count.
+    """The weight of every slot in the size of the pool; 0 if it does not count, or is not usable.
 
     A GhostMultiplier multiplies it (matchmaker.cpp, sumSlotWeights).
     """
-    counted = slots_taking_part(slots, policy)
+    counted = slots_taking_part(slots, policy) & slots_usable(slots, policy)
     if policy.pool_size is not None:
         known = as_fetched(slots, policy, policy.pool_size)
         counted = counted & evaluate_in_columns(policy.pool_size, known, {}).is_true()
@@ -156,11 +156,11 @@ def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bo
     """The slots that may be matched in this cycle (matchmaker.cpp, trimStartdAds).
 
     Without preemption, busy slots are excluded except partitionable ones. With preemption, slots whose job has
-    retirement time left are excluded unless early preemption is considered. Slots that are draining, about to shut down
+    retirement time left are excluded unless early preemption is considered. Slots that are unusable, about to shut down
     or excluded by the constraint, and claimed partitionable slots of other owners, are excluded as well.
     """
     slots = pool.ads
-    candidates = slots_taking_part(slots, policy) & ~slots_shutting_down(slots, policy)
+    candidates = slots_taking_part(slots, policy) & slots_usable(slots, policy) & ~slots_shutting_down(slots, policy)
     if not policy.consider_preemption:
         in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
         candidates &= ~in_use | evaluate_in_columns("PartitionableSlot", slots, {}).is_true()

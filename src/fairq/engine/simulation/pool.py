@@ -45,9 +45,17 @@ class SimulatedPool:
         ads: the slots as advertised without claims of fairq, partitionable slots whole. Dynamic slots are not among
             them: they are pieces with a tenant (`claim` with a carving).
         draining: indices of slots that get no new jobs.
+        shows_draining: the ads tell it, as a draining startd does.
     """
 
-    def __init__(self, names: Sequence[str], ads: AdColumns, draining: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        ads: AdColumns,
+        draining: frozenset[int] = frozenset(),
+        *,
+        shows_draining: bool = False,
+    ) -> None:
         self._names = tuple(names)
         self._ads = ads
         self._draining = draining
@@ -56,6 +64,12 @@ class SimulatedPool:
         self._pieces: list[Tenant] = []
         self._columns: dict[str, list[Any]] = {}
         self._base = {name: self._column(name) for name in _TEXTS}
+        busy = [state in ("Claimed", "Preempting") for state in self._base["State"]]
+        self._shown_draining = sorted(draining) if shows_draining else []
+        if shows_draining:
+            self._base = {name: list(values) for name, values in self._base.items()}
+            for row in draining:
+                self._base["Activity" if busy[row] else "State"][row] = "Retiring" if busy[row] else "Drained"
         self._base_group = self._column("AccountingGroup")
         self._base_ranks = self._column("CurrentRank")
         self._shown = {name: list(values) for name, values in self._base.items()}
@@ -64,7 +78,7 @@ class SimulatedPool:
         self._starts = np.zeros(self._size, np.int64)
         self._taken: dict[int, dict[str, float]] = {}
         self._told_limits = self._told_group = False
-        self.free = sum(1 for state in self._base["State"] if state not in ("Claimed", "Preempting")) - len(draining)
+        self.free = sum(not (held or row in draining) for row, held in enumerate(busy))
         """The number of static slots without a tenant; a partitionable slot always counts."""
         self._partitionable = [value is True for value in self._column("PartitionableSlot")]
         self.divides = any(self._partitionable)
@@ -110,9 +124,11 @@ class SimulatedPool:
             self._take(row, tenant.carving.amounts, 1)
             return
         self._tenants[row] = tenant
-        self.free -= 1
+        self.free -= row not in self._draining
         for name, value in _CLAIMED.items():
             self._shown[name][row] = value
+        if self._shown_draining and row in self._draining:
+            self._shown["Activity"][row] = "Retiring"
         self._shown["RemoteUser"][row] = self._accounting_group[row] = tenant.submitter
         self._ranks[row] = tenant.rank
         self._starts[row] = tenant.start
@@ -125,7 +141,7 @@ class SimulatedPool:
             self._take(row, tenant.carving.amounts, -1)
             return
         self._tenants[row] = None
-        self.free += 1
+        self.free += row not in self._draining
         for name in _TEXTS:
             self._shown[name][row] = self._base[name][row]
         self._accounting_group[row] = self._base_group[row]
@@ -170,6 +186,11 @@ class SimulatedPool:
         users = [piece.submitter for piece in pieces]
         for name in ("State", "Activity"):
             ads.with_column(name, self._shown[name] + [_CLAIMED[name]] * some)
+        if self._shown_draining:
+            told = [*self._column("Draining"), *([None] * some)]
+            for row in self._shown_draining:
+                told[row] = True
+            ads.with_column("Draining", told)
         ads.with_column("RemoteUser", self._shown["RemoteUser"] + users)
         ads.with_column("AccountingGroup", self._accounting_group + users)
         ads.with_column("CurrentRank", self._ranks + [piece.rank for piece in pieces])

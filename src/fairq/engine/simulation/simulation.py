@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.leases import expire_leases, leases_of
 from fairq.engine.accounting.removal import removable
 from fairq.engine.negotiation.cycle import NegotiationCycle
 from fairq.engine.negotiation.decision import CycleDecision
@@ -135,6 +136,8 @@ class Simulation:
         self._charges_each_end = charge_each_end or not accountant.policy.exact_usage
         # The ledger of a simulation is not used, and would grow over many thousand cycles.
         accountant.keeps_books = False
+        records = accountant.records.values()
+        self._leased = [one for one in records if leases_of(one)]
         self._every = every
         self._is_patient = is_patient
         self._last_change = start
@@ -170,6 +173,8 @@ class Simulation:
     def _next_time(self) -> int | None:
         """The time of the next cycle that may change something; None if no event remains."""
         times = [self._ends[0][0]] if self._ends else []
+        if self.queues.idle:
+            times += [lease.expiration for one in self._leased for lease in leases_of(one)]
         if self._next_arrival is not None:
             times.append(self._next_arrival.time)
         again = self._may_match_more and self.queues.idle and (self.pool.free > 0 or self._preempts)
@@ -182,6 +187,8 @@ class Simulation:
 
     def _step(self, now: int) -> None:
         accountant = self.accountant
+        if expire_leases(self._leased, now):
+            self._may_match_more = True
         if (self._ends and self._ends[0][0] <= now) or (self._next_arrival and self._next_arrival.time <= now):
             self._last_change = now
         if self._charges_each_end:

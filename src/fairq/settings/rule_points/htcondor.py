@@ -29,7 +29,8 @@ ACCOUNTING_POINTS: tuple[Key, ...] = (
             "Real priority follows the resources in use at each time; no match is unaccounted for.",
             _MANUAL + "Priority Calculation",
             "Use is charged at updates: one that ended before the last update stays charged to it, and a record's "
-            "BeginUsageTime and LastUsageTime are those of the first and last update that saw use.",
+            "BeginUsageTime and LastUsageTime are those of the first and last update that saw use. After the clock was "
+            "set back, the same time decays priorities again.",
             "Accountant.cpp, UpdateOnePriority, RemoveMatch")),
     rule_point("accounting", "edits_at_their_time", "boolean", True, False,
         "Bring the record up to date before an edit of priority or usage. false: only set the value.",
@@ -65,6 +66,13 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "condor_userprio manual, -setfloor",
             "A submitter below its floor may get the whole floor on top of what it has.",
             "matchmaker.cpp, calculateSubmitterLimit")),
+    rule_point("negotiator", "count_unusable_slots", "boolean", False, True,
+        "Count slots that are drained, draining without a job, offline or absent in the pool and its quotas, and match "
+        "jobs to those that are not drained here.",
+        Difference(
+            "Quotas are shares of the total available size of the pool, which machine failures reduce.",
+            _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
+            "Every slot that the collector has an ad of counts.", "matchmaker.cpp, sumSlotWeights")),
     rule_point("negotiator", "count_slots_outside", "boolean", True, False,
         "Charge for jobs on slots that negotiator_slot_constraint excludes.",
         Difference(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import Charges, charges_of
 from fairq.engine.accounting.factors import AccountingPolicy
+from fairq.engine.accounting.leases import expire_leases
+from fairq.records import AccountingRecord
 from fairq.state import claims, meta, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 LAST_UPDATE = "last_update"
+DECAYED_UNTIL = "decayed_until"
+"""Where the state keeps up to when priorities are decayed: later than the last update if the clock was set back."""
+
 RECORDED_UNTIL = "usage_recorded_until"
 """Where the state keeps up to when imported records say what is in use; 0 once that is charged."""
 
@@ -28,9 +33,28 @@ def last_update(state: State) -> int:
     return int(meta.get(state, LAST_UPDATE) or 0)
 
 
+def decayed_until(state: State) -> int:
+    """Return up to when priorities are decayed, in seconds since 1970; 0 before the first update."""
+    return max(last_update(state), int(meta.get(state, DECAYED_UNTIL) or 0))
+
+
+def store_times(state: State, accountant: Accountant) -> None:
+    """Store up to when *accountant* has charged everybody, and decayed their priorities."""
+    meta.set(state, LAST_UPDATE, str(accountant.last_update))
+    if accountant.decayed_until > accountant.last_update:
+        meta.set(state, DECAYED_UNTIL, str(accountant.decayed_until))
+
+
 def recorded_until(state: State) -> int:
     """Return up to when the use in the records is that of imported ones; 0 if it is that of the claims."""
     return int(meta.get(state, RECORDED_UNTIL) or 0)
+
+
+def records_at(state: State, now: int) -> list[AccountingRecord]:
+    """Return all accounting records as they count at *now* (seconds since 1970): leases that are over have ended."""
+    records = submitters.load_all(state)
+    expire_leases(records, now)
+    return records
 
 
 def pool_version(settings: Settings, state: State) -> Version | None:
@@ -50,7 +74,7 @@ def load_accountant(state: State, policy: AccountingPolicy, charges: Charges | N
     """
     if charges is None:
         charges = charges_of(claims.load_all(state))
-    accountant = Accountant(submitters.load_all(state), policy, last_update(state), charges)
+    accountant = Accountant(submitters.load_all(state), policy, last_update(state), charges, decayed_until(state))
     until = recorded_until(state)
     if until:
         accountant.update_as_logged(until)
@@ -64,5 +88,5 @@ def settle(state: State, settings: Settings) -> None:
         return
     accountant = load_accountant(state, accounting_policy(settings))
     submitters.store(state, accountant.records.values(), accountant.booked)
-    meta.set(state, LAST_UPDATE, str(accountant.last_update))
+    store_times(state, accountant)
     meta.set(state, RECORDED_UNTIL, "0")

@@ -21,7 +21,7 @@ from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.records import AccountingRecord
-from fairq.state import claim_columns, idle_columns, job_ads, jobs, meta
+from fairq.state import claim_columns, idle_columns, job_ads, jobs, meta, schedds
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
@@ -54,11 +54,12 @@ def load_group_names(state: State) -> tuple[str, ...]:
     return tuple((meta.get(state, GROUP_NAMES) or "").split())
 
 
-def with_known_groups(policy: NegotiationPolicy, state: State, settings: Settings) -> NegotiationPolicy:
-    """Return *policy* for the next cycle on *state*: which groups the slots' ads may tell of.
+def of_pool(policy: NegotiationPolicy, state: State, settings: Settings) -> NegotiationPolicy:
+    """Return *policy* for the next cycle on *state*: how many jobs its schedds run, and which groups ads may tell of.
 
-    Today's negotiator knows those of whom a cycle before, since it started, has settled the quotas.
+    Today's negotiator knows the groups of whom a cycle before, since it started, has settled the quotas.
     """
+    policy = replace(policy, max_jobs_running=schedds.load(state))
     if settings["negotiator.remote_group_at_once"]:
         return policy
     return replace(policy, known_groups=frozenset(name.lower() for name in load_group_names(state)))
@@ -128,7 +129,8 @@ def read_pool(state: State, settings: Settings, now: int) -> Callable[[], Loaded
 def load_without_jobs(state: State, settings: Settings, now: int) -> LoadedPool:
     """Load the same without any jobs."""
     held = claim_columns.load(state)
-    stored = load_standing(state, held, now)
+    shows_draining = not settings["negotiator.count_unusable_slots"]
+    stored = load_standing(state, held, now, shows_draining=shows_draining)
     keys, ads, carved = stored.ids, stored.ads, stored.carved
     draining = frozenset(compress(range(len(keys)), stored.draining))
     charges = charges_in(held)

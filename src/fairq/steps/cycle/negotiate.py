@@ -23,7 +23,7 @@ from fairq.state.connection import State, keeping_few_pages, putting_together, r
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.job_ads import JobAds
-from fairq.steps.cycle.load import LoadedPool, load_without_jobs, read_pool, with_known_groups
+from fairq.steps.cycle.load import LoadedPool, load_without_jobs, of_pool, read_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.sampling import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle, written_record
@@ -163,7 +163,7 @@ def _taken(path: Path, settings: Settings, now: int, doing: Callable[[str], None
 def _read(state: State, settings: Settings, now: int) -> Callable[[], _Snapshot]:
     """Read a snapshot; return what puts it together without the *state*."""
     loaded = read_pool(state, settings, now)
-    policy = with_known_groups(negotiation_policy(settings), state, settings)
+    policy = of_pool(negotiation_policy(settings), state, settings)
     missing = missing_accounting(state)
     notes = [] if missing is None else [missing]
     number = cycles.next_number(state)

@@ -18,7 +18,7 @@ from fairq.state import claims, cycles, dynamic_slots, history, job_changes, met
 from fairq.state.claims import AlikeClaims
 from fairq.state.connection import State
 from fairq.state.job_ranges import Procs
-from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL
+from fairq.steps.cycle.accounts import RECORDED_UNTIL, store_times
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.load import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names
 from fairq.steps.cycle.sampling import sample_cycle
@@ -45,7 +45,7 @@ def store_cycle(
     _store_accounting(state, pool.accountant, known)
     in_use = pool.accountant.charges.total_weight()
     sample_cycle(state, cycle.decision, in_use, actor.time)
-    meta.set(state, LAST_UPDATE, str(pool.accountant.last_update))
+    store_times(state, pool.accountant)
     meta.set(state, RECORDED_UNTIL, "0")
     preempted = any(match.preempted is not None for match in matches.single)
     meta.set(state, "preempted_counted", str(int(preempted and pool.accountant.policy.count_preempted)))

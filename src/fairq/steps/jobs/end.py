@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fairq.engine.accounting.accountant import Accountant
-from fairq.engine.accounting.charges import charges_of
 from fairq.engine.accounting.identity import group_and_ancestors
 from fairq.records import Claim, Run
-from fairq.state import claims, dynamic_slots, meta, pilot_slots, runs, slots, submitters
+from fairq.state import claims, dynamic_slots, pilot_slots, runs, slots, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.accounts import settle
+from fairq.steps.cycle.accounts import load_accountant, settle, store_times
+from fairq.steps.pool.imported_parts import adopt_ended
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -45,12 +44,7 @@ def end_runs(
         return []
     settle(state, settings)
     names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True))
-    accountant = Accountant(
-        submitters.load_all(state),
-        accounting_policy(settings),
-        int(meta.get(state, "last_update", "0") or 0),
-        charges_of(claims.load_all(state)),
-    )
+    accountant = load_accountant(state, accounting_policy(settings))
     touched: set[str] = set()
     before = accountant.last_update
     dates = {claim.slot_id: ends.get(claim.slot_id, (moved.get(claim.slot_id, end), how)) for claim in ended}
@@ -58,10 +52,11 @@ def end_runs(
         accountant.remove_match(claim.slot_id, dates[claim.slot_id][0])
         touched.update((claim.submitter, *group_and_ancestors(accountant.group_of(claim.submitter))))
     if accountant.last_update != before:
-        meta.set(state, "last_update", str(accountant.last_update))
+        store_times(state, accountant)
         touched.update(accountant.records)
     submitters.store(state, [accountant.record(name) for name in sorted(touched)], accountant.booked)
     claims.release(state, [claim.slot_id for claim in ended])
+    adopt_ended(state, [claim.slot_id for claim in ended])
     dynamic_slots.dissolve(state, [claim.slot_id for claim in ended])
     pilot_slots.dissolve(state, [claim.slot_id for claim in ended])
     finished = [

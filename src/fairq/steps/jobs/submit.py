@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 _CURE = "remove these jobs and submit them again, or configure the group"
 
+_SKIPPED = (
+    "the jobs of this cluster differ in what they need: one that matches no slot keeps the later ones from being tried "
+    "in the same pass; set schedd.negotiate_all_jobs_in_cluster = true, or submit them as clusters of their own"
+)
+
 _TOLD = "told_no_launcher"
 """The key in the state for submitters who were already told that nothing starts jobs."""
 
@@ -155,11 +160,40 @@ def _check(made: Submission, settings: Settings) -> None:
         made.warnings.append("notification mails nothing: mail.command is not set")
     if settings["launch.htcondor.spool"]:
         made.without_effect = [name for name in made.without_effect if not is_of_transfer(name)]
+    if _is_skipped_together(settings) and _differ_in_needs(made):
+        made.warnings.append(_SKIPPED)
 
 
 def _ads(made: Submission) -> list[Ad]:
     """Return each ad that jobs share, and each that differs from it, once."""
     return list({id(ad): ad for group in made.groups for ad in (group.shared, group.own) if ad}.values())
+
+
+def _is_skipped_together(settings: Settings) -> bool:
+    """Say whether a job that finds no slot makes a pass skip the rest of its cluster (docs/htcondor.md 3.6)."""
+    by_cluster = settings["negotiator.skip_by"] == "cluster" and not settings["schedd.significant_attributes"]
+    return by_cluster and not settings["schedd.negotiate_all_jobs_in_cluster"]
+
+
+def _differ_in_needs(made: Submission) -> bool:
+    """Say whether the jobs differ in their Requirements or in what they request: one may match where another does not.
+
+    Statements and items make jobs that differ, with the number of the job in a request as well.
+    """
+    first: Ad | None = None
+    for group in made.groups:
+        if any(map(_is_need, group.template or ())):
+            return len(made) > 1
+        needs = {name.lower(): value for name, value in {**group.shared, **(group.own or {})}.items() if _is_need(name)}
+        if first is None:
+            first = needs
+        elif needs != first:
+            return True
+    return False
+
+
+def _is_need(name: str) -> bool:
+    return name.lower() == "requirements" or name.lower().startswith("request")
 
 
 def _check_user_priorities(made: Submission, settings: Settings) -> None:

@@ -29,7 +29,7 @@ class Bundle(Struct):
     """The dumps of one pool.
 
     Args:
-        slots, jobs, accounting: the dumps; None if unavailable.
+        slots, jobs, accounting, schedds: the dumps; None if unavailable.
         configuration: HTCondor's configuration, with the name for messages.
         missing: the unavailable data, with reasons.
         time: the time of the dumps, in seconds since 1970; None if unknown.
@@ -38,6 +38,7 @@ class Bundle(Struct):
     slots: Held | None = None
     jobs: Held | None = None
     accounting: Held | None = None
+    schedds: Held | None = None
     configuration: tuple[str, str] | None = None
     missing: list[str] = field(default_factory=list)
     time: int | None = None
@@ -73,6 +74,8 @@ def read_archive(name: str) -> Bundle:
             bundle.missing.append(f"{name} has no {kind}")
         else:
             setattr(bundle, kind, Held(f"{name}: {kind}", content))
+    if "schedds" in members:
+        bundle.schedds = Held(f"{name}: schedds", members["schedds"])
     if len(bundle.missing) == 3:
         raise UnreadableDumpError(source=name, reason="it contains no dump", cure=f"write it with {SCRIPT}")
     if "configuration" in members:
@@ -91,6 +94,7 @@ _KINDS: Mapping[str, str] = {
     "slots.json": "slots",
     "jobs.json": "jobs",
     "accounting.long": "accounting",
+    "schedds.json": "schedds",
     "time": "time",
     "problems": "problems",
 }
@@ -138,7 +142,7 @@ def import_bundle(
 
     texts = [] if bundle.configuration is None else [bundle.configuration]
     config = import_texts(chosen, texts, dry_run=True) if texts else None
-    dumps = Dumps(bundle.slots, bundle.jobs, bundle.accounting)
+    dumps = Dumps(bundle.slots, bundle.jobs, bundle.accounting, bundle.schedds)
     used = settings if config is None else config.settings
     imported = import_dumps(path, dumps, used, actor, host=host, dry_run=dry_run, advance=advance)
     if texts and not dry_run:

@@ -92,6 +92,28 @@ def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
 _OF = {**ALWAYS, **IF_KNOWN}
 
 
+def with_draining(ad: Ad) -> Ad:
+    """Set the state of *ad*, with its claim, as a draining startd does: running jobs retire, then it is drained."""
+    busy = _is_busy(ad)
+    state = {"Draining": True, "Activity": "Retiring"} if busy else {"Draining": True, "State": "Drained"}
+    return {name: value for name, value in ad.items() if name.lower() not in _DRAIN_NAMES[busy]} | state
+
+
+def without_draining(ad: Ad) -> Ad:
+    """Return *ad*, which `with_draining` has changed, for a slot that takes jobs again."""
+    busy = _is_busy(ad)
+    state = {"Activity": "Busy"} if busy else {"State": "Unclaimed"}
+    return {name: value for name, value in ad.items() if name.lower() not in _DRAIN_NAMES[busy]} | state
+
+
+def _is_busy(ad: Ad) -> bool:
+    return any(name.lower() == "state" and str(value).lower() in _BUSY for name, value in ad.items())
+
+
+_BUSY = ("claimed", "preempting")
+_DRAIN_NAMES = {True: ("draining", "activity"), False: ("draining", "state")}
+
+
 _TOLD = {
     name.lower(): name
     for name in (

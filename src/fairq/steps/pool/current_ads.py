@@ -12,7 +12,7 @@ from fairq.garbage import without_collection
 from fairq.records import Ad, Claim, SlotRecord
 from fairq.state import claims, dynamic_slots
 from fairq.state.connection import State, reading
-from fairq.steps.pool.claimed_ads import with_claim
+from fairq.steps.pool.claimed_ads import with_claim, with_draining
 
 
 def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
@@ -35,14 +35,7 @@ def standing_ads(state: State, now: int, skip: int = 0) -> Iterator[Ad]:
     from fairq.steps.pool.standing import load_standing
 
     held = claim_columns.load(state)
-    every = load_standing(state, held, now)
-
-    def ads() -> Iterator[Ad]:
-        standing = zip(every.ids, every.ads, every.draining, strict=True)
-        for number, ad, drained in islice(standing, skip, None):
-            yield _draining(ad, number in held) if drained else ad
-
-    return ads()
+    return islice(load_standing(state, held, now).ads, skip, None)
 
 
 def part_ads(state: State, part: Sequence[SlotRecord], now: int) -> list[Ad]:
@@ -59,13 +52,7 @@ def part_ads(state: State, part: Sequence[SlotRecord], now: int) -> list[Ad]:
 def standing_ad(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
     """Return the current ad of *slot*: as advertised, with its claim and its draining."""
     ad = slot.ad if claim is None else with_claim(slot.ad, claim, now)
-    return _draining(ad, claim is not None) if slot.draining else ad
-
-
-def _draining(ad: Ad, busy: bool) -> Ad:
-    """Set the state of *ad* as a draining startd does: running jobs retire, then the slot is drained."""
-    state = {"Draining": True, "Activity": "Retiring"} if busy else {"Draining": True, "State": "Drained"}
-    return {name: value for name, value in ad.items() if name not in state} | state
+    return with_draining(ad) if slot.draining else ad
 
 
 PLATFORM = ("Arch", "OpSys")

@@ -121,7 +121,8 @@ def rest_of(parent: Ad, family: Sequence[DynamicSlot], gpus: Iterable[str]) -> A
             rest[name] = max(0, plain(value - less))
         else:
             rest[name] = as_expression(f"({within(str(value))}) - {plain(less)}")
-    rest["NumDynamicSlots"] = len(family)
+    advertised = next((value for name, value in parent.items() if name.lower() == "numdynamicslots"), 0)
+    rest["NumDynamicSlots"] = len(family) + (advertised if type(advertised) is int else 0)
     return rest
 
 

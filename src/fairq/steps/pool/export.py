@@ -9,8 +9,9 @@ from typing import IO, Literal
 from fairq.dumps import json_form, long_form
 from fairq.dumps.accounting import accounting_ad
 from fairq.records import Ad, Claim, JobRange, JobStatus, SlotRecord
-from fairq.state import claims, jobs, meta, submitters
+from fairq.state import claims, jobs, meta
 from fairq.state.connection import State, reading
+from fairq.steps.cycle.accounts import records_at
 from fairq.steps.pool.claimed_ads import with_claim
 from fairq.steps.pool.dynamic_slots import load_slots
 
@@ -41,7 +42,7 @@ def _ads(state: State, subject: Subject, now: int) -> Iterable[Ad]:
         ranges = jobs.select(state)
         return _job_ads(ranges, jobs.ads(state, {job.ad_id for job in ranges}))
     last_update = int(meta.get(state, "last_update") or 0)
-    return (accounting_ad(record, last_update) for record in submitters.load_all(state))
+    return (accounting_ad(record, last_update) for record in records_at(state, now))
 
 
 def _slot_ads(pool: Sequence[SlotRecord], held: Mapping[int, Claim], now: int) -> Iterator[Ad]:

@@ -11,12 +11,25 @@ from msgspec import Struct, field
 
 from fairq.dumps.accounting import AccountingDump, read_accounting
 from fairq.dumps.jobs import JobDump, read_jobs
+from fairq.dumps.schedds import read_schedds
 from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import Advance, Held, opened
 from fairq.garbage import without_collection
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
 from fairq.slot_table import SlotTable
-from fairq.state import claims, dynamic_slots, history, jobs, meta, pilot_slots, slot_columns, slots, undo, whole_queue
+from fairq.state import (
+    claims,
+    dynamic_slots,
+    history,
+    jobs,
+    meta,
+    pilot_slots,
+    schedds,
+    slot_columns,
+    slots,
+    undo,
+    whole_queue,
+)
 from fairq.state.connection import State, reading, writing
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import CONDOR_VERSION
@@ -36,6 +49,7 @@ class Dumps(Struct, frozen=True):
     slots: str | Held | None = None
     jobs: str | Held | None = None
     accounting: str | Held | None = None
+    schedds: str | Held | None = None
 
 
 class Imported(Struct):
@@ -63,6 +77,7 @@ class _Pool(Struct, frozen=True):
     slots: SlotDump | None
     jobs: JobDump | None
     accounting: AccountingDump | None
+    schedds: dict[str, int]
 
 
 def import_dumps(
@@ -92,12 +107,16 @@ def import_dumps(
             None if pool.slots is None else pool.slots.slots,
             None if pool.jobs is None else pool.jobs.ranges,
             actor.time,
+            () if pool.jobs is None else pool.jobs.ads,
         )
         notes = assumptions(state, settings, pool.slots, pool.accounting)
         if not dry_run:
             note_accounting(state, pool.accounting)
             _weigh(plan, settings)
             _store(state, pool, plan, settings, actor)
+        if pool.schedds:
+            many = ", ".join(f"{name} {most}" for name, most in sorted(pool.schedds.items())[:5])
+            notes = [*notes, f"schedds run at most so many jobs (MaxJobsRunning): {many}"]
         result = Imported(claims=len(plan.linked), lost_claims=len(plan.ended), notes=notes)
     if pool.slots is not None:
         result.slots = len(pool.slots.slots)
@@ -122,7 +141,20 @@ def _read(dumps: Dumps, submitter_of: Callable[[Ad], str], now: int, advance: Ad
     if dumps.accounting is not None:
         with opened(dumps.accounting, advance) as source:
             accounting_dump = read_accounting(source)
-    return _Pool(slot_dump, job_dump, accounting_dump)
+    maxima = {} if slot_dump is None else slot_dump.schedds
+    if dumps.schedds is not None:
+        with opened(dumps.schedds, advance) as source:
+            maxima = maxima | read_schedds(source)
+    return _Pool(slot_dump, job_dump, accounting_dump, maxima)
+
+
+def _maxima(pool: _Pool) -> dict[str, int]:
+    """Return the most running jobs of schedds by the names that their jobs have in the queue: one alone has none."""
+    names = [""] if pool.jobs is None else pool.jobs.schedds
+    alone = pool.schedds.get(names[0]) if len(names) == 1 else None
+    if alone is None and list(names) == [""] and len(pool.schedds) == 1:
+        (alone,) = pool.schedds.values()
+    return pool.schedds if alone is None else {**pool.schedds, "": alone}
 
 
 def _submitter_of(settings: Settings, host: str) -> Callable[[Ad], str]:
@@ -157,6 +189,8 @@ def _weigh(plan: ClaimPlan, settings: Settings) -> None:
 
 def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor: Actor) -> None:
     changes: list[Change] = []
+    if pool.schedds:
+        schedds.store(state, _maxima(pool))
     gone = [*plan.ended, *(claim for claim, _ in plan.moved)]
     end_runs(state, settings, gone, actor.time, "lost", moved={claim.slot_id: time for claim, time in plan.moved})
     if pool.slots is not None:
@@ -167,8 +201,8 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
         dynamic_slots.add(state, plan.dynamic)
         pilot_slots.add(state, plan.pilots)
     elif plan.pool is not None:
-        # A claim that just ended may have been on a dynamic slot, which no longer exists.
-        ids = set(slots.load_ids(state))
+        # A claim that just ended may have been on a dynamic slot, which is merged back into another one.
+        ids = set(plan.freed).intersection(slots.load_ids(state))
         slots.add(state, (slot for slot in plan.pool if slot.id in ids))
     slot_columns.keep(state)
     claims.delete_all(state)

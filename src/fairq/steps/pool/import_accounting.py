@@ -9,7 +9,14 @@ from fairq.records import AccountingRecord, Change
 from fairq.state import meta, submitters
 from fairq.state.connection import State
 from fairq.state.usage import Booking
-from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, recorded_until
+from fairq.steps.cycle.accounts import (
+    LAST_UPDATE,
+    RECORDED_UNTIL,
+    decayed_until,
+    last_update,
+    recorded_until,
+    store_times,
+)
 from fairq.steps.pool.import_claims import ClaimPlan
 from fairq.steps.userprio.reported import Reported, keep_reported
 
@@ -36,13 +43,13 @@ def charge_imported(
         meta.set(state, LAST_UPDATE, str(counted_to))
     if dump is None and not plan.kept and not plan.linked:
         return []
-    accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept))
+    accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept), decayed_until(state))
     changes = _put(accountant, dump)
     for claim in plan.linked:
         since = min(now, max(claim.start_time, counted_to))
         accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, since)
     if accountant.last_update != counted_to:
-        meta.set(state, LAST_UPDATE, str(accountant.last_update))
+        store_times(state, accountant)
     # The dump's own counts may include slots that were not imported.
     accountant.recount()
     submitters.store(state, accountant.records.values(), accountant.booked, Booking("import", now))
@@ -91,7 +98,7 @@ def _as_recorded(
 
     The records of the state and of the dump are brought to the time of the later update.
     """
-    accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept))
+    accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept), decayed_until(state))
     if dump is not None and dump.last_update is not None:
         told = min(dump.last_update, now)
         if told > counted_to:
@@ -103,7 +110,7 @@ def _as_recorded(
     changes = _put(accountant, dump)
     for claim in (*plan.kept, *plan.linked):
         accountant.record(claim.submitter)
-    meta.set(state, LAST_UPDATE, str(accountant.last_update))
+    store_times(state, accountant)
     meta.set(state, RECORDED_UNTIL, str(max(now, accountant.last_update)))
     submitters.store(state, accountant.records.values(), accountant.booked, Booking("import", now))
     return changes

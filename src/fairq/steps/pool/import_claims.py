@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fairq.dumps.slots import IN_USE, Use, use_of
-from fairq.records import SLOT_ELSEWHERE, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
+from fairq.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.slot_table import SlotTable
-from fairq.state import claims, jobs, slots
+from fairq.state import claims, job_ads, jobs, slots
 from fairq.state.connection import State
 from fairq.steps.pool.claimed_ads import TOLD, told_of, without_claim, without_claims
 from fairq.steps.pool.import_dynamic import SlotIdentity, carried_over, pilots_carried_over
@@ -30,6 +30,7 @@ class ClaimPlan(Struct):
             time of the move; the new claims are among *linked*.
         linked: new claims, of slots whose ads name a running job of the queue; weights unset.
         found: the jobs of *linked* that ran on slots unknown to this state.
+        freed: the slots, by number, whose ads lose the claim of such a job.
         pool: the slots after the import, linked slots without their claim; None if no slot changes.
         dynamic: the slots of *pool* that fairq carved out of others, if the pool is replaced.
         pilots: the slots of *pool* that belong to pilots, if the pool is replaced.
@@ -40,15 +41,29 @@ class ClaimPlan(Struct):
     moved: list[tuple[Claim, int]] = field(default_factory=list)
     linked: list[Claim] = field(default_factory=list)
     found: list[jobs.Procs] = field(default_factory=list)
+    freed: Collection[int] = ()
     pool: Sequence[SlotRecord] | None = None
     dynamic: list[DynamicSlot] = field(default_factory=list)
     pilots: list[PilotSlot] = field(default_factory=list)
 
 
 def plan_claims(
-    state: State, new_slots: Sequence[SlotRecord] | None, new_jobs: list[JobRange] | None, now: int
+    state: State,
+    new_slots: Sequence[SlotRecord] | None,
+    new_jobs: list[JobRange] | None,
+    now: int,
+    new_ads: Sequence[Ad] = (),
 ) -> ClaimPlan:
-    """Plan the claims of *state* for an import at *now* that replaces its slots and jobs (None: unchanged)."""
+    """Plan the claims of *state* for an import at *now* that replaces its slots and jobs (None: unchanged).
+
+    *new_ads* are those of the new jobs, by their ``ad_id``.
+    """
+
+    def started(job: JobRange) -> int:
+        shared = job_ads.ads(state, {job.ad_id}) if new_jobs is None else new_ads
+        date = {**shared[job.ad_id], **(job.own or {})}.get("JobCurrentStartDate")
+        return min(now, date if type(date) is int and date > 0 else job.status_date)
+
     plan = ClaimPlan(pool=new_slots)
     former = claims.load_all(state)
     running = _Running(jobs.select(state, statuses=[JobStatus.RUNNING]) if new_jobs is None else new_jobs)
@@ -71,7 +86,7 @@ def plan_claims(
         else:
             plan.ended.append(claim)
     if running:
-        _link(plan, pool, running)
+        _link(plan, pool, running, started)
         _follow(plan, running, now)
     return plan
 
@@ -107,7 +122,8 @@ def _staying(
     return staying
 
 
-def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running) -> None:
+def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running, started: Callable[[JobRange], int]) -> None:
+    """Claim the slots whose ads name a running job; *started* tells when it did, where the ad of the slot does not."""
     own = {claim.slot_id: claim for claim in plan.kept if claim.cluster is not None}
     taken = own.keys()
     busy = {_job(claim) for claim in plan.kept}
@@ -130,11 +146,12 @@ def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running) -> Non
         if slot.id in taken:
             continue
         busy.add(job)
-        freed[slot.id] = use.start_time
+        start = use.start_time or started(queued)
+        freed[slot.id] = start
         claim = Claim(
             slot_id=slot.id,
             submitter=queued.submitter,
-            start_time=use.start_time,
+            start_time=start,
             slot_weight=1.0,
             schedd=schedd,
             cluster=use.cluster,
@@ -151,7 +168,7 @@ def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running) -> Non
     linked = {claim.slot_id for claim in plan.linked}
     plan.kept = [claim for claim in plan.kept if claim.slot_id not in linked]
     if freed:
-        plan.pool = _freed(pool, freed)
+        plan.pool, plan.freed = _freed(pool, freed), freed
 
 
 _READ = frozenset({*IN_USE, *TOLD})

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairq.engine.negotiation.carving import Carved
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
 from fairq.steps.pool.devices import assigned_gpus, with_gpus
-from fairq.steps.pool.dynamic_slots import plain
+
+if TYPE_CHECKING:
+    from fairq.engine.negotiation.snapshot import PoolSlots
 
 _PART = re.compile(r"(.+)_\d+(@.*)?")
 _RESOURCES = ("Cpus", "Memory", "Disk", "GPUs")
@@ -39,27 +41,64 @@ def imported_parts(names: Sequence[str], ads: Sequence[Ad], known: Collection[in
     return parts
 
 
-def adopt(state: State, rows: Mapping[int, Carved], ids: Sequence[int]) -> list[int]:
+def parts_of(pool: PoolSlots, ads: Sequence[Ad], wanted: Collection[int]) -> dict[int, Carved]:
+    """Return the dynamic slots of *pool* whose keys are *wanted*, with their parents, by place."""
+    from fairq.engine.explain.pieces import pieces_of
+
+    found: dict[int, Carved] = {}
+    for parent, rows in pieces_of(pool).items():
+        for row in rows:
+            if pool.keys[row] in wanted:
+                found[row] = Carved(parent, _amounts(ads[row], ads[parent]))
+    return found
+
+
+def merged(parent: Ad, part: Ad) -> Ad:
+    """Return the ad of a partitionable slot after the dynamic slot *part* is merged back, with its GPUs."""
+    from fairq.engine.explain.pieces import given_back
+
+    return with_gpus(given_back(parent, part), assigned_gpus(part))
+
+
+def adopt_ended(state: State, ended: Collection[int]) -> None:
+    """Adopt those of the slots *ended*, by number, that a machine carved; they can be merged back then."""
+    known = {one.slot_id for one in dynamic_slots.load_all(state)}
+    names = slots.names_of(state, set(ended) - known)
+    stems = {one[1] + (one[2] or "") for one in map(_PART.fullmatch, names.values()) if one is not None}
+    parents = [slot for name in sorted(stems) for slot in slots.load(state, name)]
+    if not parents:
+        return
+    from fairq.engine.classad import AdColumns
+    from fairq.engine.negotiation.snapshot import PoolSlots
+
+    records = [*slots.of_ids(state, names), *parents]
+    ads, ids = [slot.ad for slot in records], [slot.id for slot in records]
+    pool = PoolSlots([slot.name for slot in records], ids, AdColumns(ads))
+    adopt(state, parts_of(pool, ads, names), ids, records)
+
+
+def adopt(
+    state: State, rows: Mapping[int, Carved], ids: Sequence[int], records: Sequence[SlotRecord] | None = None
+) -> list[int]:
     """Adopt dynamic slots that a machine carved, by place, and return their numbers.
 
-    From then on they count as fairq's own: the stored ad of the parent is that of the whole slot.
+    From then on they count as fairq's own: the stored ad of the parent is that of the whole slot. *records* are the
+    slots by place; None: all of the pool, and a match takes what they had, so that the machine's lists of its dynamic
+    slots are out of date.
     """
     if not rows:
         return []
-    records = slots.load_all(state)
+    makes_room = records is None
+    records = slots.load_all(state) if records is None else records
     changed: dict[int, SlotRecord] = {}
     for row, part in rows.items():
         parent = changed.setdefault(part.parent, records[part.parent])
-        for name, value in list(parent.ad.items()):
-            amount = next((part.taken[one] for one in part.taken if one.lower() == name.lower()), None)
-            if amount is not None and type(value) in (int, float):
-                parent.ad[name] = plain(value + amount)
-            elif name.lower().startswith("child") and isinstance(value, list):
-                # The machine's list of its dynamic slots is out of date from now on.
-                del parent.ad[name]
-            elif name.lower() == "numdynamicslots" and type(value) is int:
-                parent.ad[name] = value - 1
-        parent.ad = with_gpus(parent.ad, assigned_gpus(records[row].ad))
+        parent.ad = merged(parent.ad, records[row].ad)
+        if makes_room:
+            lists = {
+                name for name, value in parent.ad.items() if name.lower().startswith("child") and type(value) is list
+            }
+            parent.ad = {name: value for name, value in parent.ad.items() if name not in lists}
     slots.add(state, changed.values())
     dynamic_slots.add(state, (DynamicSlot(ids[row], ids[one.parent], dict(one.taken)) for row, one in rows.items()))
     return [ids[row] for row in rows]

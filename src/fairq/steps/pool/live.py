@@ -68,14 +68,18 @@ class _Asked:
         negotiator = self._try("the negotiator", self._find_negotiator)
         accounting, updated = self._accounting(negotiator)
         slots = self._collector.query(kinds.Startd)
+        self._miss("slots: the collector has no ad of a slot", not slots)
+        self._miss("jobs: the collector has no ad of a schedd", not schedds)
         jobs = [ad for schedd in schedds for ad in self._jobs(schedd)]
         now = int(time.time())
         if updated is not None and self._accounting(negotiator)[1] != updated:
             return None
         configuration = None if negotiator is None else self._try("the configuration", lambda: self._macros(negotiator))
+        self._miss("configuration: the settings stay as they are", configuration is None)
         return Bundle(
             slots=_dump("slots of the collector", slots),
             jobs=_dump("jobs of the schedds", jobs),
+            schedds=_dump("ads of the schedds", schedds),
             accounting=None if accounting is None else _dump("records of the accountant", accounting),
             configuration=None if configuration is None else ("negotiator", configuration),
             missing=list(dict.fromkeys(self._missing)),
@@ -83,13 +87,20 @@ class _Asked:
         )
 
     def _find_negotiator(self) -> Any:
-        return self._collector.locate(self._library.DaemonType.Negotiator)
+        found = self._collector.locate(self._library.DaemonType.Negotiator)
+        self._miss("negotiator: the collector has no ad of it", found is None)
+        return found
+
+    def _miss(self, what: str, is_missing: bool = True) -> None:
+        """Note what cannot be had."""
+        if is_missing:
+            self._missing.append(what)
 
     def _try(self, what: str, ask: Callable[[], Any]) -> Any:
         try:
             return ask()
         except (self._library.HTCondorException, RuntimeError, ValueError, OSError, KeyError) as failure:
-            self._missing.append(f"{what} cannot be queried: {_words(failure)}")
+            self._miss(f"{what} cannot be queried: {_words(failure)}")
             return None
 
     def _accounting(self, negotiator: Any) -> tuple[list[Any] | None, int | None]:
@@ -99,6 +110,11 @@ class _Asked:
             return [report], report.get(_LAST_UPDATE)
         kind = self._library.AdType.Accounting
         ads = self._try("the collector for accounting ads", lambda: self._collector.query(kind))
+        self._miss(
+            "accounting: the collector's ads stand in for the accountant's, and may lack users"
+            if ads
+            else "accounting: no records; every submitter starts with the best priority"
+        )
         return ads or None, None
 
     def _jobs(self, schedd: Any) -> list[Any]:

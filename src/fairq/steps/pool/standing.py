@@ -9,7 +9,7 @@ from fairq.claim_table import ClaimTable
 from fairq.engine.negotiation.carving import Carved
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
-from fairq.steps.pool.claimed_ads import with_claim
+from fairq.steps.pool.claimed_ads import with_claim, with_draining
 from fairq.steps.pool.claimed_columns import ClaimedAds
 from fairq.steps.pool.dynamic_columns import laid_out
 from fairq.steps.pool.dynamic_slots import carved_rows
@@ -25,13 +25,18 @@ class StandingSlots(Struct, frozen=True):
     carved: dict[int, Carved]
 
 
-def load_standing(state: State, held: ClaimTable, now: int) -> StandingSlots:
-    """Return the slots with the claims *held* in their ads; computed by column, which is faster."""
+def load_standing(state: State, held: ClaimTable, now: int, *, shows_draining: bool = True) -> StandingSlots:
+    """Return the slots with the claims *held* and their draining in their ads; computed by column, which is faster.
+
+    Without *shows_draining*, the ads do not tell which slots fairq drains.
+    """
     dynamic = dynamic_slots.load_all(state)
     # The slot's ad already contains a claim of a job from outside the queue.
     told = np.array([claim.advertised is not None for claim in held.alike], np.bool_)
     apart_ids = set(held.slots[held.queued & told[held.terms]].tolist())
     apart_ids |= {one.parent_id for one in dynamic}
+    draining = slots.draining_ids(state) if shows_draining else frozenset()
+    apart_ids |= draining
     stored = slots.load_table(state, apart_ids)
     keys, apart, ads = stored.ids, stored.apart, stored.ads
     if dynamic:
@@ -40,6 +45,8 @@ def load_standing(state: State, held: ClaimTable, now: int) -> StandingSlots:
         claim = held.get(keys[row])
         if claim is not None:
             apart[row] = with_claim(ad, claim, now)
+        if keys[row] in draining:
+            apart[row] = with_draining(apart[row])
     ads.put(list(apart), list(apart.values()))
     in_columns = held.queued
     if apart_ids:

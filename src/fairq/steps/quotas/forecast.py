@@ -109,7 +109,9 @@ class Forecaster:
         """Return an accountant that has counted the current use of all submitters and of all groups of *settings*."""
         loaded = self._pool.accountant
         records = [replace(record) for record in loaded.records.values()]
-        accountant = Accountant(records, accounting_policy(settings), loaded.last_update, loaded.charges.copy())
+        accountant = Accountant(
+            records, accounting_policy(settings), loaded.last_update, loaded.charges.copy(), loaded.decayed_until
+        )
         ads = self._pool.slots.ads
         policy = negotiation_policy(settings)
         weights = slot_weights(ads, policy)

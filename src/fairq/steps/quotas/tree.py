@@ -13,9 +13,9 @@ from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.record import GroupFigures
 from fairq.engine.quotas.tree import Tree, build_tree
 from fairq.records import Ad
-from fairq.state import meta, submitters
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounts import last_update, records_at
 from fairq.steps.cycle.quota_policy import group_quotas, regroups_anyway
 from fairq.steps.quotas.last_cycle import LastFigures, last_figures
 from fairq.steps.userprio.ads import accounting_ads, quota_attributes
@@ -100,17 +100,16 @@ def quota_report(path: Path, settings: Settings, now: int) -> QuotaReport:
 
             forecaster = Forecaster(state, settings, now)
             last, figures, overruns = None, forecaster.groups(settings), forecaster.overruns
-        ads = _ads(state, settings, figures, counted=last is None)
+        ads = _ads(state, settings, figures, now, counted=last is None)
     groups = [ad for ad in ads if ad["IsAccountingGroup"]]
     members = [ad for ad in ads if not ad["IsAccountingGroup"]]
     return QuotaReport(groups, members, last, figures[0].subtree_quota if figures else 0.0, overruns)
 
 
-def _ads(state: State, settings: Settings, figures: Sequence[GroupFigures], *, counted: bool) -> list[Ad]:
+def _ads(state: State, settings: Settings, figures: Sequence[GroupFigures], now: int, *, counted: bool) -> list[Ad]:
     """Return all accounting ads, with *figures* for the groups; *counted*: the figures include the groups' use."""
-    last_update = int(meta.get(state, "last_update", "0") or 0)
-    records = submitters.load_all(state)
-    ads = accounting_ads(records, accounting_policy(settings), last_update, quota_attributes(figures))
+    records = records_at(state, now)
+    ads = accounting_ads(records, accounting_policy(settings), last_update(state), quota_attributes(figures))
     of_group = {of.group: of for of in figures}
     known = []
     for ad in ads:

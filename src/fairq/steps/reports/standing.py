@@ -13,10 +13,10 @@ from fairq.engine.accounting.factors import resolve_factor
 from fairq.engine.accounting.priority import effective_priority, real_priority
 from fairq.packed_rejections import reasons
 from fairq.records import AccountingRecord
-from fairq.state import cycles, jobs, launches, report_figures, submitters
+from fairq.state import cycles, jobs, launches, report_figures
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.accounts import last_update
+from fairq.steps.cycle.accounts import last_update, records_at
 from fairq.steps.launch.launchers import is_launching
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class SubmitterStanding(Struct):
     """A submitter with jobs or slots: counts, weight in use, and its entitlement in the last cycle.
 
-    *entitled* and *share* (0 to 1) are None if the last cycle did not include it. *stopped* is why it got no more.
+    *share* (0 to 1) is *entitled* as a share of the pool. They are None if the last cycle did not include it.
+    *stopped* is why it got no more.
     """
 
     submitter: str
@@ -41,6 +42,7 @@ class SubmitterStanding(Struct):
     factor: float = 1.0
     usage: float = 0.0
     stopped: str | None = None
+    quota_group: str | None = None
 
 
 class GroupUse(Struct, frozen=True):
@@ -111,9 +113,10 @@ def standing(path: Path, settings: Settings, now: int) -> Standing:
             rejected=reasons(decision.get("rejections", ())),
             groups=list(decision.get("quotas", ())),
         )
-        result.submitters = _submitters(state, settings, decision)
+        records = records_at(state, now)
+        result.submitters = _submitters(state, settings, decision, records)
         policy = accounting_policy(settings)
-        for record in submitters.load_all(state):
+        for record in records:
             if record.is_group:
                 factor = record.priority_factor or resolve_factor(record.name, policy)
                 use = GroupUse(record.hier_weighted_resources_used, effective_priority(record, factor))
@@ -131,8 +134,11 @@ def _last_cycle(state: State, decision: dict[str, Any]) -> LastCycle | None:
     )
 
 
-def _submitters(state: State, settings: Settings, decision: dict[str, Any]) -> list[SubmitterStanding]:
+def _submitters(
+    state: State, settings: Settings, decision: dict[str, Any], accounts: list[AccountingRecord]
+) -> list[SubmitterStanding]:
     policy = accounting_policy(settings)
+    pool = decision.get("pie", 0.0)
     found: dict[str, SubmitterStanding] = {}
 
     def of(name: str) -> SubmitterStanding:
@@ -147,9 +153,9 @@ def _submitters(state: State, settings: Settings, decision: dict[str, Any]) -> l
         if turn["submitter"] in found:
             one = found[turn["submitter"]]
             one.entitled = max(turn["limit"], one.entitled or 0.0)
-            one.share = max(turn["share"], one.share or 0.0)
-            one.stopped = turn["stopped"]
-    records = {record.name: record for record in submitters.load_all(state)}
+            one.share = min(one.entitled / pool, 1.0) if pool else 0.0
+            one.stopped, one.quota_group = turn["stopped"], turn.get("quota_group")
+    records = {record.name: record for record in accounts}
     for one in found.values():
         record = records.get(one.submitter) or AccountingRecord(one.submitter)
         one.factor = record.priority_factor or resolve_factor(one.submitter, policy)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from fairq.ad_table import AdTable
 from fairq.engine.accounting.identity import is_group_name
+from fairq.engine.explain.pieces import pieces_of
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.errors.simulation import InvalidChangeError
 from fairq.records import Ad
@@ -90,7 +91,7 @@ class Alteration(Struct, frozen=True):
                     option="--without", value=name, problem="there is no such slot or machine", cure="see 'fairq slots'"
                 )
             gone |= rows
-        gone |= {row for row, carved in pool.slots.carved.items() if carved.parent in gone}
+        gone |= {row for parent, rows in pieces_of(pool.slots).items() if parent in gone for row in rows}
         return [row for row in range(len(pool.slots.names)) if row not in gone]
 
 

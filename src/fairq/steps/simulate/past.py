@@ -6,21 +6,27 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairq.dumps.trace import Trace, TraceJob
-from fairq.records import Ad
-from fairq.state import ended_jobs, slots
+from fairq.engine.classad import UNDEFINED, AdColumns
+from fairq.engine.explain.pieces import undivided
+from fairq.engine.negotiation.participants import unusable
+from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.state import claim_columns, ended_jobs
 from fairq.state.connection import reading
+from fairq.steps.pool.standing import StandingSlots, load_standing
 from fairq.steps.simulate.shapes import Machines
 
 
 def past_trace(path: Path) -> tuple[Trace, list[Machines]]:
-    """Return the jobs of the state that have ended, and the shapes of its slots.
+    """Return the jobs of the state that have ended, and the shapes of its slots, without jobs on them.
 
     The run time of a job is that of its last run. Jobs that never ran are omitted and counted.
     """
     with reading(path) as state:
         ended = ended_jobs.load_all(state)
-        machines = _machines(slots.load_ads(state))
+        machines = _machines(load_standing(state, claim_columns.load(state), 0))
     trace = Trace()
     for one in ended:
         if one.start_time is None:
@@ -43,11 +49,14 @@ def past_trace(path: Path) -> tuple[Trace, list[Machines]]:
     return trace, machines
 
 
-def _machines(ads: list[Ad]) -> list[Machines]:
+def _machines(standing: StandingSlots) -> list[Machines]:
+    ads = list(standing.ads)
+    pool = PoolSlots(standing.names, standing.ids, AdColumns(ads), carved=standing.carved)
+    whole = undivided(pool, ads) or pool
     shapes: Counter[tuple[int, float, bool]] = Counter()
-    for ad in ads:
-        lower: dict[str, Any] = {name.lower(): value for name, value in ad.items()}
-        if lower.get("dynamicslot") is True or "cpus" not in lower:
+    for row in np.flatnonzero(~unusable(whole.ads)).tolist():
+        lower = {name: whole.ads.value(row, name) for name in ("cpus", "memory", "dynamicslot", "partitionableslot")}
+        if lower["dynamicslot"] is True or lower["cpus"] is UNDEFINED:
             continue
         shapes[
             int(_number(lower["cpus"], 1)), _number(lower.get("memory"), 0), lower.get("partitionableslot") is True

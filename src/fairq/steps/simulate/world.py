@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,22 +11,26 @@ from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotCharge, charges_of
+from fairq.engine.accounting.leases import expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Arrival, Running, Simulation, Witness
 from fairq.records import Ad, Claim, DynamicSlot, JobRange, JobStatus
 from fairq.state import claims, dynamic_slots, job_ads, jobs, slots
 from fairq.state.connection import State
+from fairq.state.slots import StoredSlots
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
-from fairq.steps.cycle.load import load_round_robin_times, with_known_groups
+from fairq.steps.cycle.load import load_round_robin_times, of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.evaluation.budget import evaluation_budget
 from fairq.steps.pool.claimed_ads import without_claim
+from fairq.steps.pool.imported_parts import merged, parts_of
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -61,7 +65,8 @@ class World(Struct, frozen=True):
         self, run_time: RunTime, witness: Witness, every: int, arrivals: Iterable[Arrival] = ()
     ) -> Simulation:
         """Return a simulation that begins with this world; its first cycle is at `now`."""
-        pool = SimulatedPool(self.names, self.columns, self.draining)
+        shows_draining = not self.policy.count_unusable_slots
+        pool = SimulatedPool(self.names, self.columns, self.draining, shows_draining=shows_draining)
         accountant, running = self._start(pool, run_time)
         return Simulation(
             pool,
@@ -114,7 +119,7 @@ class World(Struct, frozen=True):
             end = claim.start_time + run_time(job, queued, age)
             running.append(Running(job, queued, row, tenant, max(end, self.now)))
         records = [replace(record) for record in loaded.records.values()]
-        return Accountant(records, loaded.policy, loaded.last_update, charges), running
+        return Accountant(records, loaded.policy, loaded.last_update, charges, loaded.decayed_until), running
 
 
 def load_world(state: State, settings: Settings, now: int) -> World:
@@ -123,13 +128,16 @@ def load_world(state: State, settings: Settings, now: int) -> World:
     dynamic = {one.slot_id: one for one in dynamic_slots.load_all(state)}
     own = {number for number, claim in held.items() if claim.cluster is not None}
     stored = slots.load_table(state, own)
+    stored.ads.put(list(stored.apart), list(stored.apart.values()))
+    whole = _merge_parts(stored, dynamic, own - dynamic.keys())
     kept = [row for row, number in enumerate(stored.ids) if number not in dynamic]
     place = {row: new for new, row in enumerate(kept)}
     freed = {place[row]: without_claim(ad, now) for row, ad in stored.apart.items() if row in place}
-    stored.ads.put(list(stored.apart), list(stored.apart.values()))
+    freed |= {place[row]: ad for row, ad in whole.items()}
     columns = AdColumns(stored.ads, now, evaluation_budget(settings)).edited(np.array(kept, np.intp), freed)
-    policy = with_known_groups(negotiation_policy(settings), state, settings)
+    policy = of_pool(negotiation_policy(settings), state, settings)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges_of(held.values()))
+    expire_leases(accountant.records.values(), now)
     idle = jobs.idle(state)
     running = {
         JobKey(one.schedd, one.cluster, proc): replace(one, first_proc=proc, last_proc=proc, status=JobStatus.IDLE)
@@ -153,3 +161,17 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         now=now,
         foreign=sum(claim.cluster is None for claim in held.values()),
     )
+
+
+def _merge_parts(stored: StoredSlots, dynamic: dict[int, DynamicSlot], own: Collection[int]) -> dict[int, Ad]:
+    """Add to *dynamic* the dynamic slots of machines that run jobs of the queue, by the numbers *own*.
+
+    Return the ads of their partitionable slots by row, as if they were merged back.
+    """
+    parts = parts_of(PoolSlots(stored.names, stored.ids, AdColumns(stored.ads)), stored.ads, own)
+    whole: dict[int, Ad] = {}
+    for row, part in parts.items():
+        whole[part.parent] = merged(whole.get(part.parent) or stored.ads[part.parent], stored.ads[row])
+        number = stored.ids[row]
+        dynamic[number] = DynamicSlot(number, stored.ids[part.parent], dict(part.taken))
+    return whole

@@ -16,8 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from fairq.engine.accounting.accountant import Accountant
-from fairq.engine.accounting.charges import charges_of
 from fairq.engine.accounting.identity import group_and_ancestors
 from fairq.engine.shares.choice import chance, choose_jobs, choose_queues
 from fairq.engine.shares.model import WaitingJob
@@ -25,11 +23,11 @@ from fairq.engine.shares.notes import Note
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.expression_form import is_expression
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord
-from fairq.state import claims, history, jobs, meta, pilot_slots, slots, submitters
+from fairq.state import claims, history, jobs, pilot_slots, slots, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.accounts import settle
+from fairq.steps.cycle.accounts import load_accountant, settle, store_times
 from fairq.steps.taskqueues.formed import Member
 from fairq.steps.taskqueues.forming import full_ad, remember
 from fairq.steps.taskqueues.kept import keep
@@ -339,10 +337,8 @@ def _charge(
 ) -> None:
     """Charge the new slots from *now* on, and all submitters if their last charge is too old."""
     settle(state, settings)
-    last_update = int(meta.get(state, "last_update") or 0)
-    accountant = Accountant(
-        submitters.load_all(state), accounting_policy(settings), last_update, charges_of(claims.load_all(state))
-    )
+    accountant = load_accountant(state, accounting_policy(settings))
+    last_update = accountant.last_update
     if not last_update or now - last_update >= _UPDATE_AFTER:
         accountant.update(now)
     touched: set[str] = set()
@@ -353,6 +349,6 @@ def _charge(
         touched.update((submitter, *group_and_ancestors(accountant.group_of(submitter))))
     is_new = accountant.last_update != last_update
     if is_new:
-        meta.set(state, "last_update", str(accountant.last_update))
+        store_times(state, accountant)
     every = accountant.records if is_new else sorted(touched)
     submitters.store(state, [accountant.record(name) for name in every], accountant.booked)

@@ -14,7 +14,7 @@ from fairq.records import AccountingRecord, Lease
 from fairq.state import meta, submitters
 from fairq.state.connection import State
 from fairq.state.usage import Booking
-from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, load_accountant
+from fairq.steps.cycle.accounts import RECORDED_UNTIL, decayed_until, last_update, load_accountant, store_times
 from fairq.steps.undo.jobs import Problem
 
 _SETTINGS = ("priority_factor", "ceiling", "floor", "factor_lease", "ceiling_lease", "floor_lease")
@@ -36,9 +36,9 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
         accountant = load_accountant(state, policy)
         accountant.update(now)
         submitters.store(state, accountant.records.values(), accountant.booked)
-        meta.set(state, LAST_UPDATE, str(accountant.last_update))
+        store_times(state, accountant)
         meta.set(state, RECORDED_UNTIL, "0")
-    left = decay(max(0, last_update(state) - data["updated"]), policy.priority_halflife)
+    left = decay(max(0, decayed_until(state) - data["updated"]), policy.priority_halflife)
     for name, former in data["before"].items():
         before, after = _record(former), _record(data["after"][name])
         record = submitters.load(state, name)

@@ -115,18 +115,14 @@ def _leases(record: AccountingRecord) -> list[tuple[str, Lease]]:
     return [(name, lease) for name, lease in leases if lease is not None]
 
 
-def rolled_up(ads: Sequence[Ad], *, keep_rest: bool = False) -> list[Ad]:
+def rolled_up(ads: Sequence[Ad]) -> list[Ad]:
     """Return *ads* with the use of each group's subtree as the group's use (``-grouprollup``).
 
-    Use and accumulated usage are summed; the first and the last use are those of the whole subtree. Priority and
-    quotas have no meaning for a subtree: they are 0 or left out. With *keep_rest* they stay (HTCondor before 25.10).
+    Use and accumulated usage are summed; the last use is that of the whole subtree, and the first one as well, if all
+    its groups were used. Priorities have no meaning for a subtree: they are 0 (``Accountant::ReportGroups``).
     """
-    groups = {ad["Name"]: dict(ad) for ad in ads if ad["IsAccountingGroup"]}
+    groups = {ad["Name"]: {**ad, "Priority": 0.0, "RealPriority": 0.0} for ad in ads if ad["IsAccountingGroup"]}
     own = {name: dict(ad) for name, ad in groups.items()}
-    for ad in () if keep_rest else groups.values():
-        ad["Priority"] = ad["RealPriority"] = 0.0
-        for name in ("PriorityFactor", *NO_GROUPS[ROOT_GROUP]):
-            ad.pop(name, None)
     for name, ad in own.items():
         if name == ROOT_GROUP:
             continue
@@ -139,8 +135,7 @@ def rolled_up(ads: Sequence[Ad], *, keep_rest: bool = False) -> list[Ad]:
 def _add_use(total: Ad, part: Ad) -> None:
     for name in ("ResourcesUsed", "WeightedResourcesUsed", "AccumulatedUsage", "WeightedAccumulatedUsage"):
         total[name] += part[name]
-    begins = [ad["BeginUsageTime"] for ad in (total, part) if ad["BeginUsageTime"]]
-    total["BeginUsageTime"] = min(begins, default=0)
+    total["BeginUsageTime"] = min(total["BeginUsageTime"], part["BeginUsageTime"])
     total["LastUsageTime"] = max(total["LastUsageTime"], part["LastUsageTime"])
 
 

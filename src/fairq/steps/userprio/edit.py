@@ -30,7 +30,14 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.state.usage import Booking
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.accounts import LAST_UPDATE, RECORDED_UNTIL, last_update, load_accountant
+from fairq.steps.cycle.accounts import (
+    RECORDED_UNTIL,
+    decayed_until,
+    last_update,
+    load_accountant,
+    records_at,
+    store_times,
+)
 from fairq.steps.userprio.ads import accounting_ad
 from fairq.steps.userprio.names import full_name, like, people
 
@@ -246,7 +253,6 @@ class Editor:
             self._remember(state, [name])
             record = found or AccountingRecord(name, is_group=is_group_name(name))
             before = self._ad(record)
-            expire_leases([record], self._actor.time)
             lease = None if plain is None else lease_of(record, plain)
             if plain is not None and lease is not None:
                 until = shown_time(lease.expiration)
@@ -263,10 +269,12 @@ class Editor:
         return name if name.lower() in groups or self._load(state, name) else full_name(state, name)
 
     def _load(self, state: State, name: str) -> AccountingRecord | None:
-        return self._pending[name] if name in self._pending else submitters.load(state, name)
+        found = self._pending[name] if name in self._pending else submitters.load(state, name)
+        expire_leases([] if found is None else [found], self._actor.time)
+        return found
 
     def _load_all(self, state: State) -> list[AccountingRecord]:
-        stored = {record.name: record for record in submitters.load_all(state)}
+        stored = {record.name: record for record in records_at(state, self._actor.time)}
         return [record for record in (stored | self._pending).values() if record is not None]
 
     def _account(self, state: State) -> None:
@@ -276,7 +284,7 @@ class Editor:
         accountant = load_accountant(state, self._policy)
         accountant.update(self._actor.time)
         submitters.store(state, accountant.records.values(), accountant.booked)
-        meta.set(state, LAST_UPDATE, str(accountant.last_update))
+        store_times(state, accountant)
         meta.set(state, RECORDED_UNTIL, "0")
 
     def _open(self, *, create: bool = False) -> AbstractContextManager[State]:
@@ -321,7 +329,7 @@ class Editor:
             entries = range(self._entries[0], self._entries[-1] + 1)
             latter = {name: submitters.load(state, name) for name in self._former}
             data = {
-                "updated": last_update(state),
+                "updated": decayed_until(state),
                 "before": self._former,
                 "after": {name: None if one is None else to_builtins(one) for name, one in latter.items()},
             }

@@ -33,6 +33,9 @@ ALL = MOST | QUOTAS | PRIORITIES | USAGE
 BEYOND_ALL_GROUPS = 3.4028234663852886e38
 """Display order of ``<none>`` without a sort key: the largest 32-bit float."""
 
+NEVER = -1
+"""Last use of a record that was never used, where that counts as a time."""
+
 NOT_TOLD = -1.0
 """Accumulated usage of a record whose ad does not contain it; prints as ``-0.00``."""
 
@@ -148,7 +151,7 @@ def listing(ads: Sequence[Mapping[str, Any]], options: ViewOptions) -> Listing:
     rows = [row_of(index, ad) for index, ad in enumerate(ads, 1)]
     if options.tells_all:
         for row in rows:
-            row.last = row.last or 0
+            row.last = row.last or NEVER
     wanted = (options.columns or MOST) - options.without
     columns = _with_data(wanted, rows, options)
     policy = _pool_surplus_policy(rows)
@@ -251,6 +254,9 @@ def _sort(rows: list[Row], columns: frozenset[str], hierarchical: bool, groups_f
         member_key = _usage_seconds
     else:
         member_key = _by_name
+    if any(row.group_id > 0 for row in rows):
+        # Equal rows stay in the order in which the groups were numbered: groups by name, <none> last.
+        rows.sort(key=lambda row: (False, row.group_id == 0, row.name) if row.is_group else (True, False, ""))
     rows.sort(key=member_key)
     if hierarchical:
         by_order = "priority" in columns or "in_use" in columns

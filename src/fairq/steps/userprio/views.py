@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from fairq.records import Ad
 from fairq.settings.key import DOCUMENTED
-from fairq.state import claims, meta, slots, submitters
+from fairq.state import claims, meta, slots
 from fairq.state.connection import reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.accounts import pool_version
+from fairq.steps.cycle.accounts import pool_version, records_at
 from fairq.steps.quotas.last_cycle import last_figures
 from fairq.steps.userprio.ads import accounting_ads, as_logged, quota_attributes, rolled_up, with_configured_factors
 from fairq.steps.userprio.names import full_name
@@ -42,14 +42,16 @@ class Report(Struct, frozen=True):
     without: frozenset[str] = frozenset()
 
 
-def accounting_report(path: Path, settings: Settings, *, everybody: bool = False, roll_up: bool = False) -> Report:
-    """Return the ads of all accounting records, in the order of HTCondor's report.
+def accounting_report(
+    path: Path, settings: Settings, now: int, *, everybody: bool = False, roll_up: bool = False
+) -> Report:
+    """Return the ads of all accounting records at *now*, in the order of HTCondor's report.
 
     The groups' quotas are those of the last cycle or of a later import. With *roll_up*, each group's use includes its
     subtree. *everybody*: the ads are those that the negotiator sends. An empty or missing state has no ads.
     """
     with reading(path) as state:
-        records = submitters.load_all(state)
+        records = records_at(state, now)
         last_update = int(meta.get(state, "last_update", "0") or 0)
         reported = last_reported(state)
         quotas = reported.quotas or quota_attributes(last_figures(state).groups if settings.groups else ())
@@ -57,14 +59,17 @@ def accounting_report(path: Path, settings: Settings, *, everybody: bool = False
     policy = accounting_policy(settings)
     ads = accounting_ads(records, policy, last_update, quotas, reported.names)
     one_ad = settings["negotiator.rules"] != DOCUMENTED and version is not None and version < _ONE_AD_UNTIL
+    without = frozenset({"floor"} if one_ad and version is not None and version < _FLOOR_SINCE else ())
     if roll_up:
-        ads = rolled_up(ads, keep_rest=one_ad)
+        # The negotiator answers in one ad, which tells all.
+        ads = rolled_up(ads)
+        return Report(ads, ads, tells_all=True, without=without)
     if settings["negotiator.rules"] == DOCUMENTED:
         return Report(ads, ads)
     if version is None or not one_ad:
         return Report(ads, [ad if ad["Name"] in reported.used else as_logged(ad) for ad in ads])
-    logged = with_configured_factors(ads, policy.group_prio_factors) if everybody and not roll_up else ads
-    return Report(ads, logged, tells_all=True, without=frozenset({"floor"} if version < _FLOOR_SINCE else ()))
+    logged = with_configured_factors(ads, policy.group_prio_factors) if everybody else ads
+    return Report(ads, logged, tells_all=True, without=without)
 
 
 def resources_of(path: Path, name: str) -> list[Ad]:

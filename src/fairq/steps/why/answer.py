@@ -22,7 +22,7 @@ from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import history, job_ads, runs
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.document import overrun_document, turn_document
-from fairq.steps.cycle.load import load_pool, load_round_robin_times, with_known_groups
+from fairq.steps.cycle.load import load_pool, load_round_robin_times, of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.overlay import Overlay, was_withdrawn
@@ -34,6 +34,7 @@ from fairq.steps.why.overview import overview
 from fairq.steps.why.world import ImaginedPool
 from fairq.words import idle_job
 from fairq.words.advice import advice_document, advice_lines, too_large_sentence
+from fairq.words.rejections import rejection_words
 from fairq.words.subjects import (
     ended_sentence,
     group_sentence,
@@ -59,6 +60,7 @@ _NEVER = frozenset(
         Reason.JOB_CONSTRAINT,
         Reason.SLOT_CONSTRAINT,
         Reason.DRAINING,
+        Reason.UNUSABLE,
     }
 )
 """Reasons that do not change by waiting."""
@@ -123,7 +125,7 @@ class _Study:
         self._now = now
         self._ahead = ahead
         self._settings = settings
-        self._policy = with_known_groups(negotiation_policy(settings), state, settings)
+        self._policy = of_pool(negotiation_policy(settings), state, settings)
         self._held: tuple[ImaginedPool, Outcome] | None = None
 
     def jobs(self, target: Target, slot: str | None) -> Document:
@@ -278,7 +280,7 @@ class _Study:
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
             "queue": report.place_in_queue(diagnosis),
             **more,
-            "rejected": None if rejection is None else str(rejection.reason),
+            "rejected": None if rejection is None else rejection_words(rejection),
             "overruns": _overruns(outcome, diagnosis.context),
             "skipped_for": skipped_for(diagnosis),
             "unknown_group": self._unknown_group(job),

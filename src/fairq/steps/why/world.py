@@ -21,14 +21,15 @@ from fairq.engine.explain.ahead_of_own import is_matched_first
 from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Diagnosis, Outcome
-from fairq.engine.explain.pieces import given_back, pieces_of, rows_called
+from fairq.engine.explain.pieces import pieces_of, rows_called
 from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
 from fairq.expression_form import as_expression, expression_text
 from fairq.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.steps.cycle.load import LoadedPool
-from fairq.steps.pool.claimed_ads import without_claim
+from fairq.steps.pool.claimed_ads import without_claim, without_draining
+from fairq.steps.pool.imported_parts import merged
 from fairq.steps.why.effort import Tried
 
 _BRING_NO_SLOT = frozenset(
@@ -201,8 +202,7 @@ class ImaginedPool(Struct, frozen=True):
                 row = self._row(change.of)
                 return self._with_slot(row, with_clauses(self.ads[row], [change]))
             case ChangeKind.UNDRAIN:
-                left = self.slots.draining - {self._row(change.of)}
-                return replace(self, slots=replace(self.slots, draining=left))
+                return self._with_undrained(self._row(change.of))
             case ChangeKind.ADD_SLOT:
                 return self._with_new_slot(change)
             case ChangeKind.CONCURRENCY_LIMIT:
@@ -220,6 +220,12 @@ class ImaginedPool(Struct, frozen=True):
                 return self._with_group(change)
             case _:
                 return self._with_record(change)
+
+    def _with_undrained(self, row: int) -> Self:
+        world = replace(self, slots=replace(self.slots, draining=self.slots.draining - {row}))
+        if self.policy.count_unusable_slots:
+            return world
+        return world._with_slot(row, without_draining(self.ads[row]))
 
     def _with_job(self, change: Change) -> Self:
         if change.kind is ChangeKind.JOB_PRIORITY:
@@ -298,7 +304,7 @@ class ImaginedPool(Struct, frozen=True):
     def _without_piece(self, row: int, parent: int) -> Self:
         """Remove a dynamic slot with its job, and return its resources to the parent."""
         left = np.delete(np.arange(len(self.ads)), row)
-        return self._with_slots(left, {parent - (parent > row): given_back(self.ads[parent], self.ads[row])})
+        return self._with_slots(left, {parent - (parent > row): merged(self.ads[parent], self.ads[row])})
 
     def _with_new_slot(self, change: Change) -> Self:
         """Add a slot, or several if the change tells their number and not a name."""
@@ -333,7 +339,11 @@ class ImaginedPool(Struct, frozen=True):
         """Return a copy of the accountant with edited records; the record *needed* is created if missing."""
         old = self.accountant
         copy = Accountant(
-            (replace(record) for record in old.records.values()), old.policy, old.last_update, old.charges.copy()
+            (replace(record) for record in old.records.values()),
+            old.policy,
+            old.last_update,
+            old.charges.copy(),
+            old.decayed_until,
         )
         if needed is not None:
             copy.record(needed)
