@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.broker_rules import RULES
 
+from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.policies import policy_findings
 from fairq.engine.brokerage.pool.fairshare_policy import PolicyReading, PolicyRequest, has_zero_share
 from fairq.engine.brokerage.pool.model import Queue
@@ -15,18 +17,16 @@ PARTS = st.sampled_from(
 )  # fmt: skip
 VALUES = st.sampled_from(["0%", "0", "100%", "50%", "00%", "0 %", ""])
 
-CODE = PolicyReading(unnamed_have_no_share=False, evgensimul=False, tests_have_shares=True)
-"""How PanDA's code reads policies, which is what lint is about."""
-
 
 @settings(max_examples=400)
-@given(st.lists(st.tuples(PARTS, VALUES), min_size=1, max_size=4))
+@given(st.lists(st.tuples(PARTS, VALUES), min_size=1, max_size=4), st.sampled_from(list(RULES.values())))
 def test_a_policy_that_says_who_is_welcome_alone_and_is_not_told_refuses_all_others(
-    parts: list[tuple[str, str]],
+    parts: list[tuple[str, str]], rules: Rules
 ) -> None:
     text = ",".join(f"{conditions}:{value}" for conditions, value in parts)
     stranger = PolicyRequest("others", "nobody", "nothing", 0)
     is_welcome_alone = any(value not in ("0", "0%") and "any" not in who for who, value in parts)
     is_welcome_alone &= not any(value not in ("0", "0%") and "any" in who for who, value in parts)
-    if is_welcome_alone and not list(policy_findings(Queue("Q", fairsharepolicy=text))):
-        assert has_zero_share(text, stranger, CODE)
+    if is_welcome_alone and not list(policy_findings(Queue("Q", fairsharepolicy=text), rules)):
+        how = PolicyReading(rules.unnamed_have_no_share, rules.evgensimul, rules.tests_have_shares)
+        assert has_zero_share(text, stranger, how)
