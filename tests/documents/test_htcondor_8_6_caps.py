@@ -74,7 +74,7 @@ class TestHardCaps:
             assert in_use(pool, NOW + hours * HOUR)["chem"] == 6
         assert held(pool) == {"chem.carl": 6, "xena": 4}
 
-    @says(f"{QUOTAS}, distribution, last sentence", points=["negotiator.hard_group_caps"])
+    @says(f"{QUOTAS}, distribution, last sentence, whatever the way", points=["negotiator.hard_group_caps"])
     def test_a_parent_caps_its_subtree_whatever_the_way(self, pool):
         """Members of two accepting subgroups together stay within the parent, also where machines prefer one."""
         pool.settings(
