@@ -10,12 +10,14 @@ from msgspec import Struct
 
 from fairq.engine.accounting.identity import submitter_name
 from fairq.errors.people import TooManyJobsError
+from fairq.errors.pool import JobAttributeError
 from fairq.records import Actor, Ad, Change, JobRange
 from fairq.state import history, jobs, meta, undo
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
+from fairq.steps.launch.values import unusable_literals
 from fairq.steps.rights import check_submitters
 from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission
 
@@ -70,6 +72,7 @@ def submit(
         InvalidNameError: a submitter's name is.
         NotAllowedError: the actor may not submit to the group, or not as this user.
         TooManyJobsError: schedd.max_jobs_per_owner or schedd.max_jobs_submitted is reached.
+        JobAttributeError: an attribute that is no expression cannot be used.
         JobRequirementError: a UserPriority is not above 0 (task queues under the documented rules).
     """
     expected = next_cluster(path)
@@ -144,6 +147,10 @@ def _domain(settings: Settings, host: str) -> str:
 
 def _check(made: Submission, settings: Settings) -> None:
     """Check the jobs against the rules of the pool, and add warnings."""
+    ads = {id(ad): ad for group in made.groups for ad in (group.shared, group.own, group.template) if ad}
+    for ad in ads.values():
+        for error in unusable_literals(ad):
+            raise JobAttributeError(attribute=error.attribute, problem=error.problem)
     _check_user_priorities(made, settings)
     made.warnings += _unknown_groups(made, settings)
 

@@ -23,6 +23,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.ended_jobs import Wanted
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.events import by_log
+from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.launchers import Launchers
 from fairq.steps.launch.start import plan, startable
 
@@ -70,7 +71,8 @@ def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
             for launch in startable(state)
             if launch.name in looks and looks[launch.name].condition is Condition.WAITING and not is_blocked
         ]
-        plans = plan(state, settings, launchers, waiting, clock, taken)
+        # A job that cannot be started is left out here; the turn that calls root holds it.
+        plans = plan(state, settings, launchers, waiting, clock, Faults(), taken)
         entries = logs.take(state)
     keep = settings["launch.keep_output"] * _MB
     return {

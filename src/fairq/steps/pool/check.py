@@ -13,13 +13,16 @@ from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition
 from fairq.quantities import shown_duration, shown_time
-from fairq.state import cycle_errors, cycles, history, launches, slots
+from fairq.records import JobStatus
+from fairq.state import cycle_errors, cycles, history, jobs, launches, slots
 from fairq.state.connection import reading
 from fairq.state.cycle_lock import cycle_lock, lock_file
 from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import exists, resolve
 from fairq.steps.cycle.accounts import last_update
+from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.collect import look
+from fairq.steps.launch.faults import UNFORESEEN
 from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.waiting import holders
@@ -54,7 +57,7 @@ def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int)
     found.append(_state(path))
     if found[-1].status == FAULT or not exists(resolve(path)):
         return [*found, _disk(path)]
-    found += [*_times(path, now, longest), _lock(path, now, longest), _disk(path), _slots(path)]
+    found += [*_times(path, now, longest), _lock(path, now, longest), _disk(path), _slots(path), _jobs(path)]
     if elsewhere_of(path):
         detail = "only the account of the pool and root can see it"
         found += [Finding(name, NOT_NEEDED, detail) for name in ("launcher", "cgroup", "supervisor")]
@@ -188,6 +191,19 @@ def _slots(path: Path) -> Finding:
         )
         return Finding("slots", FAULT, detail, f"fix the machine, then run 'fairq slots drain {failing[0]} --cancel'")
     return Finding("slots", GOOD, "jobs start on all slots that take any")
+
+
+def _jobs(path: Path) -> Finding:
+    """Name the jobs that are held because fairq failed at their part of a cycle."""
+    with reading(path) as state:
+        held = [job for job in jobs.select(state, statuses=[JobStatus.HELD]) if job.hold_code == UNFORESEEN]
+    if held:
+        names = ", ".join(job_name(job.cluster, job.first_proc, job.last_proc) for job in held[:3]) + " and others" * (
+            len(held) > 3
+        )
+        cure = "report the reason, which 'fairq queue --held' shows; then remove or release them"
+        return Finding("jobs", FAULT, f"an error that nobody foresaw holds {names}: {held[0].reason}", cure)
+    return Finding("jobs", GOOD, "no job is held for an error that nobody foresaw")
 
 
 def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
