@@ -90,6 +90,12 @@ _NEGOTIATOR = (
         without_effect="fairq reads all requests from its state file"),
     macro("negotiator", "negotiator_depth_first", "boolean", False,
         "Fill one partitionable slot before using the next."),
+    macro("negotiator", "modify_request_expr_requestcpus", "expression", "quantize(RequestCpus, {1})",
+        "Cores that a job takes of a partitionable slot, in whole ones."),
+    macro("negotiator", "modify_request_expr_requestmemory", "expression", "quantize(RequestMemory, {128})",
+        "Memory that is carved for a job, if so much is left and the job still matches.", unit="MB"),
+    macro("negotiator", "modify_request_expr_requestdisk", "expression", "quantize(RequestDisk, {1024})",
+        "Disk space that is carved for a job, if so much is left and the job still matches.", unit="KB"),
     # the order of candidates
     macro("negotiator", "negotiator_pre_job_rank", "expression",
         "(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory",
