@@ -199,7 +199,7 @@ def import_(
 ) -> None:
     """Import settings from an HTCondor or DIRAC configuration.
 
-    The import replaces the settings file (see fairq config set) and keeps the former one with the suffix .bak. It sets
+    The import replaces the settings file (see fairq config set) and keeps the former one with the suffix .bak (.bak.1 and so on if there is one). It sets
     negotiator.rules to htcondor, and condor_version to CONDOR_VERSION if the files define it. Macros, continued lines,
     conditions and $ENV work as in HTCondor. Includes are not followed; give those files as well.
 

@@ -38,6 +38,13 @@ class JobAttributeError(FairqError):
     summary = "An attribute of a job has a value that cannot be used"
 
 
+class EmptyInputError(FairqError):
+    """{source} is empty, or holds comments only; nothing was changed; {cure}"""
+
+    exit_code = 39
+    summary = "A file to import is empty"
+
+
 class UnreadableDescriptionError(FairqError):
     """the submit description {source} cannot be read: {reason}; name a text file, or - for stdin"""
 

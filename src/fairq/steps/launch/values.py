@@ -97,13 +97,17 @@ def unusable_literals(ad: Mapping[str, Any]) -> Iterator[UnusableValueError]:
         kind = KINDS.get(_SPELLED.get(name.lower(), ""))
         if kind is None or value is None or is_expression(value):
             continue
-        if isinstance(value, str) and PROC_PLACEHOLDER in value:
-            # Any number has the syntax of the first one.
-            value = value.replace(PROC_PLACEHOLDER, "0")  # noqa: PLW2901
         try:
-            _checked(name, value)
+            _checked(name, _typical(value))
         except UnusableValueError as error:
             yield error
+
+
+def _typical(value: Any) -> Any:
+    """Return *value* with the number of a first job; whether a file's name is UTF-8 is seen when its job starts."""
+    if not isinstance(value, str):
+        return value
+    return "".join("?" if "\udc80" <= one <= "\udcff" else one for one in value.replace(PROC_PLACEHOLDER, "0"))
 
 
 def one_line(text: str) -> str:
@@ -156,22 +160,36 @@ def _string(value: Any) -> str:
         raise ValueError("it is not a text")
     if "\0" in value:
         raise ValueError("it contains a NUL character")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValueError("it is not valid Unicode") from None
+    _bytes(value)
     return value
 
 
+def _bytes(text: str) -> bytes:
+    """Return a text as the system gets it; bytes that are not UTF-8 are as they were given."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ValueError("it is not valid Unicode") from None
+
+
 def _text(value: Any) -> str:
-    if len(_string(value).encode()) > _LONGEST_WORD:
+    text = _string(value)
+    if len(_bytes(text)) > _LONGEST_WORD:
         raise ValueError(f"it is longer than {_LONGEST_WORD} bytes")
-    return str(value)
+    return text
+
+
+def _file(value: Any) -> str:
+    """Return the name of a file that the state records: it holds Unicode only."""
+    text = _text(value)
+    if any("\udc80" <= letter <= "\udcff" for letter in text):
+        raise ValueError("it is not UTF-8")
+    return text
 
 
 def _path(value: Any) -> str:
     """Return an absolute path; an empty text names no file."""
-    if (text := _text(value)) and not text.startswith("/"):
+    if (text := _file(value)) and not text.startswith("/"):
         raise ValueError("it is not an absolute path")
     return text
 
@@ -249,7 +267,7 @@ def _variables(text: str) -> Mapping[str, str]:
 
 
 def _fitting(words: list[str]) -> Sequence[str]:
-    sizes = [len(word.encode()) for word in words]
+    sizes = [len(_bytes(word)) for word in words]
     if max(sizes, default=0) > _LONGEST_WORD or sum(sizes) > _LONGEST_WORDS:
         raise ValueError("it is longer than the system permits")
     return tuple(words)
@@ -267,9 +285,9 @@ _AMOUNT = _number(-_LARGEST, _LARGEST)
 KINDS: Mapping[str, Callable[[Any], Any]] = {
     "Cmd": _text,
     "Iwd": _path,
-    "In": _text,
-    "Out": _text,
-    "Err": _text,
+    "In": _file,
+    "Out": _file,
+    "Err": _file,
     "AppendFiles": _text,
     "UserLog": _path,
     "Arguments": lambda value: _new_arguments(_string(value)),
