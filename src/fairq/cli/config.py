@@ -199,8 +199,9 @@ def import_(
 ) -> None:
     """Import settings from an HTCondor or DIRAC configuration.
 
-    The import replaces the settings file (see fairq config set) and keeps the former one with the suffix .bak (.bak.1 and so on if there is one). It sets
-    negotiator.rules to htcondor, and condor_version to CONDOR_VERSION if the files define it. Macros, continued lines,
+    The import replaces the settings file (see fairq config set) and keeps the former one with the suffix .bak, or
+    .bak.1 and so on if there is one. It sets negotiator.rules to htcondor, and condor_version to CONDOR_VERSION if the
+    files define it. Macros, continued lines,
     conditions and $ENV work as in HTCondor. Includes are not followed; give those files as well.
 
     Lines that cannot be imported are listed on stderr with the reason. From a whole configuration, only lines about
