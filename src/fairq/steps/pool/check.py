@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from fairq.launch.interface import Condition
 from fairq.quantities import shown_duration, shown_time
 from fairq.records import JobStatus
 from fairq.state import cycle_errors, cycles, history, jobs, launches, slots
-from fairq.state.connection import reading
+from fairq.state.connection import reading, unused_share
 from fairq.state.cycle_lock import cycle_lock, lock_file
 from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import exists, resolve
@@ -38,6 +39,8 @@ _PATIENCE = 2.0
 
 _LOCAL = "local"
 _LEAST_SPACE = 100 * 1024**2
+_LARGE, _MOST_UNUSED = 32 * 1024**2, 0.5
+"""A state of so many bytes should not be unused by more than this share."""
 _CRON_PLACES = ("/etc/crontab", "/etc/cron.d", "/var/spool/cron", "/var/spool/cron/crontabs")
 _UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
 
@@ -167,6 +170,9 @@ def _disk(path: Path) -> Finding:
     free = shutil.disk_usage(directory).free
     size = place.stat().st_size if exists(place) else 0
     detail = f"{free // 1024**2} MB free in {directory}; the state has {-(-size // 1024**2)} MB"
+    if size > _LARGE and (unused := _unused(path)) > _MOST_UNUSED:
+        detail += f", {unused:.0%} of it unused"
+        return Finding("disk", FAULT, detail, "run 'fairq state compact'; it gives the unused space back")
     if free < max(_LEAST_SPACE, 2 * size):
         return Finding(
             "disk",
@@ -175,6 +181,13 @@ def _disk(path: Path) -> Finding:
             "free space, or move the state: a change may need as much space again as the state has",
         )
     return Finding("disk", GOOD, detail)
+
+
+def _unused(path: Path) -> float:
+    """Return the share of the state that is unused; 0 for one that cannot be read, which is another finding."""
+    with suppress(FairqError), reading(path) as state:
+        return unused_share(state)
+    return 0.0
 
 
 def _slots(path: Path) -> Finding:
