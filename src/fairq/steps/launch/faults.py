@@ -8,13 +8,10 @@ from contextlib import contextmanager
 from msgspec import Struct, field
 
 from fairq.errors.base import FairqError
+from fairq.records import UNFORESEEN, UNUSABLE
 from fairq.state.failures import STORAGE_ERROR
 from fairq.state.job_ranges import Procs
 from fairq.steps.launch.values import UnusableValueError, one_line
-
-UNUSABLE = 90
-UNFORESEEN = 91
-"""Hold codes of fairq that HTCondor does not use: a value of the job cannot be used; an error that nobody foresaw."""
 
 _MOST = 2
 """Jobs with an unforeseen error that one turn holds: more of them are not the jobs' fault."""

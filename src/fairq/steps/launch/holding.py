@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from fairq.records import Actor, Change, JobRange, JobStatus
+from fairq.records import UNFORESEEN, Actor, Change, JobRange, JobStatus
 from fairq.state import claims, history, jobs, meta
 from fairq.state.connection import State
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.launch import events
-from fairq.steps.launch.faults import UNFORESEEN, Fault
+from fairq.steps.launch.faults import Fault
 from fairq.steps.launch.order import order_ends
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fairq.records import Ad, JobStatus, Launch
+from fairq.records import OVER_RESOURCES, Ad, JobStatus, Launch
 from fairq.steps.launch.values import is_given, one_line, read, read_if_usable, read_literal
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ NO_INPUT = 8
 NO_DIRECTORY = 14
 NO_LOG = 22
 NO_ACCOUNT = 23
-OVER_RESOURCES = 34
 JOB_DURATION = 46
 EXECUTE_DURATION = 47
 SUBMITTED_ON_HOLD = 15

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.records import Actor, Ad, Change, JobRange, JobStatus, Launch
+from fairq.records import UNFORESEEN, UNUSABLE, Actor, Ad, Change, JobRange, JobStatus, Launch
 from fairq.state import claims, history, jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
-from fairq.steps.launch.faults import UNFORESEEN, UNUSABLE, Faults
+from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.holding import count_unforeseen, hold, job_range, procs_of
 from fairq.steps.launch.order import order_ends
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, at_exit

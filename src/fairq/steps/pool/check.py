@@ -14,7 +14,7 @@ from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition
 from fairq.quantities import shown_duration, shown_time
-from fairq.records import JobStatus
+from fairq.records import UNFORESEEN, JobStatus
 from fairq.state import cycle_errors, cycles, history, jobs, launches, slots
 from fairq.state.connection import reading, unused_share
 from fairq.state.cycle_lock import cycle_lock, lock_file
@@ -23,7 +23,6 @@ from fairq.state.location import exists, resolve
 from fairq.steps.cycle.accounts import last_update
 from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.collect import look
-from fairq.steps.launch.faults import UNFORESEEN
 from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.waiting import holders
