@@ -11,7 +11,12 @@ import random
 
 import pytest
 
+from fairq.errors.base import FairqError
+from fairq.records import Actor
+from fairq.settings import load
 from fairq.steps.launch.values import KINDS, UnusableValueError, read
+from fairq.verb.changes import Pool, make
+from fairq.verb.document import Request
 
 DRAWN = int(os.environ.get("FAIRQ_TEST_HOSTILE", "60"))
 
@@ -72,6 +77,35 @@ def test_no_attribute_of_a_job_stops_another_job(pool):
             assert ad["HoldReason"].lower().startswith(f"its attribute {name} cannot be used: ".lower())
         assert ad.get("HoldReasonCode") != 91, ad["HoldReason"]
     assert pool("state", "check").code == 0
+
+
+def test_no_attribute_that_the_narrow_verb_takes_stops_another_job(pool):
+    pool.slots(8)
+    host = Pool(pool.state, load(None, None, {}), "here")
+    mallory = Actor("mallory", "fairq submit", 1_700_000_000, administrator=False, request=("0" * 32, "0" * 32))
+    queued = 0
+    for name, value in drawn(DRAWN):
+        ad = {"Cmd": "/bin/true", "Iwd": str(pool.work), "Requirements": "/Expr(true)/", name: value}
+        group = {"first": 0, "last": 0, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
+        try:
+            make(
+                host, mallory, Request("0" * 32, "submit", "", None, {"ads": [ad], "groups": [group], "cluster": None})
+            )
+            queued += 1
+        except FairqError as error:
+            assert str(error).isprintable()
+    pool.submit("true", "--count", 20)
+    last = max(int(name.partition(".")[0]) for name in pool.queue())
+
+    def is_done() -> bool:
+        turn = pool("negotiate", "--json")
+        assert (turn.code, "Traceback" in turn.err) == (0, False), turn.err
+        ended = json.loads(pool.done("history", "--json"))
+        return [ad["ExitCode"] for ad in ended if ad["ClusterId"] == last] == [0] * 20
+
+    assert queued
+    assert any(is_done() for _ in range(40 + DRAWN))
+    assert all(ad.get("HoldReasonCode") != 91 for ad in pool.queue().values())
 
 
 def _refused(pool, ad) -> bool:

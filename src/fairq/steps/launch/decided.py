@@ -10,13 +10,15 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
 from fairq.launch.interface import Assignment, Condition, Started
-from fairq.launch.root.document import FIELDS
+from fairq.launch.root.document import FIELDS, LARGEST
 from fairq.records import JobEvent
 from fairq.state import ended_jobs, job_events, jobs, launches
 from fairq.state.connection import State, reading, writing
@@ -76,11 +78,17 @@ def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
         entries = logs.take(state)
     keep = settings["launch.keep_output"] * _MB
     return {
-        "runs": [described(one.assignment, one.owner, keep) for one in plans],
+        "runs": _bounded([described(one.assignment, one.owner, keep) for one in plans]),
         "logs": entries,
         "lost": sorted(run for run, one in looks.items() if one.condition in (Condition.STRAY, Condition.LOST)),
         "forget": forgotten,
     }
+
+
+def _bounded(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return as many *runs* as one document may hold; the rest follows at the next call."""
+    sizes = accumulate(len(json.dumps(run)) for run in runs)
+    return [run for run, size in zip(runs, sizes, strict=True) if size <= LARGEST // 2]
 
 
 def described(assignment: Assignment, owner: str, keep_output: int) -> dict[str, Any]:
