@@ -307,7 +307,8 @@ class _Collection:
             facts = launch.ended or {}
             one = verdict(launch, ad, former, self._settings, self._clock.now, self._faults)
             what = one.outcome
-            count_unforeseen(state, what.code)
+            if (launch.ordered or {}).get("code") != what.code:
+                count_unforeseen(state, what.code)
             assert launch.end_time is not None
             ends[claim.slot_id] = (launch.end_time, what.how)
             if facts.get("exit_code") is not None and what.status in (JobStatus.COMPLETED, JobStatus.IDLE):
