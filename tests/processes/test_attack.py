@@ -121,8 +121,8 @@ def test_a_damaged_input_is_refused_in_one_line_or_read(run: Run, state: Path, t
     for _ in range(INPUTS // 5):
         content = bytearray(whole)
         for _ in range(chance.randint(1, 5)):
-            place = chance.randrange(len(content))
-            way = chance.random()
+            place = chance.randrange(len(content) or 1)
+            way = chance.random() if content else 1.0
             if way < 0.5:
                 content[place] = chance.randrange(256)
             elif way < 0.8:

@@ -9,6 +9,7 @@ import secrets
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -43,6 +44,8 @@ def main(state: Path, site: Path, *, by_socket: bool = False) -> int:
 
 
 def _serve(state: Path, site: Path, person: Person) -> int:
+    # A warning of a library would be a line more than the answer.
+    warnings.simplefilter("ignore")
     try:
         signal.alarm(_LONGEST)
         clear()
