@@ -60,8 +60,7 @@ def test_a_command_that_is_killed_leaves_a_sound_state(run: Run, state: Path, tm
             assert check.findings(opened) == [], words
     assert run("--state", state, "negotiate").code == 0
     assert run("--state", state, "broker", "run", "--all", "--now", NOW).code == 0
-    if note := os.environ.get("FAIRQ_TEST_NOTE"):
-        Path(note).write_text(json.dumps(killed))
+    assert killed.total() > 0
 
 
 def _odd(chance: random.Random, value: Any) -> Any:
