@@ -29,7 +29,7 @@ def archive(**members: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
-@pytest.mark.parametrize("words", ["config import", "import --slots", "import --jobs", "import --accounting"])
+@pytest.mark.parametrize("words", ["config import", "import --slots", "import --jobs", "taskqueues import"])
 def test_an_empty_file_changes_nothing(run: Run, state: Path, tmp_path: Path, words: str, content: bytes) -> None:
     if words == "config import" and content.startswith(b"\x1f"):
         pytest.skip("settings are not compressed")

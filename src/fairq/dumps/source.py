@@ -131,7 +131,7 @@ class Held(Struct, frozen=True):
 
 @contextmanager
 def opened(
-    name: str | Held, advance: Advance | None = None, *, lenient: bool = False, must_hold: bool = True
+    name: str | Held, advance: Advance | None = None, *, lenient: bool = False, must_hold: bool = False
 ) -> Iterator[Source]:
     """Open the dump *name*: a path, ``-`` for the standard input, or one in memory; gzip is recognised by content.
 

@@ -31,7 +31,7 @@ def read_dump(name: str) -> TaskQueueDump:
     Raises the errors of `read_task_queues`.
     """
     if not _is_bundle(name):
-        with opened(name) as source:
+        with opened(name, must_hold=True) as source:
             return read_task_queues(source)
     document: dict[str, Any] = {}
     for held in files_of(name):

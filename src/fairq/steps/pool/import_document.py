@@ -24,7 +24,7 @@ def import_document(path: Path, name: str, *, dry_run: bool = False) -> dict[str
     Raises UnreadableDumpError, InvalidDumpError, InvalidDocumentError, or the state's errors; then nothing
     is changed.
     """
-    with opened(name, must_hold=False) as source:
+    with opened(name) as source:
         whole = _object(source)
     with in_memory() if dry_run else writing(path) as state:
         document.restore(state, whole)
