@@ -187,13 +187,6 @@ def _file(value: Any) -> str:
     return text
 
 
-def _path(value: Any) -> str:
-    """Return an absolute path; an empty text names no file."""
-    if (text := _file(value)) and not text.startswith("/"):
-        raise ValueError("it is not an absolute path")
-    return text
-
-
 def _address(value: Any) -> str:
     text = _text(value)
     if text and not is_address(text):
@@ -284,12 +277,12 @@ _AMOUNT = _number(-_LARGEST, _LARGEST)
 
 KINDS: Mapping[str, Callable[[Any], Any]] = {
     "Cmd": _text,
-    "Iwd": _path,
+    "Iwd": _file,
     "In": _file,
     "Out": _file,
     "Err": _file,
     "AppendFiles": _text,
-    "UserLog": _path,
+    "UserLog": _file,
     "Arguments": lambda value: _new_arguments(_string(value)),
     "Args": lambda value: _old_arguments(_string(value)),
     "Environment": lambda value: _variables(_in_quotes(_string(value))),
