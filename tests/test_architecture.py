@@ -245,6 +245,23 @@ def test_errors_of_the_engine_name_a_case(module):
             assert not said, f"{module}:{node.lineno} puts {', '.join(sorted(said))} in words"
 
 
+@pytest.mark.parametrize(
+    "module", [name for name in FILES if name.startswith(("fairq.steps.launch.", "fairq.launch."))]
+)
+def test_what_comes_from_a_jobs_owner_has_one_reader(module):
+    if module == "fairq.steps.launch.values":
+        return
+    from fairq.steps.launch.values import KINDS
+
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Subscript):
+            key: ast.expr | None = node.slice
+        else:
+            is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+            key = node.args[0] if isinstance(node, ast.Call) and is_get and node.args else None
+        assert not isinstance(key, ast.Constant) or key.value not in KINDS, f"{module} reads {ast.unparse(node)} itself"
+
+
 def test_imports_form_no_circle():
     graph = {
         module: {name for name in imports(module, nested=False) if name in FILES and name != module} for module in FILES

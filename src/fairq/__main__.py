@@ -30,6 +30,11 @@ def main() -> int:
             os.putenv("OPENBLAS_NUM_THREADS", "1")
         # Loading Python modules makes nearly no garbage: by default, looking for it takes a tenth of a command's start.
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+        if not sys.warnoptions:
+            import warnings
+
+            # A warning of NumPy about a number says nothing to those who run fairq; tests and developers ask for it.
+            warnings.simplefilter("ignore")
         from fairq import interrupts, lean_numpy
 
         interrupts.end_at_once()

@@ -70,3 +70,8 @@ def _all_of(stream: BinaryIO) -> bytes:
         if size > LARGEST:
             raise too_large()
     return b"".join(pieces)
+
+
+def says_nothing(text: str) -> bool:
+    """Return whether *text* has only blanks and comments, as what a command that failed has written."""
+    return all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines())

@@ -14,6 +14,8 @@ from msgspec import Struct
 from fairq.quantities import local
 
 HOUR = 3600
+KEPT_BY_HOUR = 62 * 86400
+"""Seconds for which usage is kept by the hour; older usage is kept by the local day, for ever."""
 
 
 class Period(Struct, frozen=True):
@@ -48,12 +50,16 @@ def bucket_end(time: int) -> int:
 
 @lru_cache(maxsize=1024)
 def parts(start: int, end: int) -> tuple[tuple[int, float], ...]:
-    """Return the buckets that overlap the time from *start* to *end*, each with its fraction of that time, 0 to 1."""
+    """Return the buckets that overlap the time from *start* to *end*, each with its fraction of that time, 0 to 1.
+
+    Of a long time, what is older than `KEPT_BY_HOUR` at its end is divided by days, as it is kept.
+    """
     found = []
     at = start
+    by_day = end - KEPT_BY_HOUR
     while at < end:
-        stop = min(end, bucket_end(at))
-        found.append((bucket_start(at), (stop - at) / (end - start)))
+        stop = min(end, next_day(at) if at < by_day else bucket_end(at))
+        found.append((day_start(at) if at < by_day else bucket_start(at), (stop - at) / (end - start)))
         at = stop
     return tuple(found)
 

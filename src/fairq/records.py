@@ -11,6 +11,10 @@ from msgspec import Struct, field
 PROC_PLACEHOLDER = "$(ProcId)"
 """Placeholder for the proc's number in the values of a range's template."""
 
+OVER_RESOURCES, UNUSABLE, UNFORESEEN = 34, 90, 91
+"""Hold codes: too much memory (condor_holdcodes.h), and two that HTCondor does not use: a value of the job cannot be
+used; an error that nobody foresaw."""
+
 Ad = dict[str, Any]
 """A ClassAd as HTCondor's ``-json`` prints it: an expression is the string ``/Expr(...)/``."""
 

@@ -138,7 +138,7 @@ def test_amd_s_gpus_are_shown_as_its_runtime_numbers_them(tmp_path: Path):
         (tmp_path / str(node)).mkdir()
         (tmp_path / str(node) / "properties").write_text(f"cpu_cores_count 4\nsimd_count {simds}\n")
     assert [gpu.name for gpu in amd_gpus(tmp_path)] == ["HIP0", "HIP1", "HIP2"]
-    assert gpu_variables({"RequestGPUs": 2}, {"AssignedGPUs": "HIP1,HIP2"}) == {
+    assert gpu_variables({"RequestGPUs": 2}, {"AssignedGPUs": "HIP1,HIP2"}, 0) == {
         **HIDDEN, "ROCR_VISIBLE_DEVICES": "1,2", "HIP_VISIBLE_DEVICES": "0,1", "GPU_DEVICE_ORDINAL": "0,1",
         "_CONDOR_AssignedGPUs": "HIP1,HIP2",
     }  # fmt: skip
@@ -155,11 +155,11 @@ def test_the_rest_of_a_machine_still_describes_its_gpus(pool, gpus):
 
 
 def test_a_number_is_the_same_device_for_every_job():
-    assert gpu_variables({"RequestGPUs": 1}, {"AssignedGPUs": "CUDA0"})["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert gpu_variables({"RequestGPUs": 1}, {"AssignedGPUs": "CUDA0"}, 0)["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
 
 
 def test_a_slot_without_names_shows_no_gpu():
-    assert gpu_variables({"RequestGPUs": 1}, {"GPUs": 2, "WithinResourceLimits": WITHIN}) == HIDDEN
+    assert gpu_variables({"RequestGPUs": 1}, {"GPUs": 2, "WithinResourceLimits": WITHIN}, 0) == HIDDEN
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_slot_without_names_shows_no_gpu():
     ],
 )
 def test_who_asks_gets_what_the_slot_has(request_gpus: dict[str, Any], slot: dict[str, Any], want: str) -> None:
-    assert gpu_variables(request_gpus, slot)["CUDA_VISIBLE_DEVICES"] == want
+    assert gpu_variables(request_gpus, slot, 0)["CUDA_VISIBLE_DEVICES"] == want
 
 
 def test_a_job_gets_the_devices_of_its_machine_that_it_requires(pool, gpus):

@@ -204,10 +204,10 @@ def import_(
 ) -> None:
     """Import settings from an HTCondor or DIRAC configuration.
 
-    The import replaces the settings file (see fairq config set) and keeps the former one with the suffix .bak. It sets
-    negotiator.rules to htcondor, and condor_version to CONDOR_VERSION if the files define it. Macros, continued lines,
-    conditions, $ENV, $INT and $REAL work as in HTCondor. Of $RANDOM_INTEGER the least value is taken, of
-    $RANDOM_CHOICE the first. Includes are not followed; give those files as well.
+    The import replaces the settings file (see fairq config set) and keeps the former one with the suffix .bak, or
+    .bak.1 and so on if there is one. It sets negotiator.rules to htcondor, and condor_version to CONDOR_VERSION if the
+    files define it. Macros, continued lines, conditions, $ENV, $INT and $REAL work as in HTCondor. Of $RANDOM_INTEGER
+    the least value is taken, of $RANDOM_CHOICE the first. Includes are not followed; give those files as well.
 
     Lines that cannot be imported are listed on stderr with the reason. From a whole configuration, only lines about
     negotiation, accounting or quotas are listed, unless --verbose is given.

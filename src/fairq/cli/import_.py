@@ -77,8 +77,8 @@ def import_(
     file, as 'fairq config import' does.
 
     Slots and jobs are the output of condor_status -sort no and condor_q -global -allusers with -json or -long. The
-    format is recognised by its content; gzip is accepted. Several JSON documents in one file are one dump. A file
-    without content has no ads. A dump of another kind is refused.
+    format is recognised by its content; gzip is accepted. Several JSON documents in one file are one dump. A dump of
+    another kind is refused, and so is an empty one that would delete slots or jobs: [] is a dump without ads.
 
     Accounting is the output of condor_userprio -long -allusers, or Accounting ads in any form, alone or among others
     (condor_status -any). Such ads have the effective priority. Other ads have Name, Priority (the real priority) and

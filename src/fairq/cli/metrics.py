@@ -70,6 +70,7 @@ def metrics(
     and everybody may read it. Weights are slot weights. The submitters with the most in use are shown by name. The
     others are summed up as "other", without a priority. All groups are shown.
     fairq_cycle_errors_total counts the cycles that failed, by the name of the error without "Error".
+    fairq_job_errors_total counts the jobs that a cycle has held because fairq failed at their part of it.
 
     fairq_cycle_last_timestamp_seconds is the time of the last cycle: alert if it is too long ago. Counters count from
     the beginning of the pool.
@@ -230,6 +231,8 @@ def _of_cycles(
     failed = [((kind,), float(number)) for kind, number in sorted(counted.errors.items())]
     text = "Cycles that failed, by kind of error."
     yield Metric("fairq_cycle_errors_total", "counter", text, ("kind",), failed or [(("none",), 0.0)])
+    text = "Jobs held because of an error that nobody foresaw in their part of a cycle."
+    yield Metric("fairq_job_errors_total", "counter", text, (), [((), float(counted.job_errors))])
     text = "How long cycles took."
     yield _histogram("fairq_cycle_duration_seconds", text, (), CYCLE_LIMITS, {(): counted.durations})
     if found.cycle is None:

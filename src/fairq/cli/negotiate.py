@@ -105,15 +105,18 @@ def negotiate(
             raise UsageError(message="a change is tried out on a whole cycle; leave out the other options")
         _try_out(invocation, output, alteration, invocation.now(now))
         return
-    actor = invocation.actor(invocation.now(now))
+    at = invocation.now(now)
+    # First of all: an error of the settings counts as a failed cycle, whoever runs it.
+    settings = invocation.settings if dry_run else invocation.settings_of_cycle(at)
+    actor = invocation.actor(at)
     if dry_run:
-        dry = decide(invocation.state_path, invocation.settings, actor, dry_run=True, explain=explain, doing=doing)
+        dry = decide(invocation.state_path, settings, actor, dry_run=True, explain=explain, doing=doing)
         held = Turn(dry)
     else:
         launch = not (no_launch or collect_only)
         held = turn(
             invocation.state_path,
-            invocation.settings_of_cycle(actor.time),
+            settings,
             actor,
             match=not collect_only,
             launch=launch,

@@ -15,7 +15,7 @@ from fairq.cli.options import Argument, Now, Option, Reason, time_of
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.errors.base import FairqError
 
-app = App(help="Manage the state file: path, check, backup, restore, history, past cycles.")
+app = App(help="Manage the state file: path, check, backup, compact, restore, history, past cycles.")
 
 
 @app.command(
@@ -98,6 +98,25 @@ def backup(
 
     target = back_up(invocation.state_path, file)
     invocation.note(f"copied to {target}")
+
+
+@app.command(
+    "compact",
+    examples="""
+    fairq state compact         # after many jobs were removed
+""",
+)
+def compact(invocation: Invocation) -> None:
+    """Give the space that deleted records have left back to the file system.
+
+    The state file grows with the queue and does not shrink by itself. The command rewrites it, whole or not at all;
+    that needs as much free space as the file has. Other commands wait meanwhile. 'fairq pool check' tells when more
+    than half of a large file is unused.
+    """
+    from fairq.steps.state import shrink
+
+    before, after = shrink(invocation.state_path)
+    invocation.note(f"{invocation.state_path} now has {after:,} bytes, formerly {before:,}")
 
 
 @app.command(

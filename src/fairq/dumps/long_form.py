@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from fairq.dumps.json_form import SURROGATE
 from fairq.dumps.shapes import AdsByShape
-from fairq.dumps.source import LARGEST_AD, Source
+from fairq.dumps.source import LARGEST_AD, NO_ADS, Source
 from fairq.errors.base import ExpressionDepthError, ExpressionError, FairqError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError, UnwritableExportError
 from fairq.expression_form import as_expression, expression_text
@@ -253,7 +253,7 @@ def write(ads: Iterable[Ad], stream: IO[str], describe: Callable[[Ad], str]) -> 
             stream.write(f"{name} = {text}\n")
         stream.write("\n")
     if ad is None:
-        stream.write("# no ads\n")
+        stream.write(f"{NO_ADS}\n")
 
 
 def _unwritable(what: str, holds: str) -> UnwritableExportError:

@@ -13,11 +13,14 @@ from typing import BinaryIO, cast
 
 from msgspec import Struct
 
-from fairq.errors.pool import InvalidDumpError, UnreadableDumpError
-from fairq.inputs import LARGEST, STANDARD_INPUT, standard_input, too_large
+from fairq.errors.pool import EmptyInputError, InvalidDumpError, UnreadableDumpError
+from fairq.inputs import LARGEST, STANDARD_INPUT, says_nothing, standard_input, too_large
 
 CHUNK = 1 << 22
 """Bytes to read at a time: the dump of a large pool is never in memory as a whole."""
+
+NO_ADS = "# no ads"
+"""What `fairq export --long` writes instead of ads: an empty file would look like a failed dump."""
 
 _READ = 1 << 18
 """Bytes to decode at a time: memory for more would come from the system anew each time."""
@@ -35,11 +38,23 @@ Advance = Callable[[int], None]
 class Source:
     """A dump that is being read: its *name* for messages, and its text piece by piece."""
 
-    def __init__(self, name: str, stream: BinaryIO, advance: Advance | None = None, *, lenient: bool = False) -> None:
-        """Read *stream*, plain or compressed by gzip, as UTF-8; *lenient*: replace invalid bytes."""
+    def __init__(
+        self,
+        name: str,
+        stream: BinaryIO,
+        advance: Advance | None = None,
+        *,
+        lenient: bool = False,
+        must_hold: bool = False,
+    ) -> None:
+        """Read *stream*, plain or compressed by gzip, as UTF-8; *lenient*: replace invalid bytes.
+
+        If it *must_hold* something, it may not be empty.
+        """
         self.name = name
         self._raw = stream
         self._advance = advance if stream.seekable() else None  # a pipe has no position
+        self._is_new = must_hold
         self._seen = 0
         peekable = io.BufferedReader(cast(io.RawIOBase, stream))
         compressed = peekable.peek(2)[:2] == _GZIP_MAGIC
@@ -50,7 +65,8 @@ class Source:
     def read(self) -> str:
         """Return the next piece of the text; the empty text at the end.
 
-        Raises UnreadableDumpError if the system or gzip fails, InvalidDumpError if the content is not text.
+        Raises UnreadableDumpError if the system or gzip fails, InvalidDumpError if the content is not text,
+        EmptyInputError if there is none.
         """
         try:
             parts: list[str] = []
@@ -72,6 +88,10 @@ class Source:
             raise _unreadable(self.name, failure) from None
         if "\0" in piece:
             raise self.not_text()
+        if self._is_new and len(piece) < CHUNK and NO_ADS not in piece and says_nothing(piece):
+            cure = "write it again; a dump without records is []"
+            raise EmptyInputError(source=self.name, cure=cure)
+        self._is_new = False
         if self._advance is not None:
             seen = self._raw.tell()
             self._advance(seen - self._seen)
@@ -111,10 +131,13 @@ class Held(Struct, frozen=True):
 
 
 @contextmanager
-def opened(name: str | Held, advance: Advance | None = None, *, lenient: bool = False) -> Iterator[Source]:
+def opened(
+    name: str | Held, advance: Advance | None = None, *, lenient: bool = False, must_hold: bool = False
+) -> Iterator[Source]:
     """Open the dump *name*: a path, ``-`` for the standard input, or one in memory; gzip is recognised by content.
 
-    *advance* receives the number of bytes of the file read since its last call. *lenient*: see `Source`.
+    *advance* receives the number of bytes of the file read since its last call. *lenient* and *must_hold*: see
+    `Source`; a dump in memory may be empty.
 
     Raises UnreadableDumpError if the file is missing, a directory or not readable.
     """
@@ -126,19 +149,19 @@ def opened(name: str | Held, advance: Advance | None = None, *, lenient: bool = 
             stream = standard_input()
         except OSError as failure:
             raise _unreadable("standard input", failure) from None
-        yield _started("standard input", stream, lenient=lenient)
+        yield _started("standard input", stream, lenient=lenient, must_hold=must_hold)
         return
     try:
         file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - closed below
     except (OSError, ValueError) as failure:
         raise _unreadable(name, failure) from None
     with file:
-        yield _started(name, cast(BinaryIO, file), advance, lenient=lenient)
+        yield _started(name, cast(BinaryIO, file), advance, lenient=lenient, must_hold=must_hold)
 
 
-def _started(name: str, stream: BinaryIO, advance: Advance | None = None, *, lenient: bool = False) -> Source:
+def _started(name: str, stream: BinaryIO, advance: Advance | None = None, *, lenient: bool, must_hold: bool) -> Source:
     try:
-        return Source(name, stream, advance, lenient=lenient)
+        return Source(name, stream, advance, lenient=lenient, must_hold=must_hold)
     except OSError as failure:
         raise _unreadable(name, failure) from None
 

@@ -33,7 +33,7 @@ def read_dump(name: str) -> TaskQueueDump:
     Raises the errors of `read_task_queues`.
     """
     if not _is_bundle(name):
-        with opened(name) as source:
+        with opened(name, must_hold=True) as source:
             dump = read_task_queues(source)
         dump.oldest = _modified(name)
         return dump

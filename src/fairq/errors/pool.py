@@ -31,6 +31,20 @@ class InvalidSubmitValueError(FairqError):
     summary = "A submit command has an invalid value"
 
 
+class JobAttributeError(FairqError):
+    """the job's attribute {attribute} cannot be used: {problem}; correct it and submit again"""
+
+    exit_code = 38
+    summary = "An attribute of a job has a value that cannot be used"
+
+
+class EmptyInputError(FairqError):
+    """{source} is empty, or holds comments only; nothing was changed; {cure}"""
+
+    exit_code = 39
+    summary = "A file to import is empty"
+
+
 class UnreadableDescriptionError(FairqError):
     """the submit description {source} cannot be read: {reason}; name a text file, or - for stdin"""
 

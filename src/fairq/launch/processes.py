@@ -52,9 +52,12 @@ def stat_of(pid: int) -> tuple[int, int, int, str] | None:
 
 
 def start_of(pid: int) -> int | None:
-    """Return when a process started, in ticks since boot; None if there is no such process."""
+    """Return when a process started, in ticks since boot; None if there is none, or if it has ended (a zombie).
+
+    Where nobody reaps zombies, as in some containers, they stay.
+    """
     found = stat_of(pid)
-    return None if found is None else found[2]
+    return None if found is None or found[3] == "Z" else found[2]
 
 
 def numbers() -> list[int]:

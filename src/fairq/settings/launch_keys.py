@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.settings.key import own
+from fairq.settings.key import macro, own
 
 LAUNCH = (
     own(
@@ -31,13 +31,23 @@ LAUNCH = (
         unit="seconds",
         minimum=0,
     ),
+    macro(
+        "launch",
+        "machine_max_vacate_time",
+        "real",
+        600.0,
+        "Longest job_max_vacate_time. The attribute MachineMaxVacateTime of a slot overrides this.",
+        unit="seconds",
+        minimum=0,
+        macros=("MACHINEMAXVACATETIME",),
+    ),
     own(
         "launch",
         "memory",
         "choice",
         "request",
-        "Memory limit of a job: request, what the job requests; slot, what its slot has; none, no limit. A job with the"
-        " default request gets what its slot has.",
+        "Memory limit of a job: request, what the job requests, at most what its slot has; slot, what its slot has;"
+        " none, no limit. A job with the default request, or in a dynamic slot, gets what its slot has.",
         choices=("request", "slot", "none"),
     ),
     own(

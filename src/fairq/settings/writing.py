@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
 
 from fairq import files
@@ -45,7 +46,8 @@ def replace(file: Path, text: str, keep_former: bool = False) -> Path | None:
     """Write *text* to *file*; create its folder if necessary.
 
     A symbolic link stays one, and another user's link is refused; permissions and owner stay. Returns the place of
-    the backup of the former file, None if there is none. Raises SettingsFileError; the file is then unchanged.
+    the backup of the former file, None if there is none or nothing changes. An earlier backup is never overwritten.
+    Raises SettingsFileError; the file is then unchanged.
     """
     try:
         target = files.followed(file)
@@ -53,11 +55,21 @@ def replace(file: Path, text: str, keep_former: bool = False) -> Path | None:
             raise SettingsFileError(file=file, problem="it is not a regular file; nothing was changed")
         target.parent.mkdir(parents=True, exist_ok=True)
         kept = None
-        if keep_former and target.exists():
-            kept = target.with_name(target.name + ".bak")
-            files.write(kept, target.read_bytes(), original=target)
+        if keep_former and target.exists() and (former := target.read_bytes()) != text.encode():
+            kept = _backup(target, former)
+            files.write(kept, former, original=target)
         files.write(target, text.encode())
     except OSError as error:
         problem = f"cannot be written: {error.strerror or error}; nothing was changed"
         raise SettingsFileError(file=file, problem=problem) from None
     return kept
+
+
+def _backup(target: Path, former: bytes) -> Path:
+    """Return the place for a backup of what *target* holds: the first one without another backup."""
+    places = (target.with_name(f"{target.name}.bak{ending}") for ending in chain([""], map(".{}".format, count(1))))
+    return next(place for place in places if not _is_backup(place) or place.read_bytes() == former)
+
+
+def _is_backup(place: Path) -> bool:
+    return not place.is_symlink() and place.is_file() and place.stat().st_size > 0

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fairq import committed
-from fairq.errors.base import BackupError
+from fairq.errors.base import BackupError, StateError
 from fairq.files import sweep
 from fairq.state import checksums
 from fairq.state.cycle_lock import cycle_lock
@@ -29,6 +29,7 @@ from fairq.waiting import WAIT, Patience
 __all__ = [
     "State",
     "backup",
+    "compact",
     "cycle_lock",
     "in_memory",
     "keeping_few_pages",
@@ -37,6 +38,7 @@ __all__ = [
     "putting_together",
     "reading",
     "trying",
+    "unused_share",
     "watching",
     "writing",
 ]
@@ -243,6 +245,35 @@ def backup(path: Path, target: Path, wait: float = WAIT) -> None:
         _begin_reading(connection, path, patience)
         write_copy(connection, target, path)
     committed.mark()
+
+
+def compact(path: Path, wait: float = WAIT) -> None:
+    """Give the space that deleted records have left in the state file back to the file system.
+
+    The file is rewritten in place, whole or not at all; that needs free space of its size.
+
+    Raises:
+        StateError and its kin (exit codes 3 to 10): the file does not exist or cannot be used; it is as it was.
+    """
+    path = resolve_for_writing(path)
+    patience = Patience(wait, path)
+    if not exists(path):
+        raise StateError(state=path, reason="it does not exist; name the file with --state")
+    with mapped(path, wait), ExitStack() as open_files:
+        connection = _opened(path, patience, open_files)
+        if connection is not None:
+            identify(connection, path)
+            _patiently(connection, "VACUUM", patience)
+    committed.mark()
+
+
+def unused_share(state: State) -> float:
+    """Return the share of the state file that deleted records have left, 0 to 1."""
+    free, pages = (int(state.connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in _PAGES)
+    return free / max(1, pages)
+
+
+_PAGES = ("freelist_count", "page_count")
 
 
 def _patiently(connection: sqlite3.Connection, statement: str, patience: Patience) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import asdict
+
+from fairq.files import resemble
 
 _LONGEST = 1000
 """Most characters that are kept of a message."""
@@ -37,9 +40,11 @@ def load(state: Path) -> CycleErrors:
 def add(state: Path, time: int, kind: str, message: str) -> None:
     """Count an error of a cycle at *time*. Raises OSError if there is no file *state*, or if it cannot be stored."""
     # Who may read the state may read its errors. Written in place: this works on a full disk if the file exists.
-    mode = state.stat().st_mode & 0o666
-    descriptor = os.open(_file(state), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    like = state.stat()
+    descriptor = os.open(_file(state), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, like.st_mode & 0o666)
     try:
+        with suppress(OSError):  # the file of another user who may write the state
+            resemble(descriptor, like)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         found = _read(os.pread(descriptor, _LARGEST, 0))
         found.counts[kind] = found.counts.get(kind, 0) + 1

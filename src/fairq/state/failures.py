@@ -23,6 +23,9 @@ from fairq.errors.base import (
 _PRIMARY_CODE = 0xFF
 """SQLite's extended result codes keep the primary one in the low byte."""
 
+STORAGE_ERROR = sqlite3.Error
+"""An error of SQLite before `mapped` has converted it."""
+
 BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 

@@ -229,13 +229,16 @@ def counts_by_submitter(state: State) -> dict[str, tuple[int, int, int]]:
     return {name: (waiting, running, held) for name, waiting, running, held in found}
 
 
-def count(state: State, *, owner: str | None = None) -> int:
-    """Return how many jobs are in fairq's own queue: all, or those of an *owner*."""
-    found = state.connection.execute(
-        "SELECT coalesce(sum(last_proc - first_proc + 1), 0) FROM job WHERE schedd = '' AND (?1 IS NULL OR owner = ?1)",
-        (owner,),
-    )
-    return int(found.fetchone()[0])
+def count(state: State) -> int:
+    """Return how many jobs are in fairq's own queue."""
+    query = "SELECT coalesce(sum(last_proc - first_proc + 1), 0) FROM job WHERE schedd = ''"
+    return int(state.connection.execute(query).fetchone()[0])
+
+
+def count_ranges(state: State, owner: str) -> int:
+    """Return how many ranges of alike jobs of an *owner* are in fairq's own queue."""
+    query = "SELECT count(*) FROM job WHERE schedd = '' AND owner = ?"
+    return int(state.connection.execute(query, (owner,)).fetchone()[0])
 
 
 def running_counts(state: State) -> dict[tuple[str, str], int]:

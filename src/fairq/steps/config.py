@@ -19,8 +19,9 @@ from fairq.errors.base import (
     SettingsGroupError,
     UsageError,
 )
+from fairq.errors.pool import EmptyInputError
 from fairq.errors.shares import DiracConfigError
-from fairq.inputs import STANDARD_INPUT, read_bytes, read_once
+from fairq.inputs import STANDARD_INPUT, read_bytes, read_once, says_nothing
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
 from fairq.settings.host_pool import host_destination, host_layers, users_variables
 from fairq.settings.htcondor.reader import NotTaken, Reader
@@ -222,7 +223,8 @@ def import_config(chosen: SettingsFiles, files: Sequence[str], *, dry_run: bool 
     of the settings stays.
 
     Raises HTCondorConfigError or DiracConfigError if a file is no such configuration, SettingValueError for a
-    value HTCondor would refuse, SettingsFileError if a file cannot be read or written; nothing is then changed.
+    value HTCondor would refuse, SettingsFileError if a file cannot be read or written, EmptyInputError if they say
+    nothing; nothing is then changed.
     """
     return import_texts(chosen, [(name, configuration(name)) for name in files], dry_run=dry_run)
 
@@ -234,6 +236,9 @@ def import_texts(chosen: SettingsFiles, texts: Sequence[tuple[str, str]], *, dry
     from fairq.settings.dirac.cfg import is_cfg
     from fairq.settings.writing import alone, replace
 
+    if all(says_nothing(text) for _, text in texts):
+        cure = "check the command that writes the configuration, such as condor_config_val -dump"
+        raise EmptyInputError(source=" and ".join("stdin" if name == "-" else name for name, _ in texts), cure=cure)
     of_dirac = [(name, text) for name, text in texts if is_cfg(text)]
     of_htcondor = [pair for pair in texts if pair not in of_dirac]
     file = chosen.destination

@@ -20,6 +20,11 @@ _LONGEST = 30.0
 """Seconds that the command may take."""
 
 
+def is_address(text: str) -> bool:
+    """Tell whether *text* is one address of mail: never an option, or two words, of the command."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
 class Mailer(Struct, frozen=True):
     """Sends mails by a *command*, whose words ``{to}`` and ``{subject}`` are replaced; nothing if it is empty."""
 
@@ -34,7 +39,7 @@ class Mailer(Struct, frozen=True):
         """Send *text* to the address *to*; return what went wrong, None if nothing did or there is no command."""
         if not self.command:
             return None
-        if not _ADDRESS.fullmatch(to):
+        if not is_address(to):
             return f"no mail was sent to {to!r}: it is no address"
         one_line = " ".join(subject.split())
         try:

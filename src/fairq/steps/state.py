@@ -12,7 +12,7 @@ from msgspec import Struct
 from fairq.errors.base import BackupError, StateError
 from fairq.errors.pool import UnknownCycleError
 from fairq.state import check, cycles, history
-from fairq.state.connection import backup, reading
+from fairq.state.connection import backup, compact, reading
 from fairq.state.cycles import CycleSummary
 from fairq.state.history import Entry
 from fairq.state.location import exists, readable, resolve
@@ -46,6 +46,16 @@ def check_state(path: Path) -> list[str]:
         raise StateError(state=path, reason="it does not exist; name the file with --state")
     with reading(path) as state:
         return check.findings(state)
+
+
+def shrink(path: Path) -> tuple[int, int]:
+    """Give unused space of the state file back; return its size in bytes before and after.
+
+    Raises StateError if there is no file, and the errors of a file that cannot be written.
+    """
+    before = locate(path).size
+    compact(path)
+    return before or 0, locate(path).size or 0
 
 
 def back_up(path: Path, target: Path) -> Path:

@@ -28,7 +28,8 @@ _LONGEST_TEXT = 4096
 class Request(Struct, frozen=True):
     """A requested change: *verb* with its *arguments*, which are not checked yet.
 
-    The asker chooses *id* at random; a repeated *id* is the same request. *command* and *reason* go into the history.
+    The asker chooses *id* at random; a repeated *id* is the same request. The *reason* goes into the history; the
+    *command* there is composed of the arguments (see `fairq.verb.command`), not this one.
     """
 
     id: str
@@ -62,7 +63,10 @@ def _some(descriptor: int, most: int, until: float) -> bytes:
     ready, _, _ = select.select([descriptor], [], [], max(0.0, until - time.monotonic()))
     if not ready:
         raise RequestError(problem=f"it did not come within {PATIENCE:g} seconds")
-    found = os.read(descriptor, most)
+    try:
+        found = os.read(descriptor, most)
+    except OSError as error:
+        raise RequestError(problem=f"it cannot be read from standard input: {error.strerror}") from None
     if not found:
         raise RequestError(problem="it is incomplete")
     return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,6 +44,8 @@ def main(state: Path, site: Path, *, by_socket: bool = False) -> int:
 
 
 def _serve(state: Path, site: Path, person: Person) -> int:
+    # A warning of a library would be a line more than the answer.
+    warnings.simplefilter("ignore")
     try:
         signal.alarm(_LONGEST)
         clear()
@@ -50,12 +54,13 @@ def _serve(state: Path, site: Path, person: Person) -> int:
         from fairq.hardware import host_name
         from fairq.settings import load
         from fairq.verb.changes import Pool, make
+        from fairq.verb.command import command_of
 
         settings = load(site, None, {})
         account = os.getuid()
         actor = Actor(
             user=person.name,
-            command=request.command,
+            command=command_of(request),
             time=int(time.time()),
             reason=request.reason,
             administrator=person.uid in (0, account) or names(settings["pool.administrators"], person),
@@ -87,11 +92,16 @@ def _refuse(error: FairqError) -> int:
 
 
 def _write(descriptor: int, answer: dict[str, object], attached: bytes = b"") -> None:
-    """Write the answer, with what is *attached* to it; a caller that does not read it loses it."""
+    """Write the answer, with what is *attached* to it; a caller that does not read it loses it.
+
+    A refusal that cannot be answered is written to standard error.
+    """
     try:
         for content in (memoryview((json.dumps(answer) + "\n").encode()), memoryview(attached)):
             rest = content
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
     except OSError:
-        pass
+        if "refused" in answer:
+            with contextlib.suppress(OSError):
+                os.write(2, f"fairq: {answer['refused']}\n".encode("utf-8", "backslashreplace"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairq.engine.explain.losses import LostTo
 from fairq.quantities import shown_time
-from fairq.records import Ad, JobRange, JobStatus, Run
+from fairq.records import OVER_RESOURCES, UNUSABLE, Ad, JobRange, JobStatus, Run
 
 
 def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
@@ -23,9 +23,18 @@ def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
             return f"job {name} does not wait: it runs{where}."
         case JobStatus.HELD:
             reason = f" ({job.reason})" if job.reason else ""
-            return f"job {name} is held{reason}: release it with 'fairq release {name}'."
+            return f"job {name} is held{reason}: {held_cure(job, name)}."
         case _:
             return f"job {name} does not wait: it is {JobStatus(job.status).name.lower()}."
+
+
+def held_cure(job: JobRange, name: str) -> str:
+    """Return what ends the hold of a job; released as it is, some would only be held again."""
+    if job.hold_code == OVER_RESOURCES:
+        return f"remove it with 'fairq remove {name}' and submit it again with a larger --request-memory"
+    if job.hold_code == UNUSABLE:
+        return f"remove it with 'fairq remove {name}', correct the attribute and submit it again"
+    return f"release it with 'fairq release {name}'"
 
 
 def _engine_sentence(name: str, ad: Ad) -> str:

@@ -60,8 +60,8 @@ def test_as_many_go_as_are_needed(cycles_before: int, fairq: Run, state: Path) -
         "slot1@m1", "priority", "bob@example.org",
     )  # fmt: skip
     slots = {ad["Name"]: (ad["Cpus"], ad["Memory"]) for ad in fairq("slots", "--json")}
-    assert slots.pop("slot1@m1") == (0, 1000)
-    assert slots.pop(match["dynamic_slot"]) == (2, 1500)
+    assert slots.pop("slot1@m1") == (0, 964)
+    assert slots.pop(match["dynamic_slot"]) == (2, 1536)
     assert list(slots.values()) == [(1, 1000)] * 2
     assert sound(state)
     assert fairq("negotiate", "--now", NOW + 120, "--json")["matches"] == []

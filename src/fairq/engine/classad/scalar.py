@@ -57,9 +57,9 @@ def evaluate_alone(expression: Expression) -> Any:
     return _evaluated(expression, {}, None, None) if nodes_of(expression, {}) <= UNGUARDED else ERROR
 
 
-def nodes_of(expression: Expression, ad: Mapping[str, Any]) -> float:
+def nodes_of(expression: Expression, ad: Mapping[str, Any], target: Mapping[str, Any] | None = None) -> float:
     """Return the most nodes that evaluating *expression* in *ad* visits; infinite if there is no bound."""
-    return Costs(Pair(ad, {})).nodes(expression.node, Side.AD)
+    return Costs(Pair(ad, target or {})).nodes(expression.node, Side.AD)
 
 
 def names_read(expression: Expression) -> frozenset[str]:

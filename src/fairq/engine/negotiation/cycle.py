@@ -340,7 +340,8 @@ class NegotiationCycle:
     def _find_autoclusters(self, jobs: Jobs, memory: Memory | None) -> Autoclusters:
         policy, slots = self._policy, self._pool.ads
         requests = [] if self._partitions is None else self._partitions.requests()
-        constraint = policy.job_constraint
+        own = [policy.job_constraint] if policy.job_constraint else []
+        own += policy.modify_requests.values() if self._partitions else ()
         by_autocluster = policy.skip_by == "autocluster"
 
         def make() -> Autoclusters:
@@ -348,7 +349,7 @@ class NegotiationCycle:
                 jobs.ads,
                 slots,
                 [*policy.expressions_on_jobs, *requests],
-                [constraint] if constraint else [],
+                own,
                 policy.significant if by_autocluster else policy.significant.as_clusters(),
             )
 
@@ -362,7 +363,7 @@ class NegotiationCycle:
         divided = divided_slots(self._pool.ads, policy.partitionable_slots, candidates, self._holders.held)
         if not divided.any():
             return None
-        partitions = Partitions(self._pool.ads, divided, policy.partitionable_slots)
+        partitions = Partitions(self._pool.ads, divided, policy.partitionable_slots, policy.modify_requests)
         if policy.partitionable_slots == "carve":
             for row in partitions.parts:
                 if partitions.is_used_up(row):

@@ -18,6 +18,7 @@ from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.ranks import LOWEST, as_stored
+from fairq.engine.negotiation.requested import CORES, MODIFIED, Alone, price
 from fairq.engine.negotiation.slots import weights_by
 from fairq.records import Ad
 
@@ -30,32 +31,54 @@ class OfferTerms:
     """The terms of a match for one kind of job.
 
     Args:
-        amounts: what a match takes of each resource.
+        asked: what the job asks of each resource, with whole cores.
+        raised: the same with memory and disk raised.
         tests: where the Requirements of both sides are true.
+        tests_raised: the same for the job that asks for the raised amounts.
         ranks: the sort keys.
         weight: the weight of slots; None: each counts 1.
     """
 
-    def __init__(self, amounts: Sequence[float], tests: Sequence[Of], ranks: Sequence[Of], weight: Of | None) -> None:
-        self.amounts = np.array(amounts, np.float64)[:, None]
+    def __init__(
+        self,
+        partitions: Partitions,
+        known: Alone,
+        tests: Sequence[Of],
+        tests_raised: Sequence[Of],
+        ranks: Sequence[Of],
+        weight: Of | None,
+    ) -> None:
+        self._partitions = partitions
+        self.asked = np.array(known.asked, np.float64)[:, None]
+        self._raised = np.array(known.raised, np.float64)[:, None]
         self.ranks = ranks
         self._tests = tests
+        self._tests_raised = tests_raised
         self._weight = weight
-        self._takes = bool((self.amounts >= 0).all() and (self.amounts > 0).any())
 
     def suit(self, left: Numbers, parts: Rows) -> NDArray[np.bool_]:
         """Which of *parts*, with so much *left* of each resource, suit the job."""
-        suitable: NDArray[np.bool_] = np.asarray((self.amounts <= left).all(axis=0) & self._takes)
+        suitable: NDArray[np.bool_] = self._partitions.suffices(self.asked, left, parts)
         for test in self._tests:
             suitable &= test(left, parts)
         return suitable
 
-    def cost(self, left: Numbers, parts: Rows) -> NDArray[np.float64]:
-        """The weight that a match takes of each of *parts*."""
+    def carved(self, left: Numbers, parts: Rows) -> NDArray[np.float64]:
+        """What a match takes of each of *parts*, which suit the job."""
+        suits = np.ones(len(parts), np.bool_)
+        for test in self._tests_raised:
+            suits &= test(left, parts)
+        shape = len(self.asked), len(parts)
+        asked, raised = np.broadcast_to(self.asked, shape), np.broadcast_to(self._raised, shape)
+        return self._partitions.carved(asked, raised, suits, left, parts)
+
+    def cost(self, left: Numbers, parts: Rows, amounts: Numbers) -> NDArray[np.float64]:
+        """The weight that a match takes of each of *parts* with these *amounts*."""
         if self._weight is None:
             return np.ones(len(parts))
-        costs: NDArray[np.float64] = self._weight(left, parts) - self._weight(left - self.amounts, parts)
-        return np.maximum(costs, 0.0)
+        return price(
+            self._weight(left, parts), self._weight(left - amounts, parts), self._partitions.share(amounts, parts)
+        )
 
 
 class TermsFinder:
@@ -77,19 +100,24 @@ class TermsFinder:
 
     def find(self, context: RequestContext) -> OfferTerms | None:
         """The terms for the jobs of *context*; None if more than numbers of resources left decides."""
-        job = context.ad()
-        amounts = self._partitions.amounts_of(job)
-        if not self._works or amounts is None or "requirements" not in job:
+        job, asking = context.ad(), self._partitions.asking
+        known = self._partitions.amounts_of(job)
+        if not self._works or known is None or "requirements" not in job:
             return None
         try:
-            reduced = self._reducer.reduced(job)
-            tests = [
-                reduced.true(expression_of(job["requirements"]), Side.AD),
-                reduced.true(_REQUIREMENTS, Side.COLUMNS),
-            ]
-            return OfferTerms(amounts, tests, self._ranks(reduced, job), self._weight)
+            reduced = self._reducer.reduced(seen := asking.shown(job, known.asked[:CORES]))
+            tests = tests_raised = self._tests(reduced, job)
+            if (raised := asking.shown(job, known.raised[:MODIFIED])) != seen:
+                tests_raised = self._tests(self._reducer.reduced(raised), job)
+            return OfferTerms(self._partitions, known, tests, tests_raised, self._ranks(reduced, job), self._weight)
         except NotReducedError:
             return None
+
+    def _tests(self, reduced: Reduced, job: Ad) -> list[Of]:
+        return [
+            reduced.true(expression_of(job["requirements"]), Side.AD),
+            reduced.true(_REQUIREMENTS, Side.COLUMNS),
+        ]
 
     def _ranks(self, reduced: Reduced, job: Ad) -> list[Of]:
         policy = self._policy

@@ -5,14 +5,13 @@ docs/htcondor.md 3.14; consumption_policy.cpp (cp_override_requested, cp_suffici
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.engine.classad import (
-    UNDEFINED,
     AdColumns,
     Expression,
     evaluate_in_ad,
@@ -20,14 +19,14 @@ from fairq.engine.classad import (
     expression_of,
     parse,
 )
-from fairq.engine.classad.kinds import UNDEFINED_KIND
 from fairq.engine.distinct import distinct
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.offer_terms import OfferTerms
-from fairq.engine.negotiation.partitionable import DEFAULT_REQUEST, Partitions
+from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE
 from fairq.engine.negotiation.ranks import negotiator_rank
+from fairq.engine.negotiation.requested import CORES, MODIFIED, price
 from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
@@ -39,8 +38,8 @@ _MOST_LEVELS = 4096
 class Offers:
     """The view of all partitionable slots for one autocluster, updated as they are used.
 
-    Arrays are per part: `suitable`; `cost`, the weight of a match; `amounts`, the amount of every resource; `keys`, the
-    sort keys, as in an `Ordering`.
+    Arrays are per part: `suitable`; `cost`, the weight of a match; `asked`, the amount of every resource that must be
+    left; `amounts`, that a match takes; `keys`, the sort keys, as in an `Ordering`.
 
     Args:
         context: the request.
@@ -72,8 +71,9 @@ class Offers:
         self.suitable = np.zeros(size, np.bool_)
         self.cost = np.zeros(size)
         self.amounts = np.zeros_like(partitions.left)
+        self.asked = np.zeros_like(partitions.left)
         if terms is not None:
-            self.amounts += terms.amounts
+            self.asked += terms.asked
         self.keys = np.zeros((2 + self._ranks_by_job + 2 * any_held, size))
         if any_held:
             self.keys[-2] = float(NONE)
@@ -124,29 +124,40 @@ class Offers:
         return True
 
     def cost_with(self, part: int, left: NDArray[np.float64]) -> float | None:
-        """The price of a match if *left* were the rest of *part*; None if it would not be suitable."""
-        amounts = self.amounts[:, part]
-        if not (amounts > 0).any():
+        """The price of a match if *left* were the rest of *part*; None if it would not be suitable.
+
+        `amounts` are then what it would take.
+        """
+        asked = self.asked[:, part]
+        if not (asked > 0).any():
             return None
-        ads = self._partitions.levels(part, amounts, 1, left)
-        job = self._overridden(amounts) if self._partitions.has_policy[part] else self._job
-        if not self._agreed(job, ads, np.arange(1))[0]:
+        ads = self._partitions.levels(part, asked, 0, left)
+        if not self._agreed(self._seen_by(part, asked), ads, np.arange(1))[0]:
             return None
-        weights = slot_weights(ads, self._weighing)
-        return float(self._price(weights[:1], weights[1:])[0])
+        amounts = self._carved(np.array([part]), asked[:, None], left[:, None], ads, np.arange(1))[:, 0]
+        self.amounts[:, part] = amounts
+        weights = slot_weights(self._partitions.levels(part, amounts, 1, left), self._weighing)
+        share = self._partitions.share(amounts[:, None], np.array([part]))
+        return float(self._price(weights[:1], weights[1:], share)[0])
 
     def costs_in_a_row(self, part: int) -> list[float]:
-        """The prices of the consecutive matches that *part* can take now."""
+        """The prices of the consecutive matches that *part* can take now, all of the same amounts."""
         amounts = self.amounts[:, part]
         wanted = amounts > 0
         fits = np.floor(self._partitions.left[wanted, part] / amounts[wanted] + 1e-9)
         count = int(min(fits.min(), self._partitions.claims[part], _MOST_LEVELS))
         ads = self._partitions.levels(part, amounts, count)
-        job = self._overridden(amounts) if self._partitions.has_policy[part] else self._job
-        suits = self._agreed(job, ads, np.arange(count))
+        suits = self._agreed(self._seen_by(part, amounts), ads, np.arange(count))
         in_a_row = count if suits.all() else int(np.argmin(suits))
         weights = slot_weights(ads, self._weighing)
-        return self._price(weights[:-1], weights[1:])[:in_a_row].tolist()  # type: ignore[no-any-return]
+        share = self._partitions.share(amounts[:, None], np.array([part]))
+        return self._price(weights[:-1], weights[1:], share)[:in_a_row].tolist()  # type: ignore[no-any-return]
+
+    def _seen_by(self, part: int, amounts: NDArray[np.float64]) -> Ad:
+        """The job as it asks a slot for these *amounts*."""
+        if self._partitions.has_policy[part]:
+            return self._overridden(amounts)
+        return self._partitions.asking.shown(self._job, amounts[:MODIFIED].tolist())
 
     def _work_out(self, parts: NDArray[np.intp]) -> None:
         """Bring everything up to date for *parts*."""
@@ -158,18 +169,19 @@ class Offers:
         parts, left = parts[suitable], left[:, suitable]
         if len(parts):
             self.keys[: len(self._terms.ranks), parts] = [rank(left, parts) for rank in self._terms.ranks]
-            self.cost[parts] = self._terms.cost(left, parts)
+            amounts = self.amounts[:, parts] = self._terms.carved(left, parts)
+            self.cost[parts] = self._terms.cost(left, parts, amounts)
 
     def _evaluate(self, parts: NDArray[np.intp]) -> None:
         partitions = self._partitions
         partitions.show()
-        amounts = self.amounts[:, parts] = self._requested(parts)
+        asked = self.asked[:, parts] = self._requested(parts)
         self.suitable[parts] = False
-        enough = ((amounts >= 0) & (amounts <= partitions.left[:, parts])).all(axis=0) & (amounts > 0).any(axis=0)
+        enough = partitions.suffices(asked, partitions.left[:, parts], parts)
         if not enough.any():
             return
-        parts, amounts = parts[enough], amounts[:, enough]
-        for job, alike in self._jobs(parts, amounts):
+        parts, asked = parts[enough], asked[:, enough]
+        for job, alike in self._jobs(parts, asked):
             fitting = alike[self._agreed(job, partitions.ads, alike)]
             self.suitable[fitting] = True
             if len(fitting):
@@ -179,47 +191,81 @@ class Offers:
         suiting = self.suitable[parts]
         if not suiting.any():
             return
-        parts, amounts = parts[suiting], amounts[:, suiting]
+        parts, asked = parts[suiting], asked[:, suiting]
+        amounts = self.amounts[:, parts] = self._carved(parts, asked, partitions.left[:, parts], partitions.ads, parts)
         before = slot_weights(partitions.ads, self._weighing, parts)
         partitions.show(parts, amounts)
-        self.cost[parts] = self._price(before, slot_weights(partitions.ads, self._weighing, parts))
+        self.cost[parts] = self._price(
+            before, slot_weights(partitions.ads, self._weighing, parts), partitions.share(amounts, parts)
+        )
 
-    def _price(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _carved(
+        self,
+        parts: NDArray[np.intp],
+        asked: NDArray[np.float64],
+        left: NDArray[np.float64],
+        ads: AdColumns,
+        rows: NDArray[np.intp],
+    ) -> NDArray[np.float64]:
+        """What a match takes of *parts*, the *rows* of *ads*; a consumption policy has said it already."""
+        partitions = self._partitions
+        raised = partitions.asking.raised(self._job, asked, ads, rows)
+        policy = partitions.has_policy[parts]
+        raised[:, policy] = asked[:, policy]
+        suits = np.ones(len(parts), np.bool_)
+        differs = np.flatnonzero((raised != asked).any(axis=0))
+        if len(differs):
+            for job, alike in self._alike(raised[:MODIFIED, differs], differs):
+                suits[alike] = self._agreed(job, ads, rows[alike])
+        amounts = partitions.carved(asked, raised, suits, left, parts)
+        amounts[:, policy] = asked[:, policy]
+        return amounts
+
+    def _price(
+        self, before: NDArray[np.float64], after: NDArray[np.float64], share: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         if not self._weighing.use_slot_weights:
             return before
-        return np.maximum(before - after, 0.0)
+        # Today's negotiator takes what the weight loses, nothing too (cp_deduct_assets).
+        is_whole = self._policy.partitionable_slots == "whole"
+        return np.maximum(before - after, 0.0) if is_whole else price(before, after, share)
 
     def _requested(self, parts: NDArray[np.intp]) -> NDArray[np.float64]:
         """The amount of every resource that a match takes from each of *parts*; infinite if not a number."""
-        partitions, job = self._partitions, self._job
-        amounts = np.zeros((len(partitions.resources), len(parts)))
+        partitions = self._partitions
+        amounts = partitions.asking.asked(self._job, partitions.ads, parts)
         by_policy = np.flatnonzero(partitions.has_policy[parts])
-        for number, name in enumerate(partitions.resources):
-            request = job.get(f"request{name.lower()}", UNDEFINED)
-            default = DEFAULT_REQUEST.get(name.lower(), 0.0)
-            if request is UNDEFINED:
-                amounts[number] = default
-            elif isinstance(request, int | float):
-                amounts[number] = float(request)
-            else:
-                values = evaluate_in_ad(expression_of(request), job, partitions.ads, parts)
-                amounts[number] = np.where(values.kind == UNDEFINED_KIND, default, values.as_rank(np.inf))
-            if len(by_policy):
-                used = evaluate_in_columns(parse(f"MY.Consumption{name}"), partitions.ads, job, parts[by_policy])
+        if len(by_policy):
+            cores = amounts[:CORES, by_policy]
+            for number, name in enumerate(partitions.resources):
+                policy = parse(f"MY.Consumption{name}")
                 has = partitions.ads.has(f"Consumption{name}")[parts[by_policy]]
-                amounts[number, by_policy] = np.where(has, used.as_rank(np.inf), 0.0)
+                for job, alike in self._alike(cores, by_policy):
+                    used = evaluate_in_columns(policy, partitions.ads, job, parts[alike])
+                    amounts[number, alike] = used.as_rank(np.inf)
+                amounts[number, by_policy[~has]] = 0.0
         return amounts
 
     def _jobs(self, parts: NDArray[np.intp], amounts: NDArray[np.float64]) -> Sequence[tuple[Ad, NDArray[np.intp]]]:
-        """The job in the view of the slots, with those slots: a consumption policy overrides its requests."""
+        """The job as it asks the slots for these *amounts*, with those slots: a consumption policy overrides all."""
         by_policy = self._partitions.has_policy[parts]
-        if not by_policy.any():
-            return [(self._job, parts)]
-        groups = [(self._job, parts[~by_policy])]
-        distinct, which = np.unique(amounts[:, by_policy], axis=1, return_inverse=True)
-        for number in range(distinct.shape[1]):
-            groups.append((self._overridden(distinct[:, number]), parts[by_policy][which.reshape(-1) == number]))
+        plain = np.flatnonzero(~by_policy)
+        groups = [(job, parts[alike]) for job, alike in self._alike(amounts[:CORES, plain], plain)]
+        if by_policy.any():
+            distinct, which = np.unique(amounts[:, by_policy], axis=1, return_inverse=True)
+            for number in range(distinct.shape[1]):
+                overridden = self._overridden(distinct[:, number])
+                groups.append((overridden, parts[by_policy][which.reshape(-1) == number]))
         return groups
+
+    def _alike(self, amounts: NDArray[np.float64], places: NDArray[np.intp]) -> Iterator[tuple[Ad, NDArray[np.intp]]]:
+        """The job with each of the different *amounts* of the first resources, and at which *places* it has them."""
+        if not len(places):
+            return
+        distinct, which = np.unique(amounts, axis=1, return_inverse=True)
+        for number in range(distinct.shape[1]):
+            job = self._partitions.asking.shown(self._job, distinct[:, number].tolist())
+            yield job, places[which.reshape(-1) == number]
 
     def _overridden(self, amounts: NDArray[np.float64]) -> Ad:
         requests = {

@@ -7,7 +7,7 @@ docs/htcondor.md 3.14. Under ``carve`` every partitionable slot is divided as jo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,15 @@ from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns, par
 from fairq.engine.classad.kinds import UNDEFINED_KIND
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy, PartitionableSlots
+from fairq.engine.negotiation.requested import CORES, MODIFIED, Alone, Requests, default_modifications, whole_cores
 from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
-DEFAULT_REQUEST = {"cpus": 1.0}
-"""Default requests of a job; for other resources, nothing."""
-
 _ALWAYS = ("Cpus", "Memory", "Disk")
 """Resources of every slot, even if its MachineResources omits them."""
+
+
+_MEMORY = 1
 
 
 class Partitions:
@@ -36,9 +37,16 @@ class Partitions:
         ads: all slots of the pool.
         divided: which of them are divided.
         rule: how; under ``whole``, a slot without a claim left remains a candidate until a job is to have it.
+        modifications: how requests are raised, by resource; None: as HTCondor does by default.
     """
 
-    def __init__(self, ads: AdColumns, divided: NDArray[np.bool_], rule: PartitionableSlots = "carve") -> None:
+    def __init__(
+        self,
+        ads: AdColumns,
+        divided: NDArray[np.bool_],
+        rule: PartitionableSlots = "carve",
+        modifications: Mapping[str, Expression] | None = None,
+    ) -> None:
         self._needs_claim = rule == "carve"
         self.rows = np.flatnonzero(divided)
         self.parts: dict[int, int] = {row: part for part, row in enumerate(self.rows.tolist())}
@@ -48,6 +56,7 @@ class Partitions:
         shape = (len(self.resources), len(self.rows))
         self.has = np.array([one.kind != UNDEFINED_KIND for one in values], np.bool_).reshape(shape)
         self.left = np.array([one.as_rank(0.0) for one in values], np.float64).reshape(shape)
+        self._cores = self.left[0].copy()
         self.has_policy = consumption_policies(self.ads)
         self._any_policy = bool(self.has_policy.any())
         self.claims = np.full(len(self.rows), np.inf)
@@ -57,8 +66,7 @@ class Partitions:
             self.claims[self.has_policy] = advertised[self.has_policy]
             if self._needs_claim:
                 self.left[:, self.claims <= 0] = 0.0
-        defaults = (DEFAULT_REQUEST.get(name.lower(), 0.0) for name in self.resources)
-        self._requests = [(f"request{name.lower()}", of) for name, of in zip(self.resources, defaults, strict=True)]
+        self.asking = Requests(self.resources, default_modifications() if modifications is None else modifications)
         self.changed: list[int] = []
         self.is_changed = np.zeros(len(self.rows), np.bool_)
         self._shown: int | None = None
@@ -69,18 +77,46 @@ class Partitions:
         """Expressions that read what the jobs request of the resources."""
         return [parse(f"TARGET.Request{name}") for name in self.resources]
 
-    def amounts_of(self, job: Ad) -> tuple[float, ...] | None:
-        """What a job (names in lower case) takes of each resource; None if numbers in its ad alone do not tell."""
-        if self._any_policy:
-            return None
-        requests = [job.get(request, default) for request, default in self._requests]
-        return tuple(map(float, requests)) if all(isinstance(one, int | float) for one in requests) else None
+    def amounts_of(self, job: Ad) -> Alone | None:
+        """What a job (names in lower case) takes of each resource; None if its ad alone does not tell."""
+        return None if self._any_policy else self.asking.alone(job)
+
+    def carved(
+        self,
+        asked: NDArray[np.float64],
+        raised: NDArray[np.float64],
+        suits: NDArray[np.bool_],
+        left: NDArray[np.float64],
+        parts: NDArray[np.intp],
+    ) -> NDArray[np.float64]:
+        """The amounts to carve out of *parts*: those *raised* where they are left and the job so raised *suits*.
+
+        Elsewhere, they are those *asked* (per resource and part); of memory and disk, in whole units, and what is left
+        up to the raised amount where nothing was asked. Of a resource that a slot does not have, nothing is raised.
+        """
+        raised = np.where(self.has[:, parts], raised, asked)
+        whole = asked.copy()
+        some = slice(CORES, MODIFIED)
+        whole[some] = np.minimum(np.where(asked[some] > 0, np.ceil(asked[some]), raised[some]), left[some])
+        return np.where(suits & (raised <= left).all(axis=0), raised, np.maximum(whole, asked))
+
+    def share(self, amounts: NDArray[np.float64], parts: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The share of the cores that each of *parts* had at first, in the *amounts* carved out of it."""
+        shares: NDArray[np.float64] = amounts[0] / np.maximum(self._cores[parts], 1.0)
+        return shares
 
     def with_enough(self, amounts: tuple[float, ...]) -> NDArray[np.bool_]:
         """The parts that have as much left of every resource; none if the job takes nothing."""
-        wanted = np.array(amounts)[:, None]
-        enough: NDArray[np.bool_] = np.asarray((wanted <= self.left).all(axis=0))
-        return enough & bool((wanted >= 0).all() and (wanted > 0).any())
+        return self.suffices(np.array(amounts)[:, None], self.left, np.arange(len(self.rows)))
+
+    def suffices(
+        self, asked: NDArray[np.float64], left: NDArray[np.float64], parts: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
+        """Where so much *left* of *parts* suffices for what a job asks: all of it, and any memory at all."""
+        some_memory = (left[_MEMORY] > 0) | ~self.has[_MEMORY, parts] | self.has_policy[parts]
+        takes = (asked >= 0).all(axis=0) & (asked > 0).any(axis=0)
+        enough: NDArray[np.bool_] = np.asarray((asked <= left).all(axis=0) & takes & some_memory)
+        return enough
 
     def propose(
         self,
@@ -129,6 +165,7 @@ class Partitions:
         Infinite if no slot has that much.
         """
         least = [min((_number(job, name) for job in jobs), default=np.inf) for name in self.resources]
+        least[0] = whole_cores(np.array(least[:1])).item()
         amounts = np.array(least, np.float64)[:, None]
         parts = np.flatnonzero((amounts <= self.left).all(axis=0))
         if not len(parts) or not policy.use_slot_weights:

@@ -104,7 +104,8 @@ class PartitionedLists:
 
     def _with_enough(self, autocluster: int, job: Ad) -> NDArray[np.bool_] | None:
         if autocluster not in self._amounts:
-            self._amounts[autocluster] = self._partitions.amounts_of(job)
+            known = self._partitions.amounts_of(job)
+            self._amounts[autocluster] = None if known is None else known.asked
         amounts = self._amounts[autocluster]
         if amounts is None:
             return None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fairq.engine.classad import Expression
 from fairq.engine.negotiation.budgets import TimeBudgets
+from fairq.engine.negotiation.requested import default_modifications
 from fairq.engine.negotiation.requests import JobOrder, SkipBy
 from fairq.engine.negotiation.significant import SignificantAttributes
 from fairq.engine.quotas.policy import QuotaPolicy
@@ -84,6 +85,8 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
             counted), or the whole pool less the use of each.
         last_dealing: hand out the free weight after the last spin one match at a time; otherwise the first match of a
             turn may exceed its slice, and the rest stays free.
+        modify_requests: the expressions that raise what a job requests of a partitionable slot, by resource in lower
+            case (`MODIFY_REQUEST_EXPR_REQUESTCPUS` and others).
         cross_slot_prios: also give every slot the attributes of its machine's other slots.
     """
 
@@ -139,6 +142,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
     resources_in_use: ResourcesInUse
     pie_slices: PieSlices
     last_dealing: bool
+    modify_requests: Mapping[str, Expression] = field(default_factory=default_modifications)
 
     @property
     def expressions_on_jobs(self) -> list[Expression]:

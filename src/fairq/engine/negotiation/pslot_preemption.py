@@ -86,7 +86,7 @@ class PslotPreemption:
         goes = slots.free[rows] & (better | ((rank == current) & slots.may_go[rows]))
         most = partitions.left.copy()
         np.add.at(most.T, self._part[goes], self._taken[:, goes].T)
-        wanted = offers.amounts
+        wanted = offers.asked
         for part in np.flatnonzero(((wanted <= most) & (wanted >= 0)).all(axis=0)).tolist():
             mine = np.flatnonzero(goes & (self._part == part))
             order = np.lexsort([rows[mine], -slots.preemption_rank[rows[mine]], current[mine]])

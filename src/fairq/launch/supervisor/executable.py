@@ -38,7 +38,7 @@ def _interpreter_of(path: str) -> tuple[str, str] | None:
     found = re.match(rb"#![ \t]*([^ \t\n]+)", line)
     if found is None:
         return None
-    name = os.fsdecode(found[1])
+    name = found[1].decode("utf-8", "backslashreplace")
     if name.endswith("\r"):
         return "executable", "its first line ends with a carriage return; save it with the line ends of Unix"
     return "program", f"there is no interpreter {name}, which its first line names"

@@ -36,6 +36,7 @@ _PREFIXES = {
     "accounting": ("NEGOTIATOR", "SCHEDD"),
     "negotiator": ("NEGOTIATOR",),
     "schedd": ("SCHEDD",),
+    "launch": ("STARTD",),
 }
 """The daemons whose own macros (``NEGOTIATOR.NAME``) count for the settings of a section."""
 

@@ -75,6 +75,11 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         pool_size=parsed_if_set(settings, "negotiator.negotiator_slot_poolsize_constraint"),
         matchlist_caching=settings["negotiator.negotiator_matchlist_caching"],
         cross_slot_prios=settings["negotiator.negotiator_cross_slot_prios"],
+        modify_requests={
+            "cpus": expression("modify_request_expr_requestcpus"),
+            "memory": expression("modify_request_expr_requestmemory"),
+            "disk": expression("modify_request_expr_requestdisk"),
+        },
         **_rule_points(settings),
     )
 

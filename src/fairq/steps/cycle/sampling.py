@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
-from fairq.periods import day_start, next_day
+from fairq.periods import KEPT_BY_HOUR, day_start, next_day
 from fairq.state import usage, usage_samples
 from fairq.state.connection import State
 from fairq.state.usage_samples import Sample
 
 POOL = ""
 """The name of the pool among those of submitters."""
-
-KEPT_BY_HOUR = 62 * 86400
-"""Seconds for which usage is kept by the hour; older usage is kept by the local day, for ever."""
 
 CYCLE_SECONDS = "last_cycle_seconds"
 """Where the state keeps how long the last cycle took, up to the end of its transaction."""

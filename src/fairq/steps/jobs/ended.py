@@ -12,7 +12,7 @@ from fairq.past import EndedJob
 from fairq.records import Ad, JobRange, JobStatus, Launch, Run
 from fairq.state import ended_jobs, jobs, launches, runs
 from fairq.state.connection import State
-from fairq.steps.launch.values import number
+from fairq.steps.launch.values import read_if_usable
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -58,8 +58,8 @@ def _base(job: JobRange, shared: Ad, status: JobStatus, end: int, reason: str | 
         job.schedd,
         job.own,
         job.template,
-        request_cpus=number(ad, "RequestCpus", end),
-        request_memory=number(ad, "RequestMemory", end),
+        request_cpus=read_if_usable(ad, "RequestCpus", end),
+        request_memory=read_if_usable(ad, "RequestMemory", end),
         reason=reason,
         hold_reason=job.reason if job.status == JobStatus.HELD else None,
     )

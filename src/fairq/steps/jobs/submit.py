@@ -10,12 +10,15 @@ from msgspec import Struct
 
 from fairq.engine.accounting.identity import submitter_name
 from fairq.errors.people import TooManyJobsError
+from fairq.errors.pool import JobAttributeError
 from fairq.records import Actor, Ad, Change, JobRange
 from fairq.state import history, jobs, meta, undo
 from fairq.state.connection import State, reading, writing
+from fairq.state.location import resolve
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
+from fairq.steps.launch.values import unusable_literals
 from fairq.steps.mail import WANTED
 from fairq.steps.rights import check_submitters
 from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission, time_macros
@@ -79,7 +82,8 @@ def submit(
         SubmitDescriptionError, InvalidSubmitValueError: something in the description is wrong.
         InvalidNameError: a submitter's name is.
         NotAllowedError: the actor may not submit to the group, or not as this user.
-        TooManyJobsError: schedd.max_jobs_per_owner or schedd.max_jobs_submitted is reached.
+        TooManyJobsError: schedd.max_jobs_per_owner, max_jobs_per_submission or max_jobs_submitted is reached.
+        JobAttributeError: an attribute that is no expression cannot be used.
         JobRequirementError: a UserPriority is not above 0 (task queues under the documented rules).
     """
     expected = next_cluster(path)
@@ -133,7 +137,7 @@ def queue(
         made.warnings = warnings
         ranges = _ranges(made, cluster, domain, owner, actor, _ad_numbers(state))
         check_submitters(settings, actor, {job.submitter for job in ranges}, owner, domain)
-        _check_limits(state, settings, owner, len(made))
+        _check_limits(state, settings, owner, made)
         jobs.add(state, ranges)
         entries = history.record(state, actor, [_change(cluster, made, ranges)], own=True)
         undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
@@ -154,6 +158,10 @@ def _domain(settings: Settings, host: str) -> str:
 
 def _check(made: Submission, settings: Settings) -> None:
     """Check the jobs against the rules of the pool, and add warnings."""
+    ads = {id(ad): ad for group in made.groups for ad in (group.shared, group.own, group.template) if ad}
+    for ad in ads.values():
+        for error in unusable_literals(ad):
+            raise JobAttributeError(attribute=error.attribute, problem=error.problem)
     _check_user_priorities(made, settings)
     made.warnings += _unknown_groups(made, settings)
     if not settings["mail.command"] and any(ad.get("JobNotification") in WANTED for ad in _ads(made)):
@@ -208,12 +216,25 @@ def _check_user_priorities(made: Submission, settings: Settings) -> None:
             check_submitted(plain_value(value), rules)
 
 
-def _check_limits(state: State, settings: Settings, owner: str, new: int) -> None:
-    for name, whose in (("max_jobs_per_owner", owner), ("max_jobs_submitted", None)):
+_DEFAULTS_OF_HOST = {"max_jobs_per_owner": 100_000, "max_jobs_per_submission": 20_000}
+"""HTCondor's defaults (manual, MAX_JOBS_PER_OWNER and MAX_JOBS_PER_SUBMISSION), where people share a pool."""
+
+
+def _check_limits(state: State, settings: Settings, owner: str, made: Submission) -> None:
+    """Raise TooManyJobsError if the queue would have too many jobs; a range of alike jobs costs what one costs."""
+    is_shared = settings["pool.state"] is not None and resolve(Path(settings["pool.state"])) == resolve(state.path)
+
+    def check(name: str, who: str, there: int, new: int) -> None:
         most = settings[f"schedd.{name}"]
-        if most is not None and (there := jobs.count(state, owner=whose)) + new > most:
-            who = f"{owner} has" if whose else "the queue has"
+        if most is None and is_shared:
+            most = _DEFAULTS_OF_HOST.get(name)
+        if most is not None and there + new > most:
             raise TooManyJobsError(new=new, who=who, there=there, most=most, name=name)
+
+    ranges = len(made.groups)
+    check("max_jobs_per_submission", "a submission has", 0, ranges)
+    check("max_jobs_per_owner", f"{owner} has", jobs.count_ranges(state, owner), ranges)
+    check("max_jobs_submitted", "the queue has", jobs.count(state), len(made))
 
 
 def _unknown_groups(made: Submission, settings: Settings) -> list[str]:

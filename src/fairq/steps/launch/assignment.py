@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pwd
 import signal
@@ -10,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.arguments import split_arguments, split_environment, split_quoted
+from fairq.expression_form import is_expression
 from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
 from fairq.steps.launch.gpus import gpu_variables, wants_gpus
-from fairq.steps.launch.values import number, raw
+from fairq.steps.launch.values import is_given, program_of, read, read_literal, transfers_of, variables_of
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -35,24 +36,28 @@ PLACE = "Engine"
 """The beginning of the names of the slot's attributes that lead an engine to its machine."""
 
 
-def files(ad: Ad) -> tuple[str | None, str | None, str | None]:
-    """Return the paths of a job's input, output and error; None where it names none."""
-    directory = str(raw(ad, "Iwd") or "/")
+def files(ad: Ad, now: int) -> tuple[str | None, str | None, str | None]:
+    """Return the paths of a job's input, output and error; None where it names none.
+
+    Raises UnusableValueError.
+    """
+    directory = _directory(ad, now)
 
     def path(name: str, base: str) -> str | None:
-        text = raw(ad, name)
-        if not isinstance(text, str) or text in ("", _NULL):
-            return None
-        return str(Path(base, text))
+        text = read(ad, name, now)
+        return None if text in (None, "", _NULL) else str(Path(base, text))
 
-    place = output_directory(ad) or directory
+    place = output_directory(ad, now) or directory
     return path("In", directory), path("Out", place), path("Err", place)
 
 
-def output_directory(ad: Ad) -> str | None:
-    """Return the directory for output and error, as a whole path; None if that is the job's own (``DoDownload``)."""
-    text = raw(ad, "OutputDirectory")
-    return str(Path(str(raw(ad, "Iwd") or "/"), text)) if isinstance(text, str) and text else None
+def output_directory(ad: Ad, now: int) -> str | None:
+    """Return the directory for output and error, as a whole path; None if that is the job's own (``DoDownload``).
+
+    Raises UnusableValueError.
+    """
+    text = read(ad, "OutputDirectory", now)
+    return str(Path(_directory(ad, now), text)) if text else None
 
 
 def assignment(
@@ -67,68 +72,88 @@ def assignment(
 ) -> Assignment:
     """Return the launcher's assignment for the job with this *ad* on the slot with the ad *slot*, at *now*.
 
-    It runs as the user *owner*, None for the user of this process.
+    It runs as the user *owner*, None for the user of this process. Raises UnusableValueError.
     """
-    given, output, error = files(ad)
-    cpus = max(1, int(number(ad, "RequestCpus", now, slot) or 1))
-    place, appended = output_directory(ad), raw(ad, "AppendFiles")
+    given, output, error = files(ad, now)
+    directory, cpus = _directory(ad, now), cores_of(ad, slot, now)
+    place, appended = output_directory(ad, now), read(ad, "AppendFiles", now)
+    for name in ("JobNotification", "NotifyUser"):
+        read(ad, name, now)  # nothing can be held for them once the job has ended
     return Assignment(
         run=launch.name,
-        program=[str(raw(ad, "Cmd") or ""), *_arguments(ad)],
-        directory=str(raw(ad, "Iwd") or "/"),
-        environment=_environment(launch, ad, slot, cpus, owner),
+        program=program_of(ad, now),
+        directory=directory,
+        environment=_environment(launch, ad, slot, cpus, owner, now),
         input=given,
         output=output,
         error=error,
         output_directory=place,
-        output_files=_names(raw(ad, "TransferOutput")) if place else (),
-        append=_appended(str(appended), place or str(raw(ad, "Iwd") or "/")) if appended else (),
-        log=str(raw(ad, "UserLog") or "") or None,
+        output_files=_names(read(ad, "TransferOutput", now)) if place else (),
+        append=_appended(appended or "", place or directory),
+        log=read(ad, "UserLog", now) or None,
         cpus=cpus,
         memory=_memory(ad, slot, settings, now),
-        execute_seconds=_positive(number(ad, "AllowedExecuteDuration", now, slot)),
-        job_seconds=_positive(number(ad, "AllowedJobDuration", now, slot)),
-        kill_signal=_signal(raw(ad, "KillSig")),
+        execute_seconds=_positive(read(ad, "AllowedExecuteDuration", now, slot)),
+        job_seconds=_positive(read(ad, "AllowedJobDuration", now, slot)),
+        kill_signal=read(ad, "KillSig", now) or signal.SIGTERM.value,
         grace=_grace(ad, slot, settings, now),
         umask=int(settings["launch.umask"], 8),
         limits=_limits(ad, now),
         cores=cores,
         job=launch.job,
         submitter=submitter,
-        held_memory=int(number(slot, "Memory", now) or 0) or None,
-        gpus=int(number(slot, "GPUs", now) or 0) if wants_gpus(ad, slot) else 0,
+        held_memory=int(resource_of(slot, "Memory", now) or 0) or None,
+        gpus=int(resource_of(slot, "GPUs", now) or 0) if wants_gpus(ad, slot, now) else 0,
         place={name: value for name, value in slot.items() if name.startswith(PLACE)},
-        transfer={name: value for name, value in ad.items() if name.startswith("Transfer")},
+        transfer=transfers_of(ad, now),
     )
 
 
-def _arguments(ad: Ad) -> list[str]:
-    new, old = raw(ad, "Arguments"), raw(ad, "Args")
-    if isinstance(new, str):
-        return split_quoted(_in_quotes(new))
-    return split_arguments(old)[0] if isinstance(old, str) else []
+def resource_of(slot: Mapping[str, Any], name: str, now: int) -> float | None:
+    """Return the amount of a resource that a slot has; None if it tells no number."""
+    value = slot.get(name)
+    if is_expression(value):
+        from fairq.engine.classad import evaluate_scalar, expression_of
+
+        value = evaluate_scalar(expression_of(value), slot, None, now)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if is_number else None
 
 
-def _in_quotes(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+def cores_of(ad: Ad, slot: Mapping[str, Any], now: int) -> int:
+    """Return the cores of a job: those of its dynamic slot, else the whole ones that it asks for.
+
+    A request that is an expression was evaluated for the match: its job may use all cores of the slot.
+    """
+    there, asked = resource_of(slot, "Cpus", now), read_literal(ad, "RequestCpus")
+    if _is_dynamic(slot) or (asked is None and is_given(ad, "RequestCpus")):
+        asked = there
+    return max(1, math.ceil(min(asked or 1, there or math.inf)))
 
 
-def _environment(launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int, owner: str | None) -> dict[str, str]:
+def _is_dynamic(slot: Mapping[str, Any]) -> bool:
+    return slot.get("DynamicSlot") is True
+
+
+def _directory(ad: Ad, now: int) -> str:
+    return read(ad, "Iwd", now) or "/"
+
+
+def _environment(
+    launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int, owner: str | None, now: int
+) -> dict[str, str]:
     me = _account(owner)
     home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", owner or str(os.getuid()), "/bin/sh")
     base = {
         "PATH": _PATH, "HOME": home, "USER": user, "LOGNAME": user, "SHELL": shell or "/bin/sh",
         **dict.fromkeys(_THREADS, str(cpus)),
     }  # fmt: skip
-    new, old = raw(ad, "Environment"), raw(ad, "Env")
-    text = _in_quotes(new) if isinstance(new, str) else old
-    own = split_environment(text) if isinstance(text, str) else {}
     return {
         **base,
-        **own,
-        **gpu_variables(ad, slot),
+        **variables_of(ad, now),
+        **gpu_variables(ad, slot, now),
         "_CONDOR_SLOT": launch.slot,
-        "_CONDOR_JOB_IWD": str(raw(ad, "Iwd") or "/"),
+        "_CONDOR_JOB_IWD": _directory(ad, now),
         "FAIRQ_JOB": launch.job,
         "FAIRQ_CLUSTER": str(launch.cluster),
         "FAIRQ_PROCESS": str(launch.proc),
@@ -144,35 +169,29 @@ def _account(owner: str | None) -> pwd.struct_passwd | None:
 
 
 def _memory(ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int) -> int | None:
+    """Return the memory limit in MB: what the slot holds, or on a whole slot what the job asks for, if that is less."""
     policy = settings["launch.memory"]
     if policy == "none":
         return None
-    whole = number(slot, "Memory", now)
-    request = number(ad, "RequestMemory", now, slot)
-    if policy == "slot" or request is None or request == _DEFAULT_REQUEST:
-        request = max(whole or 0, request or 0)
-    return int(request) if request > 0 else None
+    holds, asked = resource_of(slot, "Memory", now), read_literal(ad, "RequestMemory")
+    is_asked = asked is not None and asked > 0 and (asked != _DEFAULT_REQUEST or holds is None)
+    if is_asked and policy == "request" and not _is_dynamic(slot):
+        holds = min(asked, math.inf if holds is None else holds)
+    return None if holds is None else max(1, int(holds))
 
 
 def _grace(ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int) -> float:
+    """Return the time between signal and kill in seconds; the machine bounds what a job asks for."""
+    most = resource_of(slot, "MachineMaxVacateTime", now)
     for name in ("JobMaxVacateTime", "KillSigTimeout"):
-        seconds = number(ad, name, now, slot)
+        seconds = read(ad, name, now, slot)
         if seconds is not None:
-            return max(0.0, float(seconds))
+            return max(0.0, float(min(seconds, settings["launch.machine_max_vacate_time"] if most is None else most)))
     return float(settings["launch.grace"])
 
 
-def _signal(given: Any) -> int:
-    """Return the number of a signal given by name or number; an unknown one is SIGTERM."""
-    text = str(given or "SIGTERM").strip().upper()
-    if text.isdecimal() and 0 < int(text) < signal.NSIG:
-        return int(text)
-    name = text if text.startswith("SIG") else f"SIG{text}"
-    return int(getattr(signal, name, signal.SIGTERM))
-
-
 def _limits(ad: Ad, now: int) -> dict[str, int]:
-    limits = {"RLIMIT_CORE": number(ad, "CoreSize", now), "RLIMIT_STACK": number(ad, "StackSize", now)}
+    limits = {"RLIMIT_CORE": read(ad, "CoreSize", now), "RLIMIT_STACK": read(ad, "StackSize", now)}
     return {name: int(value) for name, value in limits.items() if value is not None and value >= 0}
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fairq.launch.interface import AT_ONCE, Condition, Known, Look, Queued, Started
-from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, Launch, LaunchPhase
+from fairq.records import Actor, Change, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, history, jobs, launches, slots
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
@@ -19,9 +19,12 @@ from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.engines import Move, charge_from, note_wait, overdue, waiting, withdrawal
+from fairq.steps.launch.faults import Faults
+from fairq.steps.launch.holding import count_unforeseen
 from fairq.steps.launch.launchers import Launchers, runs_as_owner
-from fairq.steps.launch.outcome import Outcome, exit_ad, outcome
-from fairq.steps.launch.values import is_true, number
+from fairq.steps.launch.outcome import Outcome
+from fairq.steps.launch.values import one_line
+from fairq.steps.launch.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -72,9 +75,12 @@ def stop(live: Iterable[Launch], launchers: Launchers) -> None:
         launchers[name].stop(runs)
 
 
-def collect(path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> Collected:
-    """Collect the ended runs of this state, and stop the runs that lost their slot."""
-    collecting = Collecting(path, settings, launchers, actor)
+def collect(
+    path: Path, settings: Settings, launchers: Launchers, actor: Actor, faults: Faults | None = None
+) -> Collected:
+    """Collect the ended runs of this state, and stop the runs that lost their slot; *faults* are those of the turn."""
+    own = Faults() if faults is None else faults
+    collecting = Collecting(path, settings, launchers, actor, own)
     if collecting.is_needed:
         with writing(path) as state:
             collecting.store(state)
@@ -82,7 +88,9 @@ def collect(path: Path, settings: Settings, launchers: Launchers, actor: Actor) 
     if collecting.result.ended:
         from fairq.steps.launch.notify import notify
 
-        collecting.result.notes += notify(path, settings, collecting.result.ended)
+        collecting.result.notes += notify(path, settings, collecting.result.ended, faults=own)
+    if faults is None:
+        collecting.result.notes += own.notes
     return collecting.result
 
 
@@ -90,13 +98,21 @@ class Collecting:
     """The parts of `collect`: look at the runs, `store` the news in a transaction, and `finish`."""
 
     def __init__(
-        self, path: Path, settings: Settings, launchers: Launchers, actor: Actor, *, before_cycle: bool = False
+        self,
+        path: Path,
+        settings: Settings,
+        launchers: Launchers,
+        actor: Actor,
+        faults: Faults,
+        *,
+        before_cycle: bool = False,
     ) -> None:
         """Look at the runs. *before_cycle*: also treat those that wait in the queue of an engine."""
         self.result = Collected()
         self._settings = settings
         self._launchers = launchers
         self._actor = actor
+        self._faults = faults
         self._clock = Clock.at(actor.time)
         with reading(path) as state:
             self._live = launches.live(state)
@@ -114,7 +130,9 @@ class Collecting:
         """Store the news in the caller's transaction."""
         live = launches.live(state)
         _order(state, _without_claim(state, live), {"how": "evict", "reason": "its slot was taken"})
-        collection = _Collection(state, self._settings, self._clock, self._actor, self.result, self._engines)
+        collection = _Collection(
+            state, self._settings, self._clock, self._actor, self.result, self._engines, self._faults
+        )
         collection.take(live, self._news)
         if self._before_cycle:
             collection.let_wait(launches.live(state))
@@ -182,7 +200,9 @@ class _Collection:
         actor: Actor,
         result: Collected,
         engines: Collection[str],
+        faults: Faults,
     ) -> None:
+        self._faults = faults
         self._engines = engines
         self._state = state
         self._settings = settings
@@ -259,7 +279,8 @@ class _Collection:
         """Record the facts of an end, and when it was."""
         facts = found.end or {}
         has_begun = launch.phase is LaunchPhase.STARTED
-        launch.ended = found.end or {"reason": "lost", "detail": found.detail, "begun": has_begun}
+        ended = found.end or {"reason": "lost", "detail": found.detail, "begun": has_begun}
+        launch.ended = {name: one_line(value) if isinstance(value, str) else value for name, value in ended.items()}
         launch.phase = LaunchPhase.ENDED
         if launch.launcher not in self._engines:
             launch.end_time = self._clock.end_of(launch, facts.get("ended_boottime"), facts.get("boot"))
@@ -271,7 +292,7 @@ class _Collection:
 
     def _end(self, done: Sequence[tuple[Launch, Claim | None]]) -> None:
         state = self._state
-        decided: list[tuple[Launch, Outcome, JobRange, Ad, list[Launch]]] = []
+        decided: list[tuple[Launch, Verdict, JobRange]] = []
         ends: dict[int, tuple[int, str]] = {}
         codes: dict[tuple[int, int], int] = {}
         ended: list[Claim] = []
@@ -284,19 +305,22 @@ class _Collection:
             ad |= {"JobCurrentStartDate": launch.claimed, "CompletionDate": launch.end_time}
             former = [one for one in launches.of_job(state, launch.cluster, launch.proc) if one.phase == "ended"]
             facts = launch.ended or {}
-            what = outcome(launch, ad, facts, former, self._settings, self._clock.now)
+            one = verdict(launch, ad, former, self._settings, self._clock.now, self._faults)
+            what = one.outcome
+            if (launch.ordered or {}).get("code") != what.code:
+                count_unforeseen(state, what.code)
             assert launch.end_time is not None
             ends[claim.slot_id] = (launch.end_time, what.how)
             if facts.get("exit_code") is not None and what.status in (JobStatus.COMPLETED, JobStatus.IDLE):
                 codes[launch.cluster, launch.proc] = facts["exit_code"]
             ended.append(claim)
-            decided.append((launch, what, job, ad, former))
+            decided.append((launch, one, job))
             self._result.ended.append((launch, what))
         columns = ("phase", "ended", "end_time", "pid", "pid_start", "boot", "engine_id")
         launches.store(state, [launch for launch, _ in done], *columns)
         end_runs(state, self._settings, ended, self._clock.now, "finished", codes, ends=ends)
-        for launch, what, job, ad, former in decided:
-            self._apply(launch, what, job, ad, former)
+        for launch, one, job in decided:
+            self._apply(launch, one, job)
         if runs_as_owner(self._settings):
             # A user could otherwise drain the slots of all with jobs that cannot start.
             return
@@ -307,11 +331,11 @@ class _Collection:
         found = jobs.select(self._state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
         return found[0] if found else None
 
-    def _apply(self, launch: Launch, what: Outcome, job: JobRange, ad: Ad, former: Sequence[Launch]) -> None:
+    def _apply(self, launch: Launch, one: Verdict, job: JobRange) -> None:
         """Set the job's new status; collect its history entry and record its events."""
         state, procs = self._state, [jobs.Procs(*launch.key, launch.proc)]
         end = launch.end_time or self._clock.now
-        body = usage(launch, ad, former, self._clock.now)
+        what, body = one.outcome, one.usage
         after: dict[str, Any] = {"JobStatus": int(what.status)}
         if what.status is JobStatus.COMPLETED:
             after |= {"ExitCode": body["exit_code"], "CompletionDate": end}
@@ -332,20 +356,14 @@ class _Collection:
             happened = [event for event in happened if event[0] != events.EVICTED]
         for number_, of in happened:
             events.record(state, [job], number_, of, end, always=True)
-        stays = what.status is JobStatus.COMPLETED and self._stays(launch, ad, former)
-        if what.status in (JobStatus.COMPLETED, JobStatus.REMOVED) and not stays:
-            one = replace(job, first_proc=launch.proc, last_proc=launch.proc)
-            record_ended(state, [one], what.status, end, what.reason)
+        if what.status in (JobStatus.COMPLETED, JobStatus.REMOVED) and not one.stays:
+            alone = replace(job, first_proc=launch.proc, last_proc=launch.proc)
+            record_ended(state, [alone], what.status, end, what.reason)
             jobs.remove_many(state, procs)
         else:
             jobs.set_status(state, procs, what.status, end, what.reason, what.code, what.subcode)
         before = {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": launch.slot}
         self._changes.append(Change(f"job {launch.job}", before, after))
-
-    def _stays(self, launch: Launch, ad: Ad, former: Sequence[Launch]) -> bool:
-        """Tell whether a completed job stays in the queue (leave_in_queue); later turns ask again."""
-        seen = {**exit_ad(ad, launch.ended or {}, former), "JobStatus": int(JobStatus.COMPLETED)}
-        return is_true(seen, "LeaveJobInQueue", self._clock.now)
 
     def _drain_if_broken(self, slot: str) -> None:
         found = _DYNAMIC.fullmatch(slot)
@@ -372,24 +390,3 @@ def mark_started(state: State, begun: Iterable[Launch], now: int, *, always: boo
         found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
         begin = now if launch.engine_id is None else launch.claimed
         events.record(state, found, events.EXECUTING, {"slot": launch.slot}, begin, always=always)
-
-
-def usage(launch: Launch, ad: Ad, former: Sequence[Launch], now: int) -> dict[str, Any]:
-    """Return the figures of a run's end for the events: CPU seconds of this run and of all runs, and memory in MB."""
-    facts = launch.ended or {}
-    user, system = facts.get("user_seconds", 0.0), facts.get("system_seconds", 0.0)
-    request = int(number(ad, "RequestMemory", now) or 0)
-    return {
-        "exit_code": facts.get("exit_code"),
-        "signal": facts.get("signal"),
-        "user": user,
-        "system": system,
-        "total_user": user + sum((one.ended or {}).get("user_seconds", 0.0) for one in former),
-        "total_system": system + sum((one.ended or {}).get("system_seconds", 0.0) for one in former),
-        "wall": max(0.0, facts.get("ended", 0.0) - facts.get("started", 0.0)),
-        "memory": -(-int(facts.get("peak_memory_kb", 0)) // 1024),
-        "request_cpus": int(number(ad, "RequestCpus", now) or 1),
-        "request_memory": request,
-        "allocated_memory": int(facts.get("memory_limit_mb") or request),
-        "slot": launch.slot,
-    }

@@ -10,19 +10,22 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
 from fairq.launch.interface import Assignment, Condition, Started
-from fairq.launch.root.document import FIELDS
+from fairq.launch.root.document import FIELDS, LARGEST
 from fairq.records import JobEvent
 from fairq.state import ended_jobs, job_events, jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.state.ended_jobs import Wanted
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.events import by_log
+from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.launchers import Launchers
 from fairq.steps.launch.start import plan, startable
 
@@ -70,15 +73,22 @@ def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
             for launch in startable(state)
             if launch.name in looks and looks[launch.name].condition is Condition.WAITING and not is_blocked
         ]
-        plans = plan(state, settings, launchers, waiting, clock, taken)
+        # A job that cannot be started is left out here; the turn that calls root holds it.
+        plans = plan(state, settings, launchers, waiting, clock, Faults(), taken)
         entries = logs.take(state)
     keep = settings["launch.keep_output"] * _MB
     return {
-        "runs": [described(one.assignment, one.owner, keep) for one in plans],
+        "runs": _bounded([described(one.assignment, one.owner, keep) for one in plans]),
         "logs": entries,
         "lost": sorted(run for run, one in looks.items() if one.condition in (Condition.STRAY, Condition.LOST)),
         "forget": forgotten,
     }
+
+
+def _bounded(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return as many *runs* as one document may hold; the rest follows at the next call."""
+    sizes = accumulate(len(json.dumps(run)) for run in runs)
+    return [run for run, size in zip(runs, sizes, strict=True) if size <= LARGEST // 2]
 
 
 def described(assignment: Assignment, owner: str, keep_output: int) -> dict[str, Any]:

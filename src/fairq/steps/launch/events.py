@@ -22,7 +22,7 @@ from fairq.state import job_events, jobs
 from fairq.state.connection import State, kept_open, reading, writing
 from fairq.state.elsewhere import elsewhere_of
 from fairq.steps.launch.launchers import runs_as_owner
-from fairq.steps.launch.values import raw
+from fairq.steps.launch.values import is_given, read_if_usable
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -44,18 +44,18 @@ def record(
     shared = jobs.ads(state, {job.ad_id for job in found})
     events = []
     for job in found:
-        log = _log(job, shared[job.ad_id])
+        log = _log(job, shared[job.ad_id], now)
         if log is not None or always:
             procs = (job.schedd, job.cluster, job.first_proc, job.last_proc)
             events.append(JobEvent(0, now, *procs, number, dict(body), log, log is None))
     job_events.add(state, events)
 
 
-def _log(job: JobRange, shared: Ad) -> str | None:
+def _log(job: JobRange, shared: Ad, now: int) -> str | None:
+    """Return the path of the log, with the placeholder of a template; a job with an unusable one does not start."""
     for ad in (job.template or {}, job.own or {}, shared):
-        value = raw(ad, "UserLog")
-        if isinstance(value, str) and value:
-            return value
+        if is_given(ad, "UserLog"):
+            return read_if_usable(ad, "UserLog", now) or None
     return None
 
 

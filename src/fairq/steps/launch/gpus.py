@@ -11,6 +11,7 @@ from typing import Any
 
 from fairq.launch.interface import GPU_VARIABLES
 from fairq.records import Ad
+from fairq.steps.launch.values import read
 from fairq.steps.pool.devices import assigned_gpus, attribute, available_gpus, description
 
 _HIDDEN = "10000"
@@ -27,16 +28,20 @@ def gpus_of(slot: Mapping[str, Any]) -> list[str]:
     return names if names or attribute(slot, "dynamicslot") is True else available_gpus(ad)
 
 
-def wants_gpus(ad: Ad, slot: Mapping[str, Any]) -> bool:
-    """Tell whether the job *ad* has the GPUs of its *slot*: a dynamic slot has as many as the job requests."""
-    wanted = attribute(ad, "requestgpus")
-    is_number = isinstance(wanted, int | float)
-    return attribute(slot, "dynamicslot") is True or (wanted > 0 if is_number else wanted is not None)
+def wants_gpus(ad: Ad, slot: Mapping[str, Any], now: int) -> bool:
+    """Tell whether the job *ad* has the GPUs of its *slot*: a dynamic slot has as many as the job requests.
+
+    Raises UnusableValueError.
+    """
+    return attribute(slot, "dynamicslot") is True or (read(ad, "RequestGPUs", now, slot) or 0) > 0
 
 
-def gpu_variables(ad: Ad, slot: Mapping[str, Any]) -> dict[str, str]:
-    """Return the variables that show the job *ad* the GPUs of its *slot*, or none if it requests none."""
-    names = gpus_of(slot) if wants_gpus(ad, slot) else []
+def gpu_variables(ad: Ad, slot: Mapping[str, Any], now: int) -> dict[str, str]:
+    """Return the variables that show the job *ad* the GPUs of its *slot*, or none if it requests none.
+
+    Raises UnusableValueError.
+    """
+    names = gpus_of(slot) if wants_gpus(ad, slot, now) else []
     hidden = {**dict.fromkeys(GPU_VARIABLES, _HIDDEN), "NVIDIA_VISIBLE_DEVICES": "none"}
     if not names:
         return hidden

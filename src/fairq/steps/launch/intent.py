@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from fairq.state.connection import State
 from fairq.steps.launch.assignment import files
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import kept_directory, of_slot
+from fairq.steps.launch.values import UnusableValueError
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -46,7 +48,7 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
         key = (one.schedd, one.cluster, one.proc)
         before = [run.name for run in live if run.slot == one.slot or run.key == key or run.key in one.displaced]
         run = f"{one.cluster}.{one.proc}-{os.urandom(5).hex()}"
-        output, error = _outputs(state, one, kept_directory(state.path, name, settings) / run)
+        output, error = _outputs(state, one, kept_directory(state.path, name, settings) / run, clock.now)
         new.append(
             Launch(
                 0, run, name, *key, one.slot, LaunchPhase.INTENDED, clock.now, clock.boot, clock.boottime,
@@ -56,8 +58,10 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
     launches.add(state, new)
 
 
-def _outputs(state: State, one: Matched, kept: Path) -> tuple[str, str]:
+def _outputs(state: State, one: Matched, kept: Path, now: int) -> tuple[str, str]:
     (job,) = jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd)
     ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], one.proc)
-    _, output, error = files(ad)
+    output = error = None
+    with suppress(UnusableValueError):  # the job is held instead of started
+        _, output, error = files(ad, now)
     return output or str(kept / "out"), error or str(kept / "err")

@@ -14,9 +14,11 @@ from fairq.records import Ad, JobStatus, Launch
 from fairq.state import ended_jobs, jobs, runs
 from fairq.state.connection import State, reading
 from fairq.state.ended_jobs import Wanted
+from fairq.state.job_ranges import Procs
+from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, SUBMITTED_ON_HOLD, Outcome
-from fairq.steps.launch.values import raw
-from fairq.steps.mail import ALWAYS, COMPLETE, ERROR, START, Mailer
+from fairq.steps.launch.values import one_line, program_of, read
+from fairq.steps.mail import ALWAYS, COMPLETE, ERROR, START, Mailer, is_address
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -29,32 +31,43 @@ _MOST = 100
 
 
 def notify(
-    path: Path, settings: Settings, ended: Sequence[tuple[Launch, Outcome | None]], started: Sequence[Launch] = ()
+    path: Path,
+    settings: Settings,
+    ended: Sequence[tuple[Launch, Outcome | None]],
+    started: Sequence[Launch] = (),
+    faults: Faults | None = None,
 ) -> list[str]:
     """Mail the users of these runs who asked for it; return error messages. Without mail.command, do nothing.
 
-    The *started* runs are mailed only if they are the first of their jobs.
+    The *started* runs are mailed only if they are the first of their jobs. Jobs whose mail cannot be written become
+    *faults* of the turn.
     """
     mailer = Mailer.of(settings)
     if not mailer.command:
         return []
     mails: list[tuple[str, str, str]] = []
+    faults = Faults() if faults is None else faults
     with reading(path) as state:
         for launch in started:
             ad = _queued_ad(state, launch)
-            if ad is not None and raw(ad, "JobNotification") == START and not _former_runs(state, launch):
-                mails.append(_mail(launch, ad, f"started on {launch.slot}", []))
+            with faults.apart(Procs(*launch.key, launch.proc)):
+                if ad is not None and _notification(ad) == START and not _former_runs(state, launch):
+                    mails.append(_mail(launch, ad, f"started on {launch.slot}", []))
         for launch, what in ended:
             ad = None if what is None else _ad(state, launch, what)
-            if what is not None and ad is not None and _is_wanted(launch, what, ad):
-                mails.append(_mail(launch, ad, _end(launch, what), _facts(launch)))
+            with faults.apart(Procs(*launch.key, launch.proc)):
+                if what is not None and ad is not None and _is_wanted(launch, what, ad):
+                    mails.append(_mail(launch, ad, _end(launch, what), _facts(launch)))
+    unknown = [to for to, _, _ in mails if not is_address(to)]
+    notes = [f"no mail was sent to {to!r}: it is no address" for to in dict.fromkeys(unknown)]
+    mails = [one for one in mails if is_address(one[0])]
     for one in mails[:_MOST]:
         problem = mailer.send(*one)
         if problem is not None:
             # Stop here: the other mails would wait for the same command.
-            return [problem]
+            return [*notes, problem]
     left = len(mails) - _MOST
-    return [f"{left} mails about jobs were left out: {_MOST} are sent at once"] if left > 0 else []
+    return [*notes, f"{left} mails about jobs were left out: {_MOST} are sent at once"] if left > 0 else notes
 
 
 def _ad(state: State, launch: Launch, what: Outcome) -> Ad | None:
@@ -76,8 +89,13 @@ def _former_runs(state: State, launch: Launch) -> bool:
     return bool(runs.of_procs(state, launch.schedd, launch.cluster, launch.proc, launch.proc))
 
 
+def _notification(ad: Ad) -> int:
+    value: int | None = read(ad, "JobNotification", 0)
+    return value or 0
+
+
 def _is_wanted(launch: Launch, what: Outcome, ad: Ad) -> bool:
-    notification = raw(ad, "JobNotification")
+    notification = _notification(ad)
     if notification == ALWAYS:
         return True
     if notification == COMPLETE:
@@ -86,8 +104,7 @@ def _is_wanted(launch: Launch, what: Outcome, ad: Ad) -> bool:
         return False
     if what.status == JobStatus.COMPLETED:
         facts = launch.ended or {}
-        success = raw(ad, "JobSuccessExitCode")
-        expected = success if isinstance(success, int) else 0
+        expected = read(ad, "JobSuccessExitCode", launch.end_time or launch.intended) or 0
         return facts.get("signal") is not None or facts.get("exit_code") not in (None, expected)
     return what.status == JobStatus.HELD and what.code not in _NO_ERROR
 
@@ -119,11 +136,11 @@ def _mail(launch: Launch, ad: Ad, said: str, facts: Sequence[str]) -> tuple[str,
     lines = [
         f"{name} {said}.",
         "",
-        f"Command:   {ad.get('Cmd', '')} {ad.get('Args') or ad.get('Arguments') or ''}".rstrip(),
+        f"Command:   {one_line(' '.join(program_of(ad, launch.intended)))}",
         f"Slot:      {launch.slot}",
-        f"Submitted: {shown_time(ad.get('QDate', 0))}",
+        f"Submitted: {shown_time(ad['QDate'])}",
         f"Started:   {shown_time(launch.intended)}",
         *facts,
     ]
-    to = raw(ad, "NotifyUser") or str(ad.get("Owner", ""))
-    return str(to), f"{name} {said}", "\n".join(lines) + "\n"
+    to = read(ad, "NotifyUser", launch.intended) or str(ad["Owner"])
+    return to, f"{name} {said}", "\n".join(lines) + "\n"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fairq.records import Ad, JobStatus, Launch
-from fairq.steps.launch.values import computed, is_true, number, raw
+from fairq.records import OVER_RESOURCES, Ad, JobStatus, Launch
+from fairq.steps.launch.values import is_given, one_line, read, read_if_usable, read_literal
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -24,7 +24,6 @@ NO_INPUT = 8
 NO_DIRECTORY = 14
 NO_LOG = 22
 NO_ACCOUNT = 23
-OVER_RESOURCES = 34
 JOB_DURATION = 46
 EXECUTE_DURATION = 47
 SUBMITTED_ON_HOLD = 15
@@ -87,29 +86,36 @@ def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings
     ended = facts["reason"]
     if ended == "start":
         what = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
-        told = what.format(**{name: raw(ad, name) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog", "Owner")})
-        reason = f"{told}: {facts['detail']}"
+        names = {name: read_if_usable(ad, name, now) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog", "Owner")}
+        # The detail may quote the first line of a script.
+        reason = one_line(f"{what.format(**names)}: {facts['detail']}")
         return Outcome(JobStatus.HELD, "held", reason, _STEPS.get(facts["step"], NOT_STARTED), facts["errno"])
     if ended == "memory":
         limit, by = facts["memory_limit_mb"], facts["memory_limit_held_by"]
         used = max(facts["peak_memory_kb"] // 1024, limit or 0)
         told = "the kernel enforced it" if by == "kernel" else "the supervisor watched it"
-        reason = f"it used {used} MB of memory, more than its limit of {limit} MB ({told})"
+        reason = f"it used {used} MB of memory, more than its limit of {limit} MB ({told}); submit it with more memory"
         return Outcome(JobStatus.HELD, "held", reason, OVER_RESOURCES, 102)
     if ended == "job_seconds":
-        reason = f"it ran longer than allowed_job_duration, {number(ad, 'AllowedJobDuration', now):g} s"
+        reason = f"it ran longer than allowed_job_duration{_seconds(ad, 'AllowedJobDuration', now)}"
         return Outcome(JobStatus.HELD, "held", reason, JOB_DURATION, 0)
     if ended == "execute_seconds":
-        reason = f"it ran longer than allowed_execute_duration, {number(ad, 'AllowedExecuteDuration', now):g} s"
+        reason = f"it ran longer than allowed_execute_duration{_seconds(ad, 'AllowedExecuteDuration', now)}"
         return Outcome(JobStatus.HELD, "held", reason, EXECUTE_DURATION, 0)
     if ended == "engine":
-        return Outcome(JobStatus.HELD, "held", facts["detail"], facts["code"], facts.get("subcode", 0))
+        return Outcome(JobStatus.HELD, "held", one_line(facts["detail"]), facts["code"], facts.get("subcode", 0))
     return _lost(ad, facts, former, settings, now)
 
 
+def _seconds(ad: Ad, name: str, now: int) -> str:
+    """Return the duration in words; what read the slot cannot be told again."""
+    seconds = read_if_usable(ad, name, now)
+    return "" if seconds is None else f", {seconds:g} s"
+
+
 def _lost(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int) -> Outcome:
-    retries = number(ad, "JobMaxRetries", now)
-    most = settings["launch.max_lost"] if retries is None else int(retries)
+    retries = read(ad, "JobMaxRetries", now)
+    most = settings["launch.max_lost"] if retries is None else retries
     lost = 1 + sum((run.ended or {}).get("reason") in ("lost", "terminated") for run in former)
     detail = facts.get("detail") or "its supervisor was ended"
     if lost > most:
@@ -136,10 +142,9 @@ def at_exit(facts: dict[str, Any]) -> Ad:
 
 def _at_exit(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], now: int) -> Outcome:
     seen = exit_ad(ad, facts, former)
-    if is_true(seen, "OnExitHold", now):
-        reason = computed(seen, "OnExitHoldReason", now) or "on_exit_hold is true"
-        subcode = number(seen, "OnExitHoldSubCode", now)
-        return Outcome(JobStatus.HELD, "held", str(reason), BY_POLICY, int(subcode or 0))
+    if read(seen, "OnExitHold", now):
+        reason = read(seen, "OnExitHoldReason", now) or "on_exit_hold is true"
+        return Outcome(JobStatus.HELD, "held", reason, BY_POLICY, read(seen, "OnExitHoldSubCode", now) or 0)
     if _leaves(seen, now):
         return Outcome(JobStatus.COMPLETED, "finished")
     return Outcome(JobStatus.IDLE, "requeued", "on_exit_remove is false")
@@ -147,25 +152,17 @@ def _at_exit(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], now: int) 
 
 def _leaves(seen: Ad, now: int) -> bool:
     """Tell whether the job leaves the queue, according to on_exit_remove or the retry commands."""
-    retries, until = number(seen, "JobMaxRetries", now), raw(seen, "RetryUntil")
-    own = computed(seen, "OnExitRemove", now)
-    # Only false and 0 keep the job in the queue.
-    own_says = not (isinstance(own, bool | int | float) and not own)
-    if retries is None and until is None and raw(seen, "JobSuccessExitCode") is None:
-        return own_says
+    retries, until = read(seen, "JobMaxRetries", now), read(seen, "RetryUntil", now)
+    own, success = read(seen, "OnExitRemove", now), read(seen, "JobSuccessExitCode", now)
+    if retries is None and not is_given(seen, "RetryUntil") and success is None:
+        return own is not False
     code = seen.get("ExitCode")
-    success = number(seen, "JobSuccessExitCode", now) or 0
-    if seen["NumJobCompletions"] > (_DEFAULT_RETRIES if retries is None else retries) or code == success:
+    if seen["NumJobCompletions"] > (_DEFAULT_RETRIES if retries is None else retries) or code == (success or 0):
         return True
-    if until is not None:
-        value = computed({**seen, "RetryUntil": until}, "RetryUntil", now)
-        if isinstance(value, bool):
-            if value:
-                return True
-        elif isinstance(value, int) and code == value:
-            return True
+    if until is True or (until is not None and not isinstance(until, bool) and code == until):
+        return True
     # A literal true is the default: the job has no on_exit_remove of its own.
-    return raw(seen, "OnExitRemove") is not True and own is not None and own_says
+    return bool(own) and read_literal(seen, "OnExitRemove") is not True
 
 
 _DEFAULT_RETRIES = 2

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.records import Actor, Ad, Change, JobRange, JobStatus, Launch
+from fairq.records import UNFORESEEN, UNUSABLE, Actor, Ad, Change, JobRange, JobStatus, Launch
 from fairq.state import claims, history, jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
+from fairq.steps.launch.faults import Faults
+from fairq.steps.launch.holding import count_unforeseen, hold, job_range, procs_of
 from fairq.steps.launch.order import order_ends
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, at_exit
-from fairq.steps.launch.values import computed, is_true, number
+from fairq.steps.launch.values import read
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -37,32 +39,39 @@ class Due(Struct, frozen=True):
     policy: str
     reason: str
     subcode: int = 0
+    code: int = BY_POLICY
 
 
-def apply_periodic(path: Path, settings: Settings, actor: Actor) -> None:
-    """Apply the periodic policies of the queue's own jobs at the actor's time."""
+def apply_periodic(path: Path, settings: Settings, actor: Actor, faults: Faults) -> None:
+    """Apply the periodic policies of the queue's own jobs at the actor's time; note *faults*."""
     with reading(path) as state:
-        if not any(True for _ in _due(state, actor.time)):
+        if not any(True for _ in _due(state, actor.time, Faults())):
             return
     with writing(path) as state:
-        store_periodic(state, settings, actor)
+        store_periodic(state, settings, actor, faults)
 
 
-def store_periodic(state: State, settings: Settings, actor: Actor) -> None:
+def store_periodic(state: State, settings: Settings, actor: Actor, faults: Faults) -> None:
     """Do the same as `apply_periodic` in the caller's transaction."""
-    for due in list(_due(state, actor.time)):
+    for due in list(_due(state, actor.time, faults)):
+        count_unforeseen(state, due.code)
         _apply(state, settings, actor, due)
 
 
-def _due(state: State, now: int) -> Iterator[Due]:
+def _due(state: State, now: int, faults: Faults) -> Iterator[Due]:
     found = jobs.with_policies(state, POLICIES)
     shared = jobs.ads(state, {job.ad_id for job in found})
     for whole in found:
         # Jobs that run or ran differ in start, end and number of runs: evaluate each one.
         apart = whole.status in (JobStatus.RUNNING, JobStatus.COMPLETED) or whole.template is not None
         for job in _procs(whole) if apart else [whole]:
-            ad = job.ad_of(shared[job.ad_id], job.first_proc)
-            due = _of_job(job, {**ad, **_further(state, job)}, now)
+            more = _further(state, job)
+            due = None
+            with faults.apart(procs_of(job)):
+                due = _of_job(job, {**job.ad_of(shared[job.ad_id], job.first_proc), **more}, now)
+            for fault in faults.take():
+                if job.status != JobStatus.HELD or fault.code == UNFORESEEN:
+                    due = Due(job, _HOLD, fault.reason, 0, fault.code)
             if due is not None:
                 yield due
 
@@ -95,38 +104,34 @@ def _was_held(run: Launch) -> bool:
 
 
 def _of_job(job: JobRange, ad: Ad, now: int) -> Due | None:
-    if job.status == JobStatus.COMPLETED and not is_true(ad, _LEAVE, now):
+    if job.status == JobStatus.HELD and job.hold_code == UNFORESEEN:
+        return None
+    if job.status == JobStatus.COMPLETED and not read(ad, _LEAVE, now):
         return Due(job, _LEAVE, "leave_in_queue is false")
-    if job.status not in (JobStatus.HELD, JobStatus.COMPLETED) and is_true(ad, _HOLD, now):
-        reason = computed(ad, "PeriodicHoldReason", now) or "periodic_hold is true"
-        return Due(job, _HOLD, str(reason), int(number(ad, "PeriodicHoldSubCode", now) or 0))
-    # Only the user may release a hold that the user requested.
-    if job.status == JobStatus.HELD and job.hold_code != BY_USER and is_true(ad, _RELEASE, now):
+    if job.status not in (JobStatus.HELD, JobStatus.COMPLETED) and read(ad, _HOLD, now):
+        reason = read(ad, "PeriodicHoldReason", now) or "periodic_hold is true"
+        return Due(job, _HOLD, reason, read(ad, "PeriodicHoldSubCode", now) or 0)
+    # Only the user may release a hold that the user requested, or a job that would be held again at its next start.
+    if job.status == JobStatus.HELD and job.hold_code not in (BY_USER, UNUSABLE) and read(ad, _RELEASE, now):
         return Due(job, _RELEASE, "periodic_release is true")
-    if is_true(ad, _REMOVE, now):
+    if read(ad, _REMOVE, now):
         return Due(job, _REMOVE, "periodic_remove is true")
     return None
 
 
 def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
-    now, procs = actor.time, [jobs.Procs(due.job.schedd, due.job.cluster, due.job.first_proc, due.job.last_proc)]
-    how = {_HOLD: "hold", _REMOVE: "remove"}.get(due.policy)
-    if how is not None:
-        order: dict[str, Any] = {"how": how, "reason": due.reason}
-        if how == "hold":
-            order |= {"code": BY_POLICY, "subcode": due.subcode}
-        ordered, rest = order_ends(state, [due.job], order)
+    if due.policy == _HOLD:
+        hold(state, settings, actor, due.job, due.reason, due.code, due.subcode)
+        return
+    now, procs = actor.time, [procs_of(due.job)]
+    if due.policy == _REMOVE:
+        ordered, rest = order_ends(state, [due.job], {"how": "remove", "reason": due.reason})
         if ordered and not rest:
             return
         if due.job.status == JobStatus.RUNNING:
-            end_runs(state, settings, claims.of_procs(state, procs), now, "held" if how == "hold" else "removed")
-    if due.policy == _HOLD:
-        after: dict[str, Any] = {"JobStatus": int(JobStatus.HELD), "HoldReason": due.reason}
-        body = {"reason": due.reason, "code": BY_POLICY, "subcode": due.subcode}
-        events.record(state, [due.job], events.HELD, body, now, always=True)
-        jobs.set_status(state, procs, JobStatus.HELD, now, due.reason, BY_POLICY, due.subcode)
-    elif due.policy == _RELEASE:
-        after = {"JobStatus": int(JobStatus.IDLE), "ReleaseReason": due.reason}
+            end_runs(state, settings, claims.of_procs(state, procs), now, "removed")
+    if due.policy == _RELEASE:
+        after: dict[str, Any] = {"JobStatus": int(JobStatus.IDLE), "ReleaseReason": due.reason}
         events.record(state, [due.job], events.RELEASED, {"reason": due.reason}, now, always=True)
         jobs.set_status(state, procs, JobStatus.IDLE, now)
     elif due.policy == _LEAVE:
@@ -138,6 +143,4 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
         events.record(state, [due.job], events.ABORTED, {"reason": due.reason}, now, always=True)
         record_ended(state, [due.job], JobStatus.REMOVED, now, due.reason)
         jobs.remove_many(state, procs)
-    first, last = due.job.first_proc, due.job.last_proc
-    name = f"job {due.job.cluster}.{first}" + (f"-{last}" if last > first else "")
-    history.record(state, actor, [Change(name, {"JobStatus": due.job.status}, after)])
+    history.record(state, actor, [Change(job_range(due.job), {"JobStatus": due.job.status}, after)])

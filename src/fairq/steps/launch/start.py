@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct, field
 
 from fairq.launch.cores import allot
-from fairq.launch.interface import Assignment, Known, Queued, Refused, Started
+from fairq.launch.interface import Assignment, Known, Launcher, Queued, Refused, Started
 from fairq.records import Actor, Launch, LaunchPhase
 from fairq.state import jobs, launches
 from fairq.state.connection import State, reading, writing
-from fairq.steps.launch.assignment import assignment
+from fairq.state.job_ranges import Procs
+from fairq.steps.launch.assignment import assignment, cores_of, resource_of
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.collect import held_slots, mark_started
+from fairq.steps.launch.faults import NOT_OF_JOBS, Faults
+from fairq.steps.launch.holding import hold_faulty
 from fairq.steps.launch.launchers import Launchers, of_slot, runs_as_owner
-from fairq.steps.launch.values import number
 from fairq.steps.pool.dynamic_slots import load_slots
 
 if TYPE_CHECKING:
@@ -28,25 +30,27 @@ _NOT_AS_OWNER = "jobs of this pool run as their owners (launch.run_as), which {}
 
 
 class Begun(Struct):
-    """The runs that began, and notes for an administrator on those that did not."""
+    """The runs that began, those *ordered* to end instead, and notes for an administrator on the others."""
 
     started: list[Launch] = field(default_factory=list)
+    ordered: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
 
-def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *, record: bool = True) -> Begun:
+def start(
+    path: Path, settings: Settings, launchers: Launchers, actor: Actor, faults: Faults, *, record: bool = True
+) -> Begun:
     """Start all startable runs; the caller must hold the cycle's lock.
 
-    Without *record*, the next collection records the starts, as after a crash.
+    Without *record*, the next collection records the starts, as after a crash. A job with one of the *faults* found is
+    held when its launcher says that its run will not begin: an earlier turn may have begun it.
     """
     clock = Clock.at(actor.time)
     result = Begun()
     with reading(path) as state:
         waiting = startable(state)
         waiting = [launch for launch in waiting if launch.launcher not in launchers.blocked]
-        plans = plan(state, settings, launchers, waiting, clock) if waiting else []
-    if not plans:
-        return result
+        plans = plan(state, settings, launchers, waiting, clock, faults) if waiting else []
     by_launcher: dict[str, list[Assignment]] = {}
     for launch, one, _ in plans:
         by_launcher.setdefault(launch.launcher, []).append(one)
@@ -56,7 +60,12 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
             # They would have the rights of the pool's account, and so power over the pool.
             answers |= dict.fromkeys((one.run for one in assignments), Refused(_NOT_AS_OWNER.format(name)))
         else:
-            answers |= launchers[name].start(assignments)
+            answers |= _answers(launchers[name], assignments, {one.name: one for one in waiting}, faults)
+    if faulty := faults.take():
+        with writing(path) as state:
+            hold_faulty(state, settings, actor, faulty)
+        keys = {fault.procs for fault in faulty}
+        result.ordered = {one.name for one in waiting if Procs(*one.key, one.proc) in keys}
     refused: list[Launch] = []
     for launch, _, _ in plans:
         answer = answers.get(launch.name)
@@ -82,6 +91,25 @@ def start(path: Path, settings: Settings, launchers: Launchers, actor: Actor, *,
             processes = [launch for launch in begun if launch.phase is LaunchPhase.STARTED]
             mark_started(state, processes, clock.now, always=True)
     return result
+
+
+def _answers(
+    launcher: Launcher, assignments: Sequence[Assignment], runs: Mapping[str, Launch], faults: Faults
+) -> dict[str, Known | Refused]:
+    """Start runs; if the launcher fails at one of them, start them one by one, so that the others begin."""
+    if len(assignments) > 1:
+        try:
+            return launcher.start(assignments)
+        except NOT_OF_JOBS:
+            raise
+        except Exception:
+            pass
+    answers: dict[str, Known | Refused] = {}
+    for one in assignments:
+        launch = runs[one.run]
+        with faults.apart(Procs(*launch.key, launch.proc)):
+            answers |= launcher.start([one])
+    return answers
 
 
 def _refusals(refused: Sequence[Launch]) -> list[str]:
@@ -124,9 +152,13 @@ def plan(
     launchers: Launchers,
     waiting: Sequence[Launch],
     clock: Clock,
+    faults: Faults,
     taken: Collection[int] = (),
 ) -> list[Plan]:
-    """Return the assignments of the *waiting* runs; *taken* are cores in use that the state does not know of."""
+    """Return the assignments of the *waiting* runs; those that cannot be made become *faults*.
+
+    *taken* are cores in use that the state does not know of.
+    """
     every = {slot.name: slot.ad for slot in load_slots(state)}
     busy = {core for launch in launches.live(state) for core in launch.cores.get("cores", ())}.union(taken)
     plans = []
@@ -137,21 +169,21 @@ def plan(
         if launch.boot != clock.boot:
             # The machine was rebooted after the match: compute the seconds since then from the clock.
             launch.boot, launch.boottime = clock.boot, clock.boottime - (clock.now - launch.intended)
-        slot = every[launch.slot]
-        ad = found[0].ad_of(jobs.ads(state, [found[0].ad_id])[found[0].ad_id], launch.proc)
-        cores: tuple[int, ...] = ()
-        if settings["launch.affinity"] and not launchers[launch.launcher].is_engine:
-            there = launchers[launch.launcher].slots().cores
-            if _cores_of_slots(every, settings, launch.launcher, clock.now) <= len(there):
-                cores = allot(there, busy, int(number(ad, "RequestCpus", clock.now, slot) or 1))
-                busy.update(cores)
-        job = found[0]
-        as_owner = job.owner if runs_as_owner(settings) else None
-        made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
-        plans.append(Plan(launch, made, job.owner))
+        job, slot = found[0], every[launch.slot]
+        with faults.apart(Procs(*launch.key, launch.proc)):
+            ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], launch.proc)
+            cores: tuple[int, ...] = ()
+            if settings["launch.affinity"] and not launchers[launch.launcher].is_engine:
+                there = launchers[launch.launcher].slots().cores
+                if _cores_of_slots(every, settings, launch.launcher, clock.now) <= len(there):
+                    cores = allot(there, busy, cores_of(ad, slot, clock.now))
+            as_owner = job.owner if runs_as_owner(settings) else None
+            made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
+            busy.update(cores)
+            plans.append(Plan(launch, made, job.owner))
     return plans
 
 
 def _cores_of_slots(every: Mapping[str, Mapping[str, Any]], settings: Settings, launcher: str, now: int) -> float:
     """Return the total cores of a launcher's slots; a partitionable slot counts its rest, dynamic slots their own."""
-    return sum(number(ad, "Cpus", now) or 0 for ad in every.values() if of_slot(ad, settings) == launcher)
+    return sum(resource_of(ad, "Cpus", now) or 0 for ad in every.values() if of_slot(ad, settings) == launcher)

@@ -6,7 +6,8 @@ Modules that only a pool with a launcher needs are imported in functions, so tha
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,13 @@ from msgspec import Struct, field
 
 from fairq.records import Actor, Launch
 from fairq.state import job_events, launches
-from fairq.state.connection import State, kept_open, reading
+from fairq.state.connection import State, kept_open, reading, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.failures import failures_counted
 from fairq.steps.cycle.negotiate import hold_cycle
 from fairq.steps.launch import events
+from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
 from fairq.steps.launch.unknown import end_unknown
 
@@ -67,19 +69,26 @@ def turn(
         opened(path, settings, starting=True) as own,
         cycle_lock(path),
     ):
-        result = _decided(path, settings, actor, launchers or own, match, explain, doing)
+        faults = Faults()
+        result = _decided(path, settings, actor, launchers or own, match, explain, doing, faults)
         # Without a cycle, `collect` has already notified the users.
         untold = list(result.ended) if match else []
         if result.launching:
             used = launchers or own
             doing("starting jobs")
-            _launch(result, path, settings, used, actor, launch, record)
+            _launch(result, path, settings, used, actor, launch, record, faults)
         else:
             _write_logs(path, settings, launchers or own, launch)
     if untold or result.started:
         from fairq.steps.launch.notify import notify
 
-        result.notes += notify(path, settings, untold, result.started)
+        result.notes += notify(path, settings, untold, result.started, faults)
+    if faulty := faults.take():
+        from fairq.steps.launch.holding import hold_faulty
+
+        with writing(path) as state:
+            hold_faulty(state, settings, actor, faulty)
+    result.notes += faults.notes
     return result
 
 
@@ -91,6 +100,7 @@ def _decided(
     match: bool,
     explain: bool,
     doing: Callable[[str], None],
+    faults: Faults,
 ) -> Turn:
     """Collect; with *match*, run a cycle."""
     result = Turn()
@@ -105,15 +115,15 @@ def _decided(
     from fairq.steps.launch.periodic import apply_periodic, store_periodic
 
     if not match:
-        _collect(result, path, settings, launchers, actor)
-        apply_periodic(path, settings, actor)
+        _collect(result, path, settings, launchers, actor, faults)
+        apply_periodic(path, settings, actor, faults)
         return result
-    collecting = Collecting(path, settings, launchers, actor, before_cycle=True)
+    collecting = Collecting(path, settings, launchers, actor, faults, before_cycle=True)
 
     def first(state: State) -> None:
         if collecting.is_needed:
             collecting.store(state)
-        store_periodic(state, settings, actor)
+        store_periodic(state, settings, actor, faults)
 
     result.cycle = hold_cycle(path, settings, actor, explain=explain, doing=doing, first=first)
     collecting.finish()
@@ -123,18 +133,27 @@ def _decided(
 
 
 def _launch(
-    result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor, launch: bool, record: bool
+    result: Turn,
+    path: Path,
+    settings: Settings,
+    launchers: Launchers,
+    actor: Actor,
+    launch: bool,
+    record: bool,
+    faults: Faults,
 ) -> None:
     """End preempted runs, start runs, write event logs, and prune old runs."""
     from fairq.steps.launch.prune import prune
     from fairq.steps.launch.start import start
 
     if result.cycle is not None or launch:
-        _make_room(result, path, settings, launchers, actor)
+        _make_room(result, path, settings, launchers, actor, faults)
     if launch:
-        begun = start(path, settings, launchers, actor, record=record)
+        begun = start(path, settings, launchers, actor, faults, record=record)
         result.started += begun.started
         result.notes += begun.notes
+        if begun.ordered:
+            _end_ordered(result, path, settings, launchers, actor, faults, begun.ordered)
     result.notes += _write_logs(path, settings, launchers, launch)
     prune(path, settings, launchers, actor.time)
 
@@ -151,24 +170,59 @@ def _write_logs(path: Path, settings: Settings, launchers: Launchers, launch: bo
     return [] if problem is None else [problem]
 
 
-def _collect(result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
+def _collect(result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor, faults: Faults) -> None:
     from fairq.steps.launch.collect import collect
 
-    found = collect(path, settings, launchers, actor)
+    found = collect(path, settings, launchers, actor, faults)
     result.ended += found.ended
     result.notes += found.notes
 
 
-def _make_room(result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor) -> None:
+def _make_room(
+    result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor, faults: Faults
+) -> None:
     """End the preempted runs, and wait at most `_PATIENCE` seconds for them."""
+
+    def ending(live: Sequence[Launch]) -> bool:
+        names = {one.name for one in live}
+        return any(names.intersection(one.after.get("runs", ())) for one in live)
+
+    _collect_while(ending, result, path, settings, launchers, actor, faults)
+
+
+def _end_ordered(
+    result: Turn,
+    path: Path,
+    settings: Settings,
+    launchers: Launchers,
+    actor: Actor,
+    faults: Faults,
+    ordered: AbstractSet[str],
+) -> None:
+    """Collect the runs that must not begin, once their launchers know it; wait at most `_PATIENCE` seconds."""
+
+    def ending(live: Sequence[Launch]) -> bool:
+        return any(one.name in ordered for one in live)
+
+    _collect_while(ending, result, path, settings, launchers, actor, faults)
+
+
+def _collect_while(
+    ending: Callable[[Sequence[Launch]], bool],
+    result: Turn,
+    path: Path,
+    settings: Settings,
+    launchers: Launchers,
+    actor: Actor,
+    faults: Faults,
+) -> None:
     end = time.monotonic() + _PATIENCE
     while True:
         with reading(path) as state:
             live = launches.live(state)
-        names = {one.name for one in live}
-        if not any(names.intersection(one.after.get("runs", ())) for one in live):
+        if not ending(live):
             return
-        _collect(result, path, settings, launchers, actor)
+        _collect(result, path, settings, launchers, actor, faults)
         if time.monotonic() >= end:
             return
         time.sleep(launchers.nap(live))

@@ -1,39 +1,320 @@
-"""The values of a job's attributes; expressions are evaluated."""
+"""What comes from a job's owner, read and checked in one place for all steps that serve everybody.
+
+Source of the attributes: the manual of condor_submit. A value that cannot be used concerns its own job only: see
+`fairq.steps.launch.faults`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
+from fairq.arguments import split_arguments, split_environment, split_quoted
 from fairq.expression_form import is_expression
+from fairq.records import PROC_PLACEHOLDER
+from fairq.steps.mail import is_address
+
+_LARGEST = 2**63 - 1
+_LARGEST_CODE = 2**31 - 1
+_LONGEST_TIME = 10**10
+_LONGEST_WORD = (1 << 17) - 1
+"""Bytes of one argument or variable that Linux passes to a program."""
+_LONGEST_WORDS = 1 << 20
+"""Bytes of all arguments, or of all variables."""
+_LONGEST_REASON = 1000
+
+_TRANSFER = "transfer"
+"""The beginning, in lower case, of the attributes that an engine gets as they are."""
 
 
-def raw(ad: Mapping[str, Any], name: str) -> Any:
-    """Return an attribute of *ad* unevaluated, ignoring letter case; None if it is missing."""
+class UnusableValueError(Exception):
+    """The value of the job's attribute *attribute* cannot be used, because of *problem*."""
+
+    def __init__(self, attribute: str, problem: str) -> None:
+        """Store the arguments."""
+        super().__init__(f"its attribute {attribute} cannot be used: {problem}")
+        self.attribute = attribute
+        self.problem = problem
+
+
+def read(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, Any] | None = None) -> Any:
+    """Return the value of the owner's attribute *name* at *now*; None if it is missing or undefined.
+
+    An expression is evaluated, with the slot's ad *target* as TARGET. The names are those of `KINDS`, and those that
+    begin with Transfer. Raises UnusableValueError.
+    """
+    value = _raw(ad, name)
+    if is_expression(value):
+        value = _evaluated(ad, name, value, now, target)
+    return None if value is None else _checked(name, value)
+
+
+def read_if_usable(ad: Mapping[str, Any], name: str, now: int) -> Any:
+    """Return the same as `read`, and None for a value that cannot be used: for records of a job that has ended."""
+    try:
+        return read(ad, name, now)
+    except UnusableValueError:
+        return None
+
+
+def is_given(ad: Mapping[str, Any], name: str) -> bool:
+    """Return whether the owner gave the attribute *name*, whatever its value."""
+    return _raw(ad, name) is not None
+
+
+def read_literal(ad: Mapping[str, Any], name: str) -> Any:
+    """Return the value of an attribute that is no expression; None for an expression."""
+    value = _raw(ad, name)
+    return None if value is None or is_expression(value) else _checked(name, value)
+
+
+def program_of(ad: Mapping[str, Any], now: int) -> list[str]:
+    """Return the command of a job with its arguments; raises UnusableValueError."""
+    words = read(ad, "Arguments", now)
+    if words is None:
+        words = read(ad, "Args", now)
+    return [read(ad, "Cmd", now) or "", *(words or ())]
+
+
+def variables_of(ad: Mapping[str, Any], now: int) -> Mapping[str, str]:
+    """Return the environment that a job asks for; raises UnusableValueError."""
+    variables: Mapping[str, str] | None = read(ad, "Environment", now)
+    return (read(ad, "Env", now) or {}) if variables is None else variables
+
+
+def transfers_of(ad: Mapping[str, Any], now: int) -> dict[str, Any]:
+    """Return the attributes of a job for the transfer of files; raises UnusableValueError."""
+    found = {name: read(ad, name, now) for name in ad if name.lower().startswith(_TRANSFER)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def unusable_literals(ad: Mapping[str, Any]) -> Iterator[UnusableValueError]:
+    """Yield what is wrong with those attributes of a new job that need no evaluation."""
+    for name, value in ad.items():
+        kind = KINDS.get(_SPELLED.get(name.lower(), ""))
+        if kind is None or value is None or is_expression(value):
+            continue
+        try:
+            _checked(name, _typical(value))
+        except UnusableValueError as error:
+            yield error
+
+
+def _typical(value: Any) -> Any:
+    """Return *value* with the number of a first job; whether a file's name is UTF-8 is seen when its job starts."""
+    if not isinstance(value, str):
+        return value
+    return "".join("?" if "\udc80" <= one <= "\udcff" else one for one in value.replace(PROC_PLACEHOLDER, "0"))
+
+
+def one_line(text: str) -> str:
+    """Return a text of an owner as one printable line that any file can hold, cut where it is too long."""
+    shown = "".join(one if one.isprintable() else " " if one.isspace() else "?" for one in text[:_LONGEST_REASON])
+    return " ".join(shown.split())
+
+
+def _raw(ad: Mapping[str, Any], name: str) -> Any:
     if name in ad:
         return ad[name]
     lower = name.lower()
     return next((value for key, value in ad.items() if key.lower() == lower), None)
 
 
-def computed(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, Any] | None = None) -> Any:
-    """Return the value of an attribute at *now*; None if it is missing, undefined or an error."""
-    value = raw(ad, name)
-    if not is_expression(value):
+def _evaluated(ad: Mapping[str, Any], name: str, value: str, now: int, target: Mapping[str, Any] | None) -> Any:
+    from fairq.engine.classad import ERROR, UNDEFINED, evaluate_scalar, expression_of
+    from fairq.engine.classad.costs import UNGUARDED
+    from fairq.engine.classad.scalar import nodes_of
+    from fairq.errors.base import ExpressionError
+
+    try:
+        expression = expression_of(value)
+        if nodes_of(expression, ad, target) > UNGUARDED:
+            raise UnusableValueError(name, "it may take too long to evaluate")
+        found = evaluate_scalar(expression, ad, target, now)
+    except ExpressionError:
+        raise UnusableValueError(name, "it is not an expression") from None
+    if found is ERROR:
+        raise UnusableValueError(name, "its value is an error")
+    return None if found is UNDEFINED else found
+
+
+def _checked(name: str, value: Any) -> Any:
+    convert = KINDS.get(_SPELLED.get(name.lower(), ""), _plain)
+    try:
+        return convert(value)
+    except ValueError as error:
+        raise UnusableValueError(name, str(error)) from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
         return value
-    from fairq.engine.classad import evaluate_scalar, expression_of
-
-    found = evaluate_scalar(expression_of(value), ad, target, now)
-    return found if isinstance(found, bool | int | float | str) else None
+    return _AMOUNT(value) if isinstance(value, int | float) else _text(value)
 
 
-def number(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, Any] | None = None) -> float | None:
-    """Return the numeric value of an attribute at *now*; None if it is not a number."""
-    value = computed(ad, name, now, target)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("it is not a text")
+    if "\0" in value:
+        raise ValueError("it contains a NUL character")
+    _bytes(value)
+    return value
 
 
-def is_true(ad: Mapping[str, Any], name: str, now: int) -> bool:
-    """Return whether an attribute is true or a number other than 0; undefined and error count as false."""
-    value = computed(ad, name, now)
-    return isinstance(value, bool | int | float) and bool(value)
+def _bytes(text: str) -> bytes:
+    """Return a text as the system gets it; bytes that are not UTF-8 are as they were given."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ValueError("it is not valid Unicode") from None
+
+
+def _text(value: Any) -> str:
+    text = _string(value)
+    if len(_bytes(text)) > _LONGEST_WORD:
+        raise ValueError(f"it is longer than {_LONGEST_WORD} bytes")
+    return text
+
+
+def _file(value: Any) -> str:
+    """Return the name of a file that the state records: it holds Unicode only."""
+    text = _text(value)
+    if any("\udc80" <= letter <= "\udcff" for letter in text):
+        raise ValueError("it is not UTF-8")
+    return text
+
+
+def _address(value: Any) -> str:
+    text = _text(value)
+    if text and not is_address(text):
+        raise ValueError("it is not an address of mail")
+    return text
+
+
+def _line(value: Any) -> str:
+    if isinstance(value, bool | int | float):
+        return str(value)
+    return one_line(_text(value))
+
+
+def _truth(value: Any) -> bool:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("it is not a finite number")
+    if not isinstance(value, bool | int | float):
+        raise ValueError("it is neither true nor false")
+    return bool(value)
+
+
+def _condition(value: Any) -> bool | int:
+    """Return a Boolean or a whole number (RetryUntil)."""
+    return value if isinstance(value, bool) else _whole(-_LARGEST_CODE, _LARGEST_CODE)(value)
+
+
+def _number(least: float, most: float) -> Callable[[Any], float]:
+    def convert(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError("it is not a number")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError("it is not a finite number")
+        if not least <= value <= most:
+            raise ValueError(f"it is not a number from {least:g} to {most:g}")
+        return value
+
+    return convert
+
+
+def _whole(least: int, most: int) -> Callable[[Any], int]:
+    number = _number(least, most)
+    return lambda value: int(number(value))
+
+
+def _signal(value: Any) -> int:
+    """Return the number of a signal given by name or number."""
+    text = str(value).strip().upper() if isinstance(value, str | int) else ""
+    if text.isascii() and text.isdecimal() and len(text) < 4 and int(text) in signal.valid_signals():
+        return int(text)
+    name = text if text.startswith("SIG") else f"SIG{text}"
+    if name not in signal.Signals.__members__:
+        raise ValueError("it is not a signal")
+    return int(signal.Signals[name])
+
+
+@lru_cache(maxsize=1000)
+def _new_arguments(text: str) -> Sequence[str]:
+    return _fitting(split_quoted(_in_quotes(text)))
+
+
+@lru_cache(maxsize=1000)
+def _old_arguments(text: str) -> Sequence[str]:
+    return _fitting(split_arguments(text)[0])
+
+
+@lru_cache(maxsize=1000)
+def _variables(text: str) -> Mapping[str, str]:
+    variables = split_environment(text)
+    _fitting([f"{name}={value}" for name, value in variables.items()])
+    return variables
+
+
+def _fitting(words: list[str]) -> Sequence[str]:
+    sizes = [len(_bytes(word)) for word in words]
+    if max(sizes, default=0) > _LONGEST_WORD or sum(sizes) > _LONGEST_WORDS:
+        raise ValueError("it is longer than the system permits")
+    return tuple(words)
+
+
+def _in_quotes(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+_TIME = _number(-_LARGEST, _LONGEST_TIME)
+_CODE = _whole(-_LARGEST_CODE - 1, _LARGEST_CODE)
+_COUNT = _whole(-_LARGEST_CODE, _LARGEST_CODE)
+_AMOUNT = _number(-_LARGEST, _LARGEST)
+
+KINDS: Mapping[str, Callable[[Any], Any]] = {
+    "Cmd": _text,
+    "Iwd": _file,
+    "In": _file,
+    "Out": _file,
+    "Err": _file,
+    "OutputDirectory": _file,
+    "AppendFiles": _text,
+    "UserLog": _file,
+    "Arguments": lambda value: _new_arguments(_string(value)),
+    "Args": lambda value: _old_arguments(_string(value)),
+    "Environment": lambda value: _variables(_in_quotes(_string(value))),
+    "Env": lambda value: _variables(_string(value)),
+    "KillSig": _signal,
+    "KillSigTimeout": _TIME,
+    "JobMaxVacateTime": _TIME,
+    "AllowedJobDuration": _TIME,
+    "AllowedExecuteDuration": _TIME,
+    "CoreSize": _AMOUNT,
+    "StackSize": _AMOUNT,
+    "RequestCpus": _AMOUNT,
+    "RequestMemory": _AMOUNT,
+    "RequestDisk": _AMOUNT,
+    "RequestGPUs": _AMOUNT,
+    "JobNotification": _COUNT,
+    "NotifyUser": _address,
+    "JobMaxRetries": _COUNT,
+    "JobSuccessExitCode": _CODE,
+    "RetryUntil": _condition,
+    "OnExitHold": _truth,
+    "OnExitHoldReason": _line,
+    "OnExitHoldSubCode": _CODE,
+    "OnExitRemove": _truth,
+    "PeriodicHold": _truth,
+    "PeriodicHoldReason": _line,
+    "PeriodicHoldSubCode": _CODE,
+    "PeriodicRelease": _truth,
+    "PeriodicRemove": _truth,
+    "LeaveJobInQueue": _truth,
+}
+"""The attributes that these steps read, each with the function that checks and converts its value."""
+
+_SPELLED = {name.lower(): name for name in KINDS}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from fairq.dumps.source import Advance, Held
-from fairq.errors.pool import UnreadableDumpError
+from fairq.errors.pool import EmptyInputError, UnreadableDumpError
 from fairq.records import Actor
 from fairq.steps.pool.import_ import Dumps, Imported, import_dumps
 
@@ -72,13 +72,18 @@ def read_archive(name: str) -> Bundle:
         content = members.get(kind)
         if content is None:
             bundle.missing.append(f"{name} has no {kind}")
+        elif not content.strip():
+            # What a command that failed leaves is no order to delete them.
+            bundle.missing.append(f"{name} has nothing in its {kind}, which stay as they are")
         else:
             setattr(bundle, kind, Held(f"{name}: {kind}", content))
     if "schedds" in members:
         bundle.schedds = Held(f"{name}: schedds", members["schedds"])
     if len(bundle.missing) == 3:
+        if not any(content.strip() for content in members.values()):
+            raise EmptyInputError(source=name, cure=f"write it again with {SCRIPT}")
         raise UnreadableDumpError(source=name, reason="it contains no dump", cure=f"write it with {SCRIPT}")
-    if "configuration" in members:
+    if members.get("configuration", b"").strip():
         bundle.configuration = (f"{Path(name).name}:pool.conf", members["configuration"].decode("utf-8", "replace"))
     else:
         bundle.missing.append(f"{name} has no configuration")

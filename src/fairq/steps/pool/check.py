@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition
 from fairq.quantities import shown_duration, shown_time
+from fairq.records import UNFORESEEN, JobStatus
 from fairq.state import cycle_errors, cycles, dynamic_slots, history, jobs, launches, slots
-from fairq.state.connection import reading
+from fairq.state.connection import reading, unused_share
 from fairq.state.cycle_lock import cycle_lock, lock_file
 from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import exists, resolve
@@ -38,6 +40,8 @@ _PATIENCE = 2.0
 
 _LOCAL = "local"
 _LEAST_SPACE = 100 * 1024**2
+_LARGE, _MOST_UNUSED = 32 * 1024**2, 0.5
+"""A state of so many bytes should not be unused by more than this share."""
 _CRON_PLACES = ("/etc/crontab", "/etc/cron.d", "/var/spool/cron", "/var/spool/cron/crontabs")
 _UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
 
@@ -57,7 +61,7 @@ def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int)
     found.append(_state(path))
     if found[-1].status == FAULT or not exists(resolve(path)):
         return [*found, _disk(path)]
-    found += [*_times(path, now, longest), _lock(path, now, longest), _disk(path), _slots(path)]
+    found += [*_times(path, now, longest), _lock(path, now, longest), _disk(path), _slots(path), _jobs(path)]
     found += _groups(path, settings, now)
     if elsewhere_of(path):
         detail = "only the account of the pool and root can see it"
@@ -168,6 +172,9 @@ def _disk(path: Path) -> Finding:
     free = shutil.disk_usage(directory).free
     size = place.stat().st_size if exists(place) else 0
     detail = f"{free // 1024**2} MB free in {directory}; the state has {-(-size // 1024**2)} MB"
+    if size > _LARGE and (unused := _unused(path)) > _MOST_UNUSED:
+        detail += f", {unused:.0%} of it unused"
+        return Finding("disk", FAULT, detail, "run 'fairq state compact'; it gives the unused space back")
     if free < max(_LEAST_SPACE, 2 * size):
         return Finding(
             "disk",
@@ -195,6 +202,13 @@ def _groups(path: Path, settings: Settings | None, now: int) -> list[Finding]:
     return [Finding("groups", FAULT, f"{first.group}: {first.problem}{more}", first.cure)]
 
 
+def _unused(path: Path) -> float:
+    """Return the share of the state that is unused; 0 for one that cannot be read, which is another finding."""
+    with suppress(FairqError), reading(path) as state:
+        return unused_share(state)
+    return 0.0
+
+
 def _slots(path: Path) -> Finding:
     """Name the slots that fairq drains because jobs do not start on them; slots drained by people are no fault."""
     with reading(path) as state:
@@ -209,6 +223,19 @@ def _slots(path: Path) -> Finding:
         )
         return Finding("slots", FAULT, detail, f"fix the machine, then run 'fairq slots drain {failing[0]} --cancel'")
     return Finding("slots", GOOD, "jobs start on all slots that take any")
+
+
+def _jobs(path: Path) -> Finding:
+    """Name the jobs that are held because fairq failed at their part of a cycle."""
+    with reading(path) as state:
+        held = [job for job in jobs.select(state, statuses=[JobStatus.HELD]) if job.hold_code == UNFORESEEN]
+    if held:
+        names = ", ".join(job_name(job.cluster, job.first_proc, job.last_proc) for job in held[:3]) + " and others" * (
+            len(held) > 3
+        )
+        cure = "report the reason, which 'fairq queue --held' shows; then remove or release them"
+        return Finding("jobs", FAULT, f"an error that nobody foresaw holds {names}: {held[0].reason}", cure)
+    return Finding("jobs", GOOD, "no job is held for an error that nobody foresaw")
 
 
 def _launching(path: Path, settings: Settings) -> Iterator[Finding]:

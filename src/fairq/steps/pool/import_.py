@@ -97,10 +97,14 @@ def import_dumps(
     job still exist. A slot whose ad names a running job of the queue is claimed for it. With *dry_run*, everything is
     read and checked, and nothing is stored. *advance* gets the number of further bytes read.
 
-    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError, or the state's errors.
+    Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError, EmptyInputError for an empty dump
+    that would delete slots or jobs, or the state's errors.
     """
+    with reading(path) as state:
+        # What a command that failed leaves is no order to delete them.
+        replaced = _Replaced(slots=slots.count(state) > 0, jobs=bool(jobs.counts(state)))
     with without_collection():
-        pool = _read(dumps, _submitter_of(settings, host), actor.time, advance)
+        pool = _read(dumps, _submitter_of(settings, host), actor.time, advance, replaced)
     with reading(path) if dry_run else writing(path) as state, without_collection():
         plan = plan_claims(
             state,
@@ -130,13 +134,22 @@ def import_dumps(
     return result
 
 
-def _read(dumps: Dumps, submitter_of: Callable[[Ad], str], now: int, advance: Advance | None) -> _Pool:
+class _Replaced(Struct, frozen=True):
+    """Whether there are slots and jobs, which an empty dump would delete."""
+
+    slots: bool
+    jobs: bool
+
+
+def _read(
+    dumps: Dumps, submitter_of: Callable[[Ad], str], now: int, advance: Advance | None, replaced: _Replaced
+) -> _Pool:
     slot_dump = job_dump = accounting_dump = None
     if dumps.slots is not None:
-        with opened(dumps.slots, advance) as source:
+        with opened(dumps.slots, advance, must_hold=replaced.slots) as source:
             slot_dump = read_slots(source)
     if dumps.jobs is not None:
-        with opened(dumps.jobs, advance) as source:
+        with opened(dumps.jobs, advance, must_hold=replaced.jobs) as source:
             job_dump = read_jobs(source, submitter_of, now)
     if dumps.accounting is not None:
         with opened(dumps.accounting, advance) as source:

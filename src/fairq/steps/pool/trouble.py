@@ -7,6 +7,7 @@ import os
 import platform
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 _BLOCK = 4096
 """The size of the file is a multiple of this: a full disk still has the place for a fault more."""
+
+
+_MODE = 0o644
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class _Kept(Struct):
@@ -82,7 +87,12 @@ def _store(place: Path, content: bytes) -> None:
     """Replace the file; if there is no space for another one, write into the one that exists."""
     whole = content.ljust(-(-len(content) // _BLOCK) * _BLOCK)
     try:
-        files.write(place, whole)
+        with suppress(FileNotFoundError):
+            # As a former version made it under a wide umask: `_load` would not trust it.
+            if place.lstat().st_mode & _OTHERS_WRITE:
+                place.unlink()
+        with files.replacing(place, _MODE) as stream:
+            stream.write(whole)
     except OSError:
         descriptor = os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -108,5 +118,5 @@ def _load(place: Path) -> _Kept:
     told, command, administrator = (found.get(name) for name in ("told", "command", "administrator"))
     if not isinstance(told, dict) or not isinstance(command, str) or not isinstance(administrator, str):
         return _Kept()
-    is_own = info.st_uid in {os.geteuid(), 0} and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    is_own = info.st_uid in {os.geteuid(), 0} and not info.st_mode & _OTHERS_WRITE
     return _Kept(told, command, administrator) if is_own else _Kept(told)

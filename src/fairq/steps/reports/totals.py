@@ -15,6 +15,7 @@ from fairq.state.location import resolve
 from fairq.state.tally import Histogram
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.sampling import CYCLE_SECONDS
+from fairq.steps.launch.holding import JOB_ERRORS
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -30,7 +31,7 @@ class Totals(Struct, frozen=True):
 
     *waits* are histograms by accounting group of the times from submission to the first start, with the upper limits
     `WAIT_LIMITS`. *durations* is that of all measured cycles, with `CYCLE_LIMITS`. *errors* counts failed cycles by
-    kind.
+    kind, *job_errors* the jobs that were held for an unforeseen error.
     """
 
     runs: Mapping[str, int]
@@ -39,6 +40,7 @@ class Totals(Struct, frozen=True):
     waits: Mapping[str, Histogram]
     durations: Histogram
     errors: Mapping[str, int]
+    job_errors: int
 
 
 def totals(path: Path, settings: Settings) -> Totals:
@@ -54,4 +56,5 @@ def totals(path: Path, settings: Settings) -> Totals:
             found.waits,
             found.cycles,
             cycle_errors.load(resolve(path)).counts,
+            int(meta.get(state, JOB_ERRORS) or 0),
         )

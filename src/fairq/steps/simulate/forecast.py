@@ -24,7 +24,7 @@ from fairq.engine.simulation.simulation import Arrival, Simulation
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import cycles, ended_jobs, job_ads, runs
 from fairq.state.connection import State
-from fairq.steps.launch.values import number
+from fairq.steps.launch.values import read_if_usable
 from fairq.steps.simulate.world import World, load_world
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ def _declared_limit(ad: Ad, now: int) -> int | None:
     found = [
         value
         for name in ("AllowedExecuteDuration", "AllowedJobDuration")
-        if name in ad and (value := number(ad, name, now)) is not None and value > 0
+        if name in ad and (value := read_if_usable(ad, name, now)) is not None and value > 0
     ]
     return int(min(found)) if found else None
 

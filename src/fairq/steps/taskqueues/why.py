@@ -29,6 +29,7 @@ from fairq.steps.taskqueues.match import MOST_CHANCES
 from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, load_site, matcher_of
 from fairq.steps.taskqueues.policy import SharePolicy
 from fairq.steps.taskqueues.world import ShareWorld, load_world
+from fairq.words.subjects import held_cure
 from fairq.words.terms import terms_words
 
 if TYPE_CHECKING:
@@ -164,7 +165,8 @@ def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> st
         host = Overlay(state).of(job, proc).get("RemoteHost") if held else None
         return f"it is running{f' on {host}' if host else ''}"
     if job.status == JobStatus.HELD:
-        return f"it is held{f': {job.reason}' if job.reason else ''}; to release it, run fairq release {cluster}.{proc}"
+        reason = f": {job.reason}" if job.reason else ""
+        return f"it is held{reason}; {held_cure(job, f'{cluster}.{proc}')}"
     return f"it is {JobStatus(job.status).name.lower()}"
 
 

@@ -63,7 +63,8 @@ def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, 
     way = reading if not exists(path) else trying if dry_run and elsewhere_of(path) else writing
     with way(path) as state:
         change = undo.last_of(state, actor.user) if number is None else undo.of_entry(state, number)
-        if change is None:
+        # The older ones are deleted by the next change that can be undone.
+        if change is None or change.time < actor.time - settings["pool.undo_kept"]:
             raise _unknown(state, actor, number)
         entries = [one for one in history.load(state, after=change.first - 1) if one.number <= change.last]
         told = f"change {change.first} ({entries[0].command})"

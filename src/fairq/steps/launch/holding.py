@@ -1,0 +1,67 @@
+"""Hold jobs for their policy, or because their own part of a step failed (`fairq.steps.launch.faults`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from fairq.records import UNFORESEEN, Actor, Change, JobRange, JobStatus
+from fairq.state import claims, history, jobs, meta
+from fairq.state.connection import State
+from fairq.steps.jobs.end import end_runs
+from fairq.steps.launch import events
+from fairq.steps.launch.faults import Fault
+from fairq.steps.launch.order import order_ends
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+JOB_ERRORS = "job_errors"
+"""The key in the state for the number of jobs that were held for an unforeseen error."""
+
+
+def hold(
+    state: State, settings: Settings, actor: Actor, job: JobRange, reason: str, code: int, subcode: int = 0
+) -> None:
+    """Hold jobs in the caller's transaction; what a launcher runs, or may have begun, is ended first."""
+    now, procs = actor.time, [procs_of(job)]
+    order: dict[str, Any] = {"how": "hold", "reason": reason, "code": code, "subcode": subcode}
+    ordered, rest = order_ends(state, [job], order)
+    if ordered and not rest:
+        return
+    if job.status == JobStatus.RUNNING:
+        end_runs(state, settings, claims.of_procs(state, procs), now, "held")
+    body = {"reason": reason, "code": code, "subcode": subcode}
+    events.record(state, [job], events.HELD, body, now, always=True)
+    jobs.set_status(state, procs, JobStatus.HELD, now, reason, code, subcode)
+    after = {"JobStatus": int(JobStatus.HELD), "HoldReason": reason}
+    history.record(state, actor, [Change(job_range(job), {"JobStatus": job.status}, after)])
+
+
+def procs_of(job: JobRange) -> jobs.Procs:
+    """Return the procs of a range of jobs."""
+    return jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
+
+
+def job_range(job: JobRange) -> str:
+    """Return the name of jobs in the history."""
+    last = f"-{job.last_proc}" if job.last_proc > job.first_proc else ""
+    return f"job {job.cluster}.{job.first_proc}{last}"
+
+
+def hold_faulty(state: State, settings: Settings, actor: Actor, faults: Iterable[Fault]) -> None:
+    """Hold those jobs with *faults* that are still in the queue and not held."""
+    for fault in faults:
+        count_unforeseen(state, fault.code)
+        wanted = fault.procs
+        proc = wanted.first_proc if wanted.first_proc == wanted.last_proc else None
+        for job in jobs.select(state, cluster=wanted.cluster, proc=proc, schedd=wanted.schedd):
+            is_meant = wanted.first_proc <= job.first_proc and job.last_proc <= wanted.last_proc
+            if is_meant and job.status != JobStatus.HELD:
+                hold(state, settings, actor, job, fault.reason, fault.code)
+
+
+def count_unforeseen(state: State, code: int | None) -> None:
+    """Count a job that is held for an unforeseen error."""
+    if code == UNFORESEEN:
+        meta.set(state, JOB_ERRORS, str(int(meta.get(state, JOB_ERRORS) or 0) + 1))
