@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from tests.cli.points import POINTS, point
 from tests.documents.condor_pool import DAY, HOUR, NOW, Pool, busy_ad, job_ad, slot_ad
 
 from fairq.settings.key import HTCONDOR
@@ -17,26 +18,6 @@ Run = Callable[..., Any]
 
 YES = "[negotiator]\npreemption_requirements = 'True'\n"
 FITS = "/Expr(TARGET.Memory >= RequestMemory)/"
-
-
-class Point(NamedTuple):
-    """What a user sees in one situation: with the text's value of the point, and with the program's."""
-
-    situation: Callable[[Pool], Any]
-    documented: Any
-    program: Any
-
-
-POINTS: dict[str, Point] = {}
-
-
-def point(name: str, *, documented: Any, program: Any) -> Callable[[Callable[[Pool], Any]], None]:
-    """Add the situation that follows to the table, as that of the rule point *name*."""
-
-    def add(situation: Callable[[Pool], Any]) -> None:
-        POINTS[name] = Point(situation, documented, program)
-
-    return add
 
 
 def accounts(**priorities: float) -> list[dict[str, Any]]:

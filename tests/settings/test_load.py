@@ -395,7 +395,6 @@ def test_every_setting_is_read_or_said_to_have_no_effect() -> None:
     policy = (package / "engine" / "negotiation" / "policy.py").read_text()
     unread = {key.full_name for key in KEYS if not key.is_pattern and f'"{key.full_name}"' not in code}
     by_name = {key.full_name for key in KEYS if f'"{key.name.rpartition(".")[2]}"' in code or f"{key.name}:" in policy}
-
     by_rules = {f"shares.{point}" for point in share_policy.POINTS}
 
     assert unread - by_name - by_rules - {UPLOADS} == {key.full_name for key in KEYS if key.without_effect}

@@ -59,7 +59,8 @@ def test_the_holders_group_is_known_from_the_second_cycle_on(state: Path, rules:
     """With the rules htcondor RemoteGroup is undefined in the first cycle, as after a start of the negotiator."""
     busy = {"State": "Claimed", "Activity": "Busy", "RemoteUser": "physics.v@x", "RemoteOwner": "v@x"}
     fill(state, 4, {"physics.a@x": 2}, [AccountingRecord("physics.v@x", priority=9.0)], **busy)
-    text = f'[negotiator]\nrules = "{rules}"\npreemption_requirements = "SubmitterGroup =?= RemoteGroup"\n{OWNED}'
+    text = f'[negotiator]\nrules = "{rules}"\npreemption_requirements = "SubmitterGroup =?= RemoteGroup"\n'
+    text += "[groups.physics]\nquota = 4\n"
     planned = cycle(state, text, dry_run=True)
     made = [cycle(state, text, NOW + 60 * number) for number in range(2)]
 

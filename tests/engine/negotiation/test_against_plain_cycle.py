@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.negotiation.plain_cycle import PlainCycle, PlainDocumentedCycle
+from tests.engine.negotiation.plain_cycle import PlainCycle
+from tests.engine.negotiation.plain_documented_cycle import PlainDocumentedCycle
 from tests.engine.negotiation.pools import JOB, claimed, cycle, slots
 from tests.engine.quotas.groups import rules_of
 

@@ -77,9 +77,8 @@ class Candidates:
         tells_reasons: bool = True,
         scene: Scene | None = None,
     ) -> None:
-        self._scene = scene
+        self._scene, self._tells_reasons, self._partitions = scene, tells_reasons, partitions
         self._suiting: Suiting | None = None
-        self._tells_reasons = tells_reasons
         self._static = static = static if partitions is None else None
         self._pool, self._policy, self._holders = pool, policy, holders
         self._cost, self._costs = cost, costs
@@ -90,7 +89,6 @@ class Candidates:
         self._kept_out = KeptOut(self.preemption, free)
         self._free, self._kinds = free, kinds
         self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
-        self._partitions = partitions
         self._suits: dict[int, tuple[bool, object]] = {}
         self._ranked: dict[tuple[int, int], RankedCandidates] = {}
         self._claimable: dict[tuple[int, int], Claimable] = {}

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.limits import Limits
-from fairq.engine.negotiation.matchlist import slot_kind
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.ordering import Key
-from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PreemptState
+from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PreemptState, slot_kind
 from fairq.engine.std_sort import std_sorted
 
 

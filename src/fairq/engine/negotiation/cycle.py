@@ -27,7 +27,7 @@ from fairq.engine.negotiation.demands import Demands
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
 from fairq.engine.negotiation.goal import Goal, GoalReached
-from fairq.engine.negotiation.holders import Holders
+from fairq.engine.negotiation.holders import Holders, find_holders
 from fairq.engine.negotiation.in_use import InUse
 from fairq.engine.negotiation.ledger import Ledger, RejectionObserver
 from fairq.engine.negotiation.matchlist import FreeSlots
@@ -47,8 +47,6 @@ from fairq.engine.negotiation.request_columns import ColumnQueue
 from fairq.engine.negotiation.schedd_limits import ScheddLimits
 from fairq.engine.negotiation.slots import (
     candidate_slots,
-    holders_of,
-    running_on,
     show_negotiator_requirements,
     slot_weights,
     tie_order,
@@ -56,7 +54,6 @@ from fairq.engine.negotiation.slots import (
     weights_in_pie,
 )
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
-from fairq.engine.slot_names import SlotNames
 from fairq.records import JobRange
 
 if TYPE_CHECKING:
@@ -387,19 +384,7 @@ class NegotiationCycle:
         return 0.0 if smallest == np.inf else smallest
 
     def _find_holders(self, sees_siblings: bool) -> Holders:
-        names = SlotNames.nobody(len(self.cost))
-        if self._policy.consider_preemption:
-            names = holders_of(self._pool.ads)
-        held = names.codes >= 0
-        if not held.any():
-            return Holders(held, names, names, np.full(len(held), np.nan))
-        from fairq.engine.negotiation.remote_attributes import RemoteAttributes
-
-        remote = RemoteAttributes(self._pool.ads, names, self._accountant, self._groups, self._policy, sees_siblings)
-        known = {name: self._accountant.effective_priority(name) for name in remote.known}
-        priorities = np.array([*(known[name] for name in names.distinct), np.nan])[names.codes]
-        groups = None if self._groups is None else self._groups.numbers_of(names)
-        return Holders(held, names, running_on(self._pool.ads, names), priorities, remote, groups)
+        return find_holders(self._pool.ads, self._policy, self._accountant, self._groups, sees_siblings)
 
     def _finds_siblings_named(self, memory: Memory | None) -> bool:
         if self._holders.changing is None or not self._policy.cross_slot_prios:

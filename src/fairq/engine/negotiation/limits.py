@@ -8,9 +8,6 @@ from fairq.engine.negotiation.preemption import NONE, RANK, PreemptionLimits, Pr
 from fairq.engine.quotas.enforcement import Caps, Freed
 from fairq.engine.sums import added, is_exact
 
-NO_GROUP = -1
-"""The number of the group of a slot without a holder, or where caps do not matter."""
-
 
 class Limits(PreemptionLimits, kw_only=True):
     """How far a submitter may go in one turn, in slot weight, and how far it has gone.

@@ -18,9 +18,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.limits import NO_GROUP, Limits
+from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.marks import first_unmarked
-from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PRIO, PreemptState
+from fairq.engine.negotiation.preemption import NO_GROUP, NONE, PREEMPT_STATES, PRIO, PreemptState, slot_kind
 from fairq.engine.quotas.enforcement import Freed
 
 _FEW = 4
@@ -303,14 +303,6 @@ class BucketedMatchList:
         if bucket.state == NONE:
             return self._free.next_free(bucket.order, start)
         return self._free.next_allowed(bucket.order, start, self._allowed)
-
-
-def slot_kind(
-    slot: int, state: NDArray[np.int8], cost: Sequence[float], groups: NDArray[np.int32] | None
-) -> tuple[PreemptState, float, int]:
-    """What the limits read of a slot: its preempt state, its weight, and the group of its holder."""
-    is_free = groups is None or state[slot] == NONE
-    return PREEMPT_STATES[state[slot]], cost[slot], NO_GROUP if is_free else int(groups[slot])  # type: ignore[index]
 
 
 class SortedList:

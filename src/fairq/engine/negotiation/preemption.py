@@ -17,6 +17,7 @@ matchmaker.cpp, matchmakingAlgorithm, addPreemptionRank.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -48,6 +49,18 @@ PREEMPT_STATES = tuple(PreemptState)
 PRIO, RANK, NONE = PREEMPT_STATES
 EXPRESSIONS = (_MACHINE_RANK, _CURRENT_RANK)
 """What is read of slots in use."""
+
+
+NO_GROUP = -1
+"""The number of the group of a slot without a holder, or where hard caps do not matter."""
+
+
+def slot_kind(
+    slot: int, state: NDArray[np.int8], cost: Sequence[float], groups: NDArray[np.int32] | None
+) -> tuple[PreemptState, float, int]:
+    """What the limits read of a slot: its preempt state, its weight, and the group of its holder."""
+    is_free = groups is None or state[slot] == NONE
+    return PREEMPT_STATES[state[slot]], cost[slot], NO_GROUP if is_free else int(groups[slot])  # type: ignore[index]
 
 
 class ClaimStates(Struct, frozen=True):

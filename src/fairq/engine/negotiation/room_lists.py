@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.limits import Limits
-from fairq.engine.negotiation.matchlist import FreeSlots, SlotBucket, SortedList, slot_kind
+from fairq.engine.negotiation.matchlist import FreeSlots, SlotBucket, SortedList
 from fairq.engine.negotiation.ordering import Ordering
 from fairq.engine.negotiation.participants import slots_taking_part
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.preemption import PreemptionPolicy
+from fairq.engine.negotiation.preemption import PreemptionPolicy, slot_kind
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.rolled_up import children
 from fairq.engine.negotiation.room import Room, RoomMaker

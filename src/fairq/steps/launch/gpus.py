@@ -11,7 +11,7 @@ from typing import Any
 
 from fairq.launch.interface import GPU_VARIABLES
 from fairq.records import Ad
-from fairq.steps.launch.values import read
+from fairq.steps.launch.values import is_given, read
 from fairq.steps.pool.devices import assigned_gpus, attribute, available_gpus, description
 
 _HIDDEN = "10000"
@@ -33,7 +33,10 @@ def wants_gpus(ad: Ad, slot: Mapping[str, Any], now: int) -> bool:
 
     Raises UnusableValueError.
     """
-    return attribute(slot, "dynamicslot") is True or (read(ad, "RequestGPUs", now, slot) or 0) > 0
+    if attribute(slot, "dynamicslot") is True:
+        return True
+    wanted = read(ad, "RequestGPUs", now, slot)
+    return is_given(ad, "RequestGPUs") if wanted is None else wanted > 0
 
 
 def gpu_variables(ad: Ad, slot: Mapping[str, Any], now: int) -> dict[str, str]:
