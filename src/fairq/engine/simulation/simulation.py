@@ -246,7 +246,9 @@ class Simulation:
                 if tenant is not None:
                     self._evict(tenant, now)
             self._place(match, piece, now)
-        self._may_match_more = bool(decision.matches) or self._preempts or not self.policy.last_dealing
+        # Where nothing runs, there is nobody to preempt: jobs that no cycle starts would keep the clock going for ever.
+        may_preempt_later = self._preempts and bool(self._jobs)
+        self._may_match_more = bool(decision.matches) or may_preempt_later or not self.policy.last_dealing
         self._witness.held(decision)
 
     def _evict(self, tenant: Tenant, now: int) -> None:
