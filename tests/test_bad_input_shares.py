@@ -88,7 +88,7 @@ CASES: list[tuple[str, int, str]] = [
     ("config import word.cfg", 77, "word.cfg:3: 'Groups' is neither an option, NAME = value, nor a section"),
     ("config import other.cfg", 77, "other.cfg: holds nothing about task queues and shares"),
     ("taskqueues import nowhere.json", 46, "nowhere.json cannot be read"),
-    ("taskqueues import empty.json", 78, "empty.json, line 1: it is empty; give the dump of the task queues"),
+    ("taskqueues import empty.json", 39, "empty.json is empty, or holds comments only; nothing was changed"),
     ("taskqueues import open.json", 78, "open.json, line 1, column 14: not JSON"),
     ("taskqueues import numbers.json", 78, "queue 1: 1 is not an object"),
     ("taskqueues import no_owner.json", 78, "queue 1.Owner: None is not a name; give a text"),

@@ -48,12 +48,15 @@ def test_a_command_that_is_killed_leaves_a_sound_state(run: Run, state: Path, tm
     run("--state", state, "slots", "add", "here", "--count", 20)
     run("--state", state, "submit", "--count", 300, "--", "/bin/true")
     killed: Counter[str] = Counter()
+    begun = time.monotonic()
+    assert run("--state", state, "negotiate").code == 0
+    longest = time.monotonic() - begun
     for _ in range(KILLS):
         words = chance.choice(COMMANDS)
         line = [sys.executable, "-m", "fairq", "-q", "--state", str(state), *words]
         nothing = subprocess.DEVNULL
         with subprocess.Popen(line, stdin=nothing, stdout=nothing, stderr=nothing) as one:
-            time.sleep(chance.uniform(0.05, 0.6))
+            time.sleep(chance.uniform(0, longest))
             one.send_signal(signal.SIGKILL)
         killed[" ".join(words[:2])] += one.returncode == -signal.SIGKILL
         with reading(state) as opened:

@@ -20,6 +20,7 @@ from tests.engine.negotiation.pools import NOW, SLOT
 
 from fairq.engine.negotiation.decision import StopReason
 from fairq.engine.negotiation.matches import MatchReason
+from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, SlotRecord
 from fairq.settings import Settings, load
 from fairq.state import check, claims, job_ads, jobs, meta, slots, submitters
@@ -174,7 +175,9 @@ def test_two_cycles_without_change_preempt_nothing_in_the_second(kind: str, requ
         lived = live(pool, before, after, priority, policy(requirements, allow_pslot_preemption="true"))
         lost = {loser for _, loser in taken(lived.second)} | {c.submitter for c in lived.second.victims.values()}
         waits = {StopReason.LIMIT, StopReason.NO_SLOTS}
-        stopped = {of.submitter for of in lived.second.decision.submitters if of.stopped in waits}
+        decision = lived.second.decision
+        stopped = {of.submitter for of in decision.submitters if of.stopped in waits}
+        stopped |= {of.submitter for of in decision.rejections if of.reason is RejectReason.SUBMITTER_LIMIT}
         again = [winner for winner, _ in taken(lived.third) if winner not in lost | stopped]
         assert again == []
         if not any(pool):  # all alike
