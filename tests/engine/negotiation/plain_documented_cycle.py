@@ -222,8 +222,7 @@ class PlainDocumentedCycle(PlainCycle):
             names, first = staying, False
             if floors or not moved or not self._free_weight():
                 break
-        may_preempt = self.preempting and any(who is not None for who in self.holder) and str(self.gate) != "false"
-        may_preempt &= not self.turn.again
+        may_preempt = self.preempting and str(self.gate) != "false" and not self.turn.again
         if may_preempt:
             # A match brings nearer to what is missing if it is less than twice that.
             self._deal_one_by_one(names, floors, lambda name: 2 * misses(name), by_priority=True)

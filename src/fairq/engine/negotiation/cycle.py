@@ -43,6 +43,7 @@ from fairq.engine.negotiation.participants import (
 )
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.preemption import permits_preemption
 from fairq.engine.negotiation.request_columns import ColumnQueue
 from fairq.engine.negotiation.schedd_limits import ScheddLimits
 from fairq.engine.negotiation.slots import (
@@ -216,7 +217,7 @@ class NegotiationCycle:
                 policy,
                 self.decision.min_slot_weight,
                 pool.ads.budget,
-                may_preempt=self.candidates.preemption.may_preempt(),
+                may_preempt=permits_preemption(policy),
             ),
             in_use=InUse(accountant, policy.resources_in_use),
             now=now,

@@ -31,7 +31,7 @@ class Demands:
         policy: the cycle's rules.
         least: the smallest possible weight of a match, which is what a job takes at least.
         budget: of evaluation.
-        may_preempt: whether any slot might be preempted by priority; otherwise idle jobs need not be weighed, and
+        may_preempt: whether priority may ever preempt a job; otherwise idle jobs need not be weighed, and
             whoever has some counts as if it wanted all.
     """
 

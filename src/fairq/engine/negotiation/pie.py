@@ -17,6 +17,7 @@ from fairq.engine.negotiation.last_dealing import Line
 from fairq.engine.negotiation.ledger import Ledger
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.pie_rules import PieRules
+from fairq.engine.negotiation.preemption import permits_preemption
 from fairq.engine.negotiation.submitter_turn import SubmitterTurn
 from fairq.engine.negotiation.turn import TurnEnd
 
@@ -51,18 +52,18 @@ class Pie:
     def deal(self) -> None:
         """Spin until a whole spin neither hands out slots nor satisfies anybody (one spin for floors).
 
-        With the last dealing, what the slices left over is dealt then. Where somebody may be preempted, those come
-        first in it, by priority, whom it brings nearer to their entitlement: otherwise they would preempt in the
-        next cycle whoever got it. After it those may preempt who were kept from it since something was free.
+        With the last dealing, what the slices left over is dealt then. Where priority may preempt jobs, those come
+        first in it whom it brings nearer to their entitlement: otherwise they would preempt in the next cycle whoever
+        got it. After it those may preempt who were kept from it since something was free.
         """
         while self._spin() and not self._rules.floor_round:
             pass
         if self._rules.last_dealing:
-            preempts = self._free_first and self._ledger.may_preempt() and self._is_first_chance()
+            preempts = self._free_first and self._is_first_chance() and permits_preemption(self._ledger.policy)
             if preempts:
                 self._deal_leftovers(to_entitled=True)
             self._deal_leftovers()
-            if preempts:
+            if preempts and self._ledger.may_preempt():
                 self._preempt()
 
     def _spin(self) -> bool:

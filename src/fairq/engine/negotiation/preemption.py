@@ -110,6 +110,12 @@ def claim_keys(
     return keys
 
 
+def permits_preemption(policy: NegotiationPolicy) -> bool:
+    """Whether the policy may ever let priority preempt a job: PREEMPTION_REQUIREMENTS is not the constant false."""
+    requirements = policy.preemption_requirements
+    return policy.consider_preemption and (requirements is None or requirements.node != Literal(False))
+
+
 class PreemptionPolicy:
     """The slots in use that a job may preempt by priority.
 
@@ -151,9 +157,8 @@ class PreemptionPolicy:
         return self._holders.held
 
     def may_preempt(self) -> bool:
-        """Whether any slot has a holder, and PREEMPTION_REQUIREMENTS is not the constant false."""
-        requirements = self._policy.preemption_requirements
-        return self.any_held and (requirements is None or requirements.node != Literal(False))
+        """Whether any slot has a holder, and the policy may let priority preempt it."""
+        return self.any_held and permits_preemption(self._policy)
 
     def meets_requirements(self, context: RequestContext) -> NDArray[np.bool_]:
         """The held slots for which PREEMPTION_REQUIREMENTS is true; all of them without that policy."""
