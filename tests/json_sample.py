@@ -135,7 +135,7 @@ def _pool(sample: Sample) -> None:
     sample.show("why (all idle jobs)", "why", "--now", NOW + 20)
     sample.show("negotiate --dry-run, with a change", "negotiate", "--dry-run", "--slots", "+2", "--now", NOW + 20)
     sample.show("userprio --target", "userprio", "--target", "zoe=1%", "--scale-all", "--now", NOW + 20)
-    trace = sample.file("trace.csv", "submit,run,user,group\n0,60,ann,x\n0,7200,zoe,x\n5,7200,ann,x\n")
+    trace = sample.file("trace.csv", "submit,run,user,group\n0,60,ann,x\n0,240,zoe,x\n5,240,ann,x\n")
     sample.show("simulate", "simulate", trace, "--slots", "1", "--policy", "fifo", "--policy", "current")
     result = sample.file("result.json", sample.found["simulate"][-1])
     for what in ("usage", "shares", "wait"):
