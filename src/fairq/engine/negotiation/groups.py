@@ -100,6 +100,8 @@ class Groups:
         )
         self.tree = quota_tree(policy.quotas, self.terms.total)
         self._number = {group.name: number for number, group in enumerate(self.tree.groups)}
+        self._caps: dict[str, Cap] = {}
+        """Each is the same in all turns: no quota but the root's changes within a cycle."""
         self._of: dict[str, QuotaGroup] = {"": self.tree.root}
         self.members: dict[str, list[SubmitterTurn]] = {group.name: [] for group in self.tree.groups}
         self.size: dict[str, int] = {}
@@ -175,8 +177,12 @@ class Groups:
 
     def cap(self, group: QuotaGroup) -> Cap:
         """The cap on a group and all below it, by the quota of its subtree."""
-        holders = frozenset(number for number, each in enumerate(self.tree.groups) if group in each.up())
-        return Cap(group.name, group.subtree_quota, partial(self.subtree_used, group), holders)
+        known = self._caps.get(group.name)
+        if known is None:
+            holders = frozenset(number for number, each in enumerate(self.tree.groups) if group in each.up())
+            known = Cap(group.name, group.subtree_quota, partial(self.subtree_used, group), holders)
+            self._caps[group.name] = known
+        return known
 
     def numbers_of(self, names: SlotNames) -> NDArray[np.int32] | None:
         """Per slot, the place in the tree of its holder's group; None: no cap reads it."""
