@@ -8,10 +8,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import broker
-import pools
-import task_queues
-from measure import fairq
+from benchmarks import broker, pools, task_queues
+from benchmarks.measure import fairq
 
 POOLS = ("a5000-5000-50", "b5000-5000-50", "c5000-20000-10", "b2000-20000-100")
 RULES = ("documented", "htcondor")
