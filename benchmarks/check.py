@@ -72,7 +72,7 @@ def measured() -> Ratios:
         before = python(folder, UNIT).cpu
         for _ in range(ROUNDS):
             for name, case in found.items():
-                cpu = case()
+                cpu = case().cpu
                 after = python(folder, UNIT).cpu
                 rounds[f"{name} : unit"].append(2 * cpu / (before + after))
                 before = after
