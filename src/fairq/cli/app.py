@@ -64,7 +64,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fairq import committed, interrupts, lean_msgspec, memory
+from fairq import committed, interrupts
 from fairq.cli import streams
 from fairq.cli.version import show_version
 from fairq.errors.base import CycleUnderWayError, DoneNotShownError, FairqError, OutputError
@@ -106,8 +106,6 @@ def _run(words: list[str]) -> int:
 
         complete(words[1:])
         return 0
-    memory.keep_freed()
-    lean_msgspec.load()
     from fairq.cli.invocation import Invocation
     from fairq.cli.output.messages import NOTE
     from fairq.cli.plain import plain_call

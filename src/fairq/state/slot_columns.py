@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Struct
 
 from fairq.ad_table import AdTable, Part, picked, repeated
-from fairq.garbage import without_collection
 from fairq.raw_column import RawColumn
 from fairq.records import Ad
 from fairq.slot_table import STRETCH
@@ -49,9 +48,8 @@ def keep(state: State) -> None:
         return
     if find("SELECT count(*) FROM slot").fetchone()[0] < WORTHWHILE:
         return
-    with without_collection():
-        for stretch in of_slots(state):
-            put(state, stretch.ids, stretch.names, map(text, ad_texts.of_table(stretch.ads)))
+    for stretch in of_slots(state):
+        put(state, stretch.ids, stretch.names, map(text, ad_texts.of_table(stretch.ads)))
 
 
 def text(ads: PartTexts) -> str:

@@ -91,8 +91,9 @@ class Partitions:
     ) -> NDArray[np.float64]:
         """The amounts to carve out of *parts*: those *raised* where they are left and the job so raised *suits*.
 
-        Elsewhere, they are those *asked* (per resource, and part or all alike); of memory and disk, in whole units, and what is left
-        up to the raised amount where nothing was asked. Of a resource that a slot does not have, nothing is raised.
+        Elsewhere, they are those *asked* (per resource, and part or all alike); of memory and disk, in whole units, and
+        what is left up to the raised amount where nothing was asked. Of a resource that a slot does not have, nothing
+        is raised.
         """
         raised = np.where(self.has[:, parts], raised, asked)
         fits = suits & (raised <= left).all(axis=0)

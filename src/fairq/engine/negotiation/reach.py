@@ -7,6 +7,7 @@ the job, and the first one found is answer enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,6 @@ from fairq.engine.negotiation.preemption import EXPRESSIONS, PreemptionPolicy
 from fairq.engine.negotiation.reject_reason import LIMIT, NO_MATCH, POLICY
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.suiting import Suiting, agreeing
-from fairq.lazy import lazy
 from fairq.records import Ad
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class _Found:
         self.rows, self.in_use, self.divided, self._size = rows, in_use, divided, size
         self.head = 0
 
-    @lazy
+    @cached_property
     def within(self) -> NDArray[np.bool_]:
         """The same *rows* as one truth value per slot."""
         within = np.zeros(self._size, np.bool_)
