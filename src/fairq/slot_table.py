@@ -106,11 +106,6 @@ class SlotCollector:
         """Of the ads that are in no table yet, by their names: their rows, and themselves."""
         self._row = 0
 
-    @property
-    def room(self) -> int:
-        """How many slots more the table that is being filled takes."""
-        return STRETCH - self._row
-
     def add(self, name: str, address: str, ad: Ad, draining: bool) -> None:
         """Append a slot."""
         self._names.append(name)
@@ -124,18 +119,6 @@ class SlotCollector:
         else:
             runs.append([values])
         self._went_on(1)
-
-    def add_alike(
-        self,
-        names: Sequence[str],
-        addresses: Sequence[str],
-        ad: Mapping[str, Any],
-        varying: Mapping[str, Sequence[Any]],
-        draining: bool,
-    ) -> None:
-        """Append slots whose ads are *ad*, but for a column of values of each attribute in *varying*."""
-        size = len(names)
-        self.add_by_shape(names, addresses, [draining] * size, [AlikeSlots(ad, varying, range(size))])
 
     def add_by_shape(
         self,

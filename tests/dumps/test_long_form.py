@@ -6,10 +6,10 @@ import io
 from typing import Any
 
 import pytest
+from tests.dumps.reading import slots_of
 
 from fairq.dumps import source
 from fairq.dumps.slots import read_slots
-from fairq.errors.base import FairqError
 
 COUNT = 60
 
@@ -24,14 +24,6 @@ def _ad(place: int) -> list[str]:
         f"Requirements = Memory > {place % 5}",
         f'ChildName = {{ "slot1_{place % 2}@wn",{place % 3} }}',
     ]
-
-
-def _read(text: str) -> str:
-    try:
-        dump = read_slots(source.Source("slots.long", io.BytesIO(text.encode("utf-8", "surrogateescape"))))
-    except FairqError as error:
-        return str(error)
-    return repr((list(dump.slots), dump.left_out, dump.version))
 
 
 @pytest.mark.parametrize(
@@ -52,11 +44,11 @@ def test_odd_lines_among_many_ads_are_read_as_in_small_pieces(
     for at in (40, 45):
         ads[at].insert(3, odd)
     text = between.join("".join(f"{line}\n" for line in ad) for ad in ads)
-    whole = _read(text)
+    whole = slots_of(text)
 
     monkeypatch.setattr(source, "CHUNK", 40)
 
-    assert _read(text) == whole
+    assert slots_of(text) == whole
 
 
 @pytest.mark.parametrize(
@@ -71,7 +63,7 @@ def test_the_message_names_the_line_and_the_ad(odd: str, expected: str) -> None:
     ads = [_ad(place) for place in range(COUNT)]
     ads[40].insert(3, odd)
 
-    assert expected in _read("\n".join("".join(f"{line}\n" for line in ad) for ad in ads))
+    assert expected in slots_of("\n".join("".join(f"{line}\n" for line in ad) for ad in ads))
 
 
 @pytest.mark.parametrize(

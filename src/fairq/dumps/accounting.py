@@ -2,13 +2,15 @@
 
 The meaning of ``Priority`` depends on the writer of the ad. The negotiator reports the effective priority: in the
 collector's ads (``MyType`` Accounting) and those of condor_userprio, which all have ``IsAccountingGroup``, and in its
-single ad of numbered attributes. In all other ads ``Priority`` is the real priority. ``RealPriority``, in the ads of
-``fairq userprio`` and ``fairq export``, is always the real priority.
+single ad of numbered attributes. That is what ``condor_userprio -long -allusers`` prints: ``Name3``, ``Priority3`` and
+all others with a 3 belong to the third record, those without a number to all records. In all other ads ``Priority`` is
+the real priority. ``RealPriority``, in the ads of ``fairq userprio`` and ``fairq export``, is always the real priority.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +19,6 @@ from msgspec import Struct, field
 
 from fairq.dumps.ads import Soundness, read_ads, shown
 from fairq.dumps.kinds import ACCOUNTING, Sorter
-from fairq.dumps.numbered import is_numbered, split
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.records import AccountingRecord, Ad, Lease
@@ -45,6 +46,9 @@ _REPORTED = ("IsAccountingGroup", "NegotiatorName")
 
 _QUOTAS = ("ConfigQuota", "EffectiveQuota", "SubtreeQuota", "GroupSortKey", "Requested")
 _IN_USE = ("ResourcesUsed", "WeightedResourcesUsed", "HierWeightedResourcesUsed")
+
+_NUMBERED = re.compile(r"([a-z]+)([1-9][0-9]*)", re.IGNORECASE)
+_FOR_ALL = {"lastupdate", "negotiatorname"}
 
 
 class AccountingDump(Struct):
@@ -109,10 +113,28 @@ def _accounting_ads(source: Source, sorter: Sorter) -> Iterator[tuple[int, Ad]]:
         ad = soundness.tidied(found, number)
         if not sorter.wants(ad):
             continue
-        if is_numbered(ad):
-            yield from enumerate(split(ad), 1)
+        if _is_numbered(ad):
+            yield from enumerate(_split(ad), 1)
         else:
             yield number, ad
+
+
+def _is_numbered(ad: Ad) -> bool:
+    """Return whether *ad* is a report with numbered attributes."""
+    names = {name.lower() for name in ad}
+    return "name" not in names and ("name1" in names or "numsubmittors" in names)
+
+
+def _split(ad: Ad) -> Iterator[Ad]:
+    """Yield the records of the report *ad*, one ad each, in the order of their numbers."""
+    shared = {name: value for name, value in ad.items() if name.lower() in _FOR_ALL}
+    parts: dict[int, Ad] = {}
+    for name, value in ad.items():
+        found = _NUMBERED.fullmatch(name)
+        if found is not None:
+            parts.setdefault(int(found[2]), dict(shared))[found[1]] = value
+    for number in sorted(parts):
+        yield parts[number]
 
 
 class _Fields:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from fairq.dumps.ad_parts import AdPart
 from fairq.dumps.json_form import JsonAds
 from fairq.dumps.long_form import LongAds
-from fairq.dumps.shapes import Together, gathered
 from fairq.dumps.source import Source
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
@@ -28,31 +28,17 @@ _LARGEST = 2**63 - 1
 
 
 def read_ads(source: Source) -> Iterator[Ad]:
-    """Yield the ads of *source*, in the ``-json`` or the ``-long`` form; the content decides which.
+    """Yield the ads of *source*, see `read_lists`."""
+    return chain.from_iterable(read_lists(source))
+
+
+def read_lists(source: Source) -> Iterator[list[Ad]]:
+    """Yield the ads of *source*, some at a time, in the ``-json`` or the ``-long`` form; the content decides which.
 
     An empty text has no ads: HTCondor's tools print nothing if there are none.
 
     Raises UnreadableDumpError, InvalidDumpError or InvalidAdError at the first thing that is wrong.
     """
-    for found in _read(source, None, lambda: 0):
-        assert isinstance(found, dict)
-        yield found
-
-
-def read_ads_together(
-    source: Source, own: Collection[str], most: Callable[[], int], counted: str | None = None
-) -> Iterator[Ad | Together]:
-    """Yield the same, but ads of an array that are alike but for the attributes *own* (in lower case) and some others
-    come together, and so do many that repeat none before them: as many as *most* says at a time, or less.
-
-    *counted*, one of *own*, is a number that mostly goes up by one from ad to ad.
-    """
-    return gathered(_read(source, own, most, counted), most)
-
-
-def _read(
-    source: Source, own: Collection[str] | None, most: Callable[[], int], counted: str | None = None
-) -> Iterator[Ad | Together]:
     text = source.read()
     while text and text.isspace():
         text = source.read()
@@ -60,10 +46,9 @@ def _read(
     if not start or _NO_JOBS.fullmatch(start):
         return
     if start.startswith(("[", "{")):
-        yield from JsonAds(source, text, own, most, counted)
+        yield from JsonAds(source, text)
     elif _FIRST_LINE.match(start):
-        ads = LongAds(source, text)
-        yield from ads if own is None else ads.together()
+        yield from ([ad] for ad in LongAds(source, text))
     else:
         raise _unknown_form(source, start)
 
@@ -83,57 +68,47 @@ class Soundness:
         """Take the name *source* for error messages."""
         self._name = source.name
         self._sound: dict[str, str] = {}
-        self._spellings: dict[tuple[str, ...], tuple[tuple[str, ...], frozenset[str]]] = {}
-        """By the names of an ad: one list for all ads that have them, and the spellings that another one replaces."""
+        self._replaced: dict[tuple[str, ...], frozenset[str]] = {}
+        """By the names of an ad: the spellings that another one replaces."""
 
     def tidied(self, ad: Ad, number: int) -> Ad:
         """Return *ad*, the *number*-th of its dump, with null as undefined and one spelling per attribute.
 
-        If two attributes differ in letter case only, the later one counts, as in HTCondor. Names and expressions
-        that many ads repeat are one object in memory. Raises InvalidAdError for an expression that does not parse, a
+        If two attributes differ in letter case only, the later one counts, as in HTCondor. An expression that
+        many ads repeat is one object in memory. Raises InvalidAdError for an expression that does not parse, a
         number out of range or damaged text.
         """
         names = tuple(ad)
-        known = self._spellings.get(names)
-        if known is None:
+        replaced = self._replaced.get(names)
+        if replaced is None:
             last = {name.lower(): name for name in names}
-            twice = frozenset(name for name in names if last[name.lower()] != name)
-            known = self._spellings[names] = names, twice
-        names, twice = known
-        result = dict(zip(names, ad.values(), strict=True))
-        sound = self._sound
-        for name, value in result.items():
-            kind = type(value)
-            if kind is str:
-                if value in sound:
-                    result[name] = sound[value]
-                elif value.startswith(OPEN):
-                    result[name] = self._sound_text(name, value, number)
-                elif not value.isascii():
-                    self._check_text(name, value, number)
-            elif kind is int:
-                if not -_LARGEST <= value <= _LARGEST:
-                    self._check(name, value, number, _DEEPEST)
-            elif kind is float:
-                if not math.isfinite(value):
-                    self._check(name, value, number, _DEEPEST)
-            elif value is None:
-                result[name] = UNDEFINED
-            elif kind is not bool:
-                self._check(name, value, number, _DEEPEST)
-        return {name: value for name, value in result.items() if name not in twice} if twice else result
+            replaced = self._replaced[names] = frozenset(name for name in names if last[name.lower()] != name)
+        result = {name: self._tidied_value(name, value, number) for name, value in ad.items()}
+        return {name: value for name, value in result.items() if name not in replaced} if replaced else result
 
-    def tidied_column(self, name: str, values: Sequence[Any], number: int) -> Sequence[Any]:
-        """Return the *values* of an attribute as `tidied` does; raises InvalidAdError if it would for any of them."""
-        if _are_sound(values):
-            return values
-        # Equal texts are looked at once; numbers beside them, as in Rank, are not looked at one by one.
-        texts = {value for value in values if type(value) is str}
-        others = [value for value in values if type(value) is not str]
-        if texts and (not others or _are_sound(others)):
-            tidied = {value: self.tidied({name: value}, number)[name] for value in texts}
-            return [tidied[value] if type(value) is str else value for value in values]
-        return [self.tidied({name: value}, number)[name] for value in values]
+    def tidied_part(self, part: AdPart) -> AdPart:
+        """Return *part* with all its ads as `tidied` returns them."""
+        number = part.numbers[0]
+        ad = self.tidied(part.ad, number)
+        varying = {
+            name: column if _are_sound(column) else [self._tidied_value(name, value, number) for value in column]
+            for name, column in part.varying.items()
+        }
+        return AdPart(ad, {name: column for name, column in varying.items() if name in ad}, part.numbers)
+
+    def _tidied_value(self, name: str, value: Any, number: int) -> Any:
+        if value is None:
+            return UNDEFINED
+        if type(value) is not str:
+            self._check(name, value, number, _DEEPEST)
+        elif value.startswith(OPEN):
+            if value not in self._sound:
+                self._check_text(name, value, number)
+                self._sound[value] = value
+            return self._sound[value]
+        elif not value.isascii():
+            self._check_text(name, value, number)
+        return value
 
     def _check(self, name: str, value: Any, number: int, levels: int) -> None:
         if isinstance(value, int):
@@ -165,11 +140,6 @@ class Soundness:
             raise self._error(number, problem, "write the dump again")
         if value.startswith(OPEN):
             self._check_expression(name, value, number)
-
-    def _sound_text(self, name: str, value: str, number: int) -> str:
-        """Check an expression; the first of equal ones stands for all."""
-        self._check_text(name, value, number)
-        return self._sound.setdefault(value, value)
 
     def _check_expression(self, name: str, value: str, number: int) -> None:
         from fairq.engine.classad import parse
@@ -247,6 +217,13 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, list):
         return all(map(same, one, other))
     return True
+
+
+def all_same(value: Any, others: Sequence[Any]) -> bool:
+    """Say whether all *others* are the same as *value*."""
+    if others.count(value) < len(others) or set(map(type, others)) != {type(value)}:
+        return False
+    return type(value) not in (dict, list) or all(same(value, other) for other in others)
 
 
 def shown(value: Any) -> str:

@@ -42,13 +42,16 @@ OWN = ("clusterid", "procid", "globaljobid")
 IN_TERMS = ("jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user")
 """What only the terms have of a job, not the rest of its ad."""
 
-TELLING = (
-    *IN_TERMS, "holdreason", "accountinggroup", "niceuser", "jobuniverse", "wantmatching", "wantparallelscheduling",
-    "scheduler", "managed", "isnoopjob", "jobcooldownexpiration", "currenthosts", "maxhosts",
-)  # fmt: skip
+OF_TERMS = (*IN_TERMS, "holdreason", "accountinggroup", "niceuser")
 """What the terms are made from."""
 
-SPELLINGS = Spellings(*OWN, "scheddname", *TELLING)
+OF_OFFER = (
+    "jobstatus", "jobuniverse", "wantmatching", "wantparallelscheduling", "scheduler", "managed", "isnoopjob",
+    "jobcooldownexpiration", "currenthosts", "maxhosts",
+)  # fmt: skip
+"""What decides whether a job is offered to a negotiator."""
+
+SPELLINGS = Spellings(*OWN, "scheddname", *OF_TERMS, *OF_OFFER)
 
 
 class Terms(NamedTuple):
@@ -82,84 +85,75 @@ class TermsReader:
             raise self._error(number, f"{name} is {shown(value)}", expected)
         return int(value)
 
-    def why_left_out(self, ad: Ad, names: Mapping[str, str], number: int) -> str | None:
-        """Return why the schedd offers the job to no negotiator, None if it does; *names* are its `SPELLINGS`.
+    def why_left_out(self, values: Mapping[str, Any], number: int) -> str | None:
+        """Return why the schedd offers a job to no negotiator, None if it does; *values* are those of `OF_OFFER`.
 
         Sources: schedd.cpp, service_this_universe; qmgmt.cpp, Runnable.
         """
-
-        def value(lower: str) -> Any:
-            return ad.get(names.get(lower, ""))
-
-        status = ad.get(names.get("jobstatus", ""), 1)
+        status = values.get("jobstatus", 1)
         if type(status) is not int or not (status in _STATUS or status in _ENDED):
             known = "give a status of HTCondor, 1 (idle) to 7 (suspended)"
             raise self._error(number, f"JobStatus is {shown(status)}", known)
         if status in _ENDED:
             return "already ended"
-        universe, scheduler = value("jobuniverse"), value("scheduler")
+        universe, scheduler = values.get("jobuniverse"), values.get("scheduler")
         if type(universe) is int and universe in _UNMATCHED_UNIVERSES:
-            return None if universe == 9 and value("wantmatching") is True else _UNMATCHED_UNIVERSES[universe]
-        if value("wantparallelscheduling") in _TRUE or (
+            return None if universe == 9 and values.get("wantmatching") is True else _UNMATCHED_UNIVERSES[universe]
+        if values.get("wantparallelscheduling") in _TRUE or (
             isinstance(scheduler, str) and scheduler.lower().startswith(_DEDICATED)
         ):
             return "dedicated scheduler"
-        if value("managed") == "External":
+        if values.get("managed") == "External":
             return "managed by another program"
-        return self._why_not_runnable(value) if status == JobStatus.IDLE else None
+        return self._why_not_runnable(values) if status == JobStatus.IDLE else None
 
-    def _why_not_runnable(self, value: Callable[[str], Any]) -> str | None:
-        """Return why the schedd does not offer an idle job, whose attributes *value* tells, at this time."""
-        if value("isnoopjob") in _TRUE:
+    def _why_not_runnable(self, values: Mapping[str, Any]) -> str | None:
+        """Return why the schedd does not offer an idle job at this time."""
+        if values.get("isnoopjob") in _TRUE:
             return "no-op job"
-        until, hosts, most = value("jobcooldownexpiration"), value("currenthosts"), value("maxhosts")
+        until: Any = values.get("jobcooldownexpiration")
+        hosts: Any = values.get("currenthosts")
+        most: Any = values.get("maxhosts")
         if whole(until, 0) and until >= self._now:
             return "in its cool-down"
         if whole(hosts, 1) and whole(most, 1) and hosts >= most:
             return "matched already"
         return None
 
-    def terms(self, ad: Ad, names: Mapping[str, str], number: int) -> Terms:
-        """Return the terms of a job that is not left out; take the reason why it is held out of its *ad*."""
+    def terms(self, values: Mapping[str, Any], names: Mapping[str, str], number: int) -> Terms:
+        """Return the terms of a job that is not left out; *values* are those of `OF_TERMS`, *names* its `SPELLINGS`."""
 
         def number_of(lower: str, default: int, lowest: int) -> int:
-            value = ad.get(names[lower], default) if lower in names else default
+            value = values.get(lower, default)
             if not whole(value, lowest):
                 expected = f"give a whole number, {lowest} or more"
                 raise self._error(number, f"{names[lower]} is {shown(value)}", expected)
             return int(value)
 
-        status = _STATUS[ad.get(names.get("jobstatus", ""), 1)]
+        status = _STATUS[values.get("jobstatus", 1)]
         queued = number_of("qdate", self._now, 0)
-        submitter = self._submitter(ad, names, number)
-        reason = None
-        if status is JobStatus.HELD and isinstance(ad.get(names.get("holdreason", "")), str):
-            reason = ad.pop(names["holdreason"])
+        submitter = self._submitter(values, names, number)
+        reason = values.get("holdreason")
         return Terms(
             submitter=submitter,
-            owner=self._owner(ad, names) or submitter.rpartition("@")[0],
+            owner=self._owner(values) or submitter.rpartition("@")[0],
             status=int(status),
             priority=number_of("jobprio", 0, -(2**31)),
             queue_date=queued,
             status_date=number_of("enteredcurrentstatus", queued, 0),
-            reason=reason,
+            reason=reason if status is JobStatus.HELD and isinstance(reason, str) else None,
         )
 
     @staticmethod
-    def _owner(ad: Ad, names: Mapping[str, str]) -> str:
-        owner = ad.get(names.get("owner", ""))
+    def _owner(values: Mapping[str, Any]) -> str:
+        owner = values.get("owner")
         if isinstance(owner, str) and owner and not is_expression(owner):
             return owner
-        user = ad.get(names.get("user", ""))
+        user = values.get("user")
         return user.rpartition("@")[0] or user if isinstance(user, str) else ""
 
-    def _submitter(self, ad: Ad, names: Mapping[str, str], number: int) -> str:
-        identity = (
-            ad.get(names.get("accountinggroup", "")),
-            ad.get(names.get("owner", "")),
-            ad.get(names.get("user", "")),
-            ad.get(names.get("niceuser", "")),
-        )
+    def _submitter(self, values: Mapping[str, Any], names: Mapping[str, str], number: int) -> str:
+        identity = tuple(values.get(name) for name in ("accountinggroup", "owner", "user", "niceuser"))
         try:
             name = self._submitters.get(identity)
         except TypeError:
@@ -167,10 +161,11 @@ class TermsReader:
             raise self._error(number, "its owner is not a text", cure) from None
         if name is None:
             try:
-                name = self._submitters[identity] = self._submitter_of(ad)
+                name = self._submitter_of({names[lower]: value for lower, value in values.items()})
             except InvalidNameError as failure:
                 problem, _, cure = str(failure).rpartition("; ")
                 raise self._error(number, problem, cure) from None
+            self._submitters[identity] = name
         return name
 
     def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import accumulate
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress, pairwise
+from operator import itemgetter, ne, sub
+from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.dumps.ads import Soundness, read_ads_together
-from fairq.dumps.job_columns import JobsByColumn, JobsOfShape
-from fairq.dumps.job_stretches import Stretch, divided, is_flat, with_texts
-from fairq.dumps.job_terms import IN_TERMS, OWN, SPELLINGS, TermsReader, schedd_of
+from fairq.dumps.ad_parts import AdPart, read_batches
+from fairq.dumps.ads import Soundness, read_lists
+from fairq.dumps.job_stretches import AlikeAds, SharedAds, Stretch, divided
+from fairq.dumps.job_terms import (
+    IN_TERMS,
+    LARGEST_ID,
+    OF_OFFER,
+    OF_TERMS,
+    OWN,
+    SPELLINGS,
+    Terms,
+    TermsReader,
+    schedd_of,
+)
 from fairq.dumps.kinds import JOB, Sorter
-from fairq.dumps.repetition import AdRuns
-from fairq.dumps.shapes import AdsByShape, Together, hand_out
 from fairq.dumps.source import Source
 from fairq.records import Ad, JobRange
 
-_TOGETHER = 3000
-"""Jobs to look at by column at a time."""
-
-_COUNTED = "procid"
-"""The number in which jobs of a cluster often differ alone."""
+_EXACT = {str, int, bool}
+"""Types of which no value equals another that is written otherwise."""
 
 
 class JobDump(Struct):
@@ -38,7 +44,7 @@ class JobDump(Struct):
     """
 
     ranges: list[JobRange]
-    ads: list[Ad]
+    ads: Sequence[Ad]
     left_out: Counter[str] = field(default_factory=Counter)
     clusters: int = 0
     schedds: Sequence[str] = ()
@@ -58,19 +64,18 @@ def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> Jo
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
     reader = _JobReader(source, submitter_of, now)
-    reader.read()
-    dump = JobDump([], [], reader.left_out)
+    read_batches(read_lists(source), reader.take)
+    if not reader.clusters and not reader.left_out:
+        reader.sorter.check()
+    ads = SharedAds()
+    dump = JobDump([], ads, reader.left_out + reader.sorter.left_out, len(reader.clusters))
     dump.schedds = sorted({schedd for schedd, _ in reader.clusters})
     several = len(dump.schedds) > 1
-    places: dict[int, int] = {}
     for (schedd, cluster), stretches in sorted(reader.clusters.items(), key=itemgetter(0)):
-        shared, parts = divided(source, cluster, stretches)
-        place = places.setdefault(id(shared), len(dump.ads))
-        if place == len(dump.ads):
-            dump.ads.append(shared)
+        shared, values, parts = divided(source, cluster, stretches)
+        row = ads.put(shared, values)
         for stretch, own in parts:
-            dump.ranges.append(_range(stretch, cluster, place, schedd if several else "", own))
-    dump.clusters = len(reader.clusters)
+            dump.ranges.append(_range(stretch, cluster, row, schedd if several else "", own))
     return dump
 
 
@@ -83,144 +88,125 @@ def _range(stretch: Stretch, cluster: int, ad_id: int, schedd: str, own: Ad | No
     )  # fmt: skip
 
 
+class _Jobs(Struct):
+    """Jobs of a dump: their stretches, each with its schedd and cluster, and how many are left out, by reason."""
+
+    stretches: list[tuple[tuple[str, int], Stretch]] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
 class _JobReader:
-    """Collects stretches per schedd and cluster."""
+    """Collects the stretches of each cluster, which has a schedd and a number."""
 
     def __init__(self, source: Source, submitter_of: Callable[[Ad], str], now: int) -> None:
-        self._source = source
         self._soundness = Soundness(source)
         self._terms = TermsReader(source, submitter_of, now)
-        self._columns = JobsByColumn(self._terms, self._soundness)
-        self._sorter = Sorter(source, JOB)
-        self._has_jobs = False
-        self._before: Ad = {}
-        """The ad before, without its numbers, and the types of its values."""
-        self._kinds: list[type] = []
-        self._last: Ad = {}
-        """The ad that was last stored by itself."""
-        self._stretch: Stretch | None = None
-        self._of = ("", 0)
+        self.sorter = Sorter(source, JOB)
         self.clusters: dict[tuple[str, int], list[Stretch]] = {}
         self.left_out: Counter[str] = Counter()
 
-    def read(self) -> None:
-        found = read_ads_together(self._source, OWN, lambda: _TOGETHER, _COUNTED)
-        hand_out(found, self._take, self._take_together)
-        if not self._has_jobs:
-            self._sorter.check()
-        self.left_out += self._sorter.left_out
+    def take(self, parts: Sequence[AdPart]) -> None:
+        """Take ads of the dump; raises MixedPartError, or InvalidAdError for a bad one."""
+        found = [(part, self._read(part)) for part in parts]
+        for part, jobs in found:
+            if jobs is None:
+                self.sorter.count(part)
+                continue
+            self.left_out += jobs.left_out
+            for of, stretch in jobs.stretches:
+                self.clusters.setdefault(of, []).append(stretch)
 
-    def _take(self, ad: Ad, number: int) -> None:
-        names = SPELLINGS.of(ad)
-        if "clusterid" not in names and not self._sorter.wants(ad):
-            self._stretch = None
-            return
-        self._has_jobs = True
-        stretch = self._stretch
-        schedd = self._schedd(ad, names)
-        cluster = self._terms.number_of("ClusterId", ad.pop(names.get("clusterid", ""), None), 1, number)
-        proc = self._terms.number_of("ProcId", ad.pop(names.get("procid", ""), None), 0, number)
-        # Without their numbers, most jobs of a queue have identical ads.
-        if stretch is not None and self._is_as_before(ad):
-            self._join(schedd, cluster, proc, number)
-            return
-        self._before, self._kinds = dict(ad), list(map(type, ad.values()))
-        self._stretch = None
-        why = self._terms.why_left_out(ad, names, number)
-        if why is not None:
-            self.left_out[why] += 1
-            return
-        ad = self._soundness.tidied(ad, number)
-        terms = self._terms.terms(ad, names, number)
-        for lower in IN_TERMS:
-            if lower in names:
-                ad.pop(names[lower], None)
-        ad = self._last = with_texts(ad, self._last)
-        self._begin(Stretch(number, proc, proc, terms, ad), (schedd, cluster))
+    def _read(self, part: AdPart) -> _Jobs | None:
+        """Return the jobs of *part*; None if its ads are others."""
+        names = SPELLINGS.of(part.ad)
+        if "clusterid" not in names and not self.sorter.would_want(part):
+            return None
+        clusters = self._numbers(part, names, "ClusterId", 1)
+        procs = self._numbers(part, names, "ProcId", 0)
+        schedds = _schedds(part, names)
+        part = part.without({names[lower] for lower in OWN if lower in names})
+        rows = range(len(part.numbers))
+        starts = _starts(
+            len(rows),
+            [clusters, schedds, list(map(sub, procs, rows)), list(map(sub, part.numbers, rows))],
+            part.varying.values(),
+        )
+        jobs, kept = _Jobs(), []
+        of_offer = _lowered(part, names, OF_OFFER)
+        for start, end in pairwise([*starts, len(rows)]):
+            why = self._terms.why_left_out(of_offer.at(start), part.numbers[start])
+            if why is None:
+                kept.append((start, end))
+            else:
+                jobs.left_out[why] += end - start
+        if kept:
+            part = self._soundness.tidied_part(part)
+        of_terms = _lowered(part, names, OF_TERMS)
+        ads = _Ads(part, names)
+        for start, end in kept:
+            terms = self._terms.terms(of_terms.at(start), names, part.numbers[start])
+            alike, values = ads.at(start, terms)
+            stretch = Stretch(part.numbers[start], procs[start], procs[end - 1], terms, alike, values)
+            jobs.stretches.append(((schedds[start], clusters[start]), stretch))
+        return jobs
 
-    def _take_together(self, found: Together, number: int) -> bool:
-        """Take many jobs; *number* ads came before them. Return False if they must be looked at one by one."""
-        if isinstance(found, AdsByShape):
-            return self._take_by_shape(found, number)
-        return self._take_runs(found if isinstance(found, AdRuns) else found.runs(_COUNTED), number)
-
-    def _take_by_shape(self, found: AdsByShape, number: int) -> bool:
-        parts = [self._columns.of(part, [number + 1 + place for place in places]) for part, places in found.parts()]
-        whole = [part for part in parts if part is not None]
-        if len(whole) < len(parts):
-            return False
-        for part in whole:
-            self._take_part(part)
-        self._stretch, self._before = None, {}
-        return True
-
-    def _take_runs(self, found: AdRuns, number: int) -> bool:
-        numbers = [*accumulate(found.sizes(), initial=number + 1)]
-        part = self._columns.of(found.first, numbers[:-1], found.lasts)
-        if part is None:
-            return False
-        self._take_part(part)
-        before = self._stretch
-        is_joined = before is not None and self._is_as_before(_unnumbered(found.first.at(0)))
-        self._before = _unnumbered(found.first.at(-1))
-        self._kinds = list(map(type, self._before.values()))
-        self._stretch = None
-        if part.stretches:
-            if before is not None and is_joined:
-                _let_share(part, before.rest)
-            self._of, (*_, last) = part.stretches[-1]
-            if not last.names and last.number + last.last - last.first + 1 == numbers[-1]:
-                self._stretch = last
-        return True
-
-    def _take_part(self, part: JobsOfShape) -> None:
-        self._has_jobs = True
-        self.left_out += part.left_out
-        for of, stretches in part.stretches:
-            self.clusters.setdefault(of, []).extend(stretches)
-
-    def _is_as_before(self, ad: Ad) -> bool:
-        """Return whether *ad*, without its numbers, is the ad before."""
-        if ad != self._before:
-            return False
-        these = list(map(type, ad.values()))
-        return these == self._kinds and is_flat(these)
-
-    def _join(self, schedd: str, cluster: int, proc: int, number: int) -> None:
-        """Take a job like those of the current stretch; it has the *number*-th ad."""
-        stretch = self._stretch
-        assert stretch is not None
-        if proc == stretch.last + 1 and (schedd, cluster) == self._of:
-            stretch.last = proc
-        else:
-            self._begin(Stretch(number, proc, proc, stretch.terms, stretch.rest), (schedd, cluster))
-
-    def _begin(self, stretch: Stretch, of: tuple[str, int]) -> None:
-        """Begin a stretch of a cluster at a schedd."""
-        self._stretch, self._of = stretch, of
-        self.clusters.setdefault(of, []).append(stretch)
-
-    def _schedd(self, ad: Ad, names: dict[str, str]) -> str:
-        found = schedd_of(ad.pop(names["globaljobid"], None)) if "globaljobid" in names else None
-        if found is not None:
-            return found
-        name = ad.get(names["scheddname"], "") if "scheddname" in names else ""
-        return name if isinstance(name, str) else ""
+    def _numbers(self, part: AdPart, names: Mapping[str, str], name: str, lowest: int) -> Sequence[int]:
+        column = part.column(names.get(name.lower()))
+        if set(map(type, column)) == {int} and min(column) >= lowest and max(column) <= LARGEST_ID:
+            return column
+        return [
+            self._terms.number_of(name, value, lowest, number)
+            for value, number in zip(column, part.numbers, strict=True)
+        ]
 
 
-def _unnumbered(ad: Ad) -> Ad:
-    """Return *ad* without what every job has of its own."""
-    return {name: value for name, value in ad.items() if name.lower() not in OWN}
+class _Ads:
+    """What the ads of jobs hold beside their terms."""
+
+    def __init__(self, part: AdPart, names: Mapping[str, str]) -> None:
+        self._part = part
+        self._names = names
+        self._known: dict[bool, tuple[AlikeAds, Sequence[tuple[Any, ...]]]] = {}
+        """By whether the reason why a job is held is in its terms: what its ad has in common with others, and the rest
+        of each."""
+
+    def at(self, row: int, terms: Terms) -> tuple[AlikeAds, tuple[Any, ...]]:
+        has_reason = terms.reason is not None
+        if has_reason not in self._known:
+            removed = (*IN_TERMS, "holdreason") if has_reason else IN_TERMS
+            part = self._part.without({self._names[lower] for lower in removed if lower in self._names})
+            rows = list(zip(*part.varying.values(), strict=True)) or [()] * len(part.numbers)
+            self._known[has_reason] = AlikeAds(part.ad, tuple(part.varying)), rows
+        ads, values = self._known[has_reason]
+        return ads, values[row]
 
 
-def _let_share(part: JobsOfShape, rest: Ad) -> None:
-    """Let the first jobs of *part*, whose ads are those of the jobs before them, share their *rest*."""
-    first = part.stretches[0][1][0]
-    if first.names:
-        return
-    own = first.rest
-    for _, stretches in part.stretches:
-        for stretch in stretches:
-            if stretch.rest is not own:
-                return
-            stretch.rest = rest
+def _lowered(part: AdPart, names: Mapping[str, str], wanted: Iterable[str]) -> AdPart:
+    """Return *part* with no attributes but those *wanted*, by their names in lower case."""
+    ad = {lower: part.ad[names[lower]] for lower in wanted if lower in names}
+    varying = {lower: part.varying[names[lower]] for lower in ad if names[lower] in part.varying}
+    return AdPart(ad, varying, part.numbers)
+
+
+def _schedds(part: AdPart, names: Mapping[str, str]) -> Sequence[str]:
+    of_names = [name if isinstance(name, str) else "" for name in part.column(names.get("scheddname"))]
+    if "globaljobid" not in names:
+        return of_names
+    of_ids = map(schedd_of, part.column(names["globaljobid"]))
+    return [name if schedd is None else schedd for schedd, name in zip(of_ids, of_names, strict=True)]
+
+
+def _starts(size: int, numbered: Sequence[Sequence[Any]], columns: Iterable[Sequence[Any]]) -> Sequence[int]:
+    """Return the first row, and each other where a value of a column differs from that of the row before."""
+    if size == 1:
+        return [0]
+    starts = {0}
+    for column in (*numbered, *map(_as_written, columns)):
+        starts.update(compress(range(1, size), map(ne, column[1:], column)))
+    return sorted(starts)
+
+
+def _as_written(column: Sequence[Any]) -> Sequence[Any]:
+    """Return a column in which values are equal only if they are written in the same way."""
+    kinds = set(map(type, column))
+    return column if len(kinds) == 1 and kinds <= _EXACT else list(map(repr, column))

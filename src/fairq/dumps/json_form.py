@@ -1,15 +1,18 @@
-"""The ``-json`` form of a dump: one or more arrays of ads, or single ads as from ``-jsonl``."""
+"""The ``-json`` form of a dump: one or more arrays of ads, or single ads as from ``-jsonl``.
+
+msgspec parses all whole ads of a piece of text at once. Python's parser reads an ad that a piece cuts, and the ads of a
+piece that msgspec refuses: it accepts more, such as half a character, and tells what is wrong and where.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
-from fairq.dumps.line_shapes import LineShapes
-from fairq.dumps.repetition import Found, Repetition
-from fairq.dumps.shapes import FoundByShape, Together, ads_after
+import msgspec
+
 from fairq.dumps.source import LARGEST_AD, Source
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
 from fairq.records import Ad
@@ -20,131 +23,76 @@ _LONGEST_TOKEN = 16
 SURROGATE = re.compile("[\ud800-\udfff]")
 """A surrogate: Python's mark for a byte that is not UTF-8 (U+DC80 to U+DCFF), or half a character."""
 
-_APART = 50
-"""After so many more ads that repeat none, or few of them at a time, than others, they are parsed together."""
-
-_FEW = 24
-"""To find so many ads that repeat one costs as much time as to parse them together."""
-
-_WORTH = 8
-"""An ad that repeats none, and that was compared with others for it, costs as much time as so many that do."""
-
-_LONGEST_WAIT = 1000
-
-_SHORT = 1 << 14
-"""Characters that hold few ads."""
-
-_LEARNT = 12 << 20
-"""To learn what the ads of a pool have in common costs as much as that spares for half as many characters."""
+_MOST_SINGLE = 1000
+"""After a refused piece, one ad is parsed by itself; after each further one twice as many, up to this number."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
+_decode_array = msgspec.json.Decoder(list[dict[str, Any]]).decode
+
 
 class JsonAds:
-    """The ads of a JSON array, decoded one by one as the text comes in."""
+    """The ads of a JSON text, decoded as the text comes in."""
 
-    def __init__(
-        self,
-        source: Source,
-        text: str,
-        own: Collection[str] | None,
-        most: Callable[[], int],
-        counted: str | None = None,
-    ) -> None:
-        """Read *text*, the beginning of the dump that was already read, and then the rest of *source*.
-
-        With *own*, ads of an array that are alike but for these attributes (in lower case) and some others come
-        together, and so do many that repeat none before them: as many as *most* says, if they have an attribute a line.
-        *counted*, one of *own*, is a number that mostly goes up by one from ad to ad.
-        """
-        self._most = most
-        self._lines = LineShapes()
-        self._size = 0
-        """Characters of the last ad, or of several on average."""
-        self._repetition = None if own is None else Repetition(own, counted)
-        self._apart = 0
-        """How many more ads repeated none, or few of them at a time, than others."""
-        self._wait = _APART
+    def __init__(self, source: Source, text: str) -> None:
+        """Read *text*, the beginning of the dump that was already read, and then the rest of *source*."""
         self._source = source
         self._text = text
         self._at = 0
-        self._counted = 0
-        """Up to where line breaks are counted; at most to the place that is read next."""
-        self._breaks = 0
+        self._line = 1
         self._number = 1
+        self._between = "\n,\n"
+        """What is between two ads of an array; HTCondor writes this."""
+        self._singles, self._next_singles = 0, 1
+        """How many ads are to be parsed singly, and how many after the next refused piece."""
         self._decode = json.JSONDecoder(parse_constant=self._refuse_constant).raw_decode
 
-    def __iter__(self) -> Iterator[Ad | Together]:
-        """Yield every ad in turn; raises InvalidDumpError at the first item that is not an ad."""
-        while True:
-            match self._peek():
-                case "":
-                    return
-                case "{":
-                    yield self._ad()
-                case _:
-                    yield from self._array()
+    def __iter__(self) -> Iterator[list[Ad]]:
+        """Yield all ads in turn, some at a time; raises InvalidDumpError at the first item that is not an ad."""
+        while next_character := self._peek():
+            if next_character == "{":
+                yield [self._ad()]
+            else:
+                yield from self._array()
 
-    def _array(self) -> Iterator[Ad | Together]:
+    def _array(self) -> Iterator[list[Ad]]:
         self._expect("[")
         if self._peek() == "]":
             self._at += 1
             return
         while True:
             self._peek()
-            yield self._ad()
-            while (found := self._together()) is not None:
-                self._number += found.size
-                yield found
+            yield self._whole_ads() or [self._ad()]
+            text, end = self._text, self._at
             if self._peek() == "]":
                 self._at += 1
                 return
             self._expect(",")
+            self._peek()
+            if self._text is text:
+                self._between = text[end : self._at]
 
-    def _together(self) -> Together | None:
-        """Take the ads after the last one that can be read together."""
-        if self._repetition is None:
-            return None
-        found: Found | FoundByShape | None
-        if self._apart >= self._wait:
-            found = self._by_line() or ads_after(self._text, self._at)
-            # Where the text read so far ends, one ad is in between; odd ads are not looked at again and again.
-            self._wait = 1 if found else min(2 * self._wait, _LONGEST_WAIT)
-            self._apart = self._wait if found else 0
-        else:
-            found = self._repetition.after(self._text, self._at)
-            size = 0 if found is None else found.ads.size
-            self._apart = self._apart + 1 if size <= _FEW else max(0, self._apart - size // _WORTH)
-        if found is None:
-            return None
-        # They tell how many line breaks they have: counting these takes a tenth of the time of an import.
-        self._count_to(self._at)
-        self._at = self._counted = found.end
-        self._breaks += found.breaks
-        return found.ads
-
-    def _by_line(self) -> FoundByShape | None:
-        """Take ads that have an attribute a line."""
-        if self._lines.is_in_vain or not self._text.startswith("\n", self._text.find("{", self._at) + 1):
-            return None
-        most = self._most()
-        # If the ads to come are a little longer than those before them, all of them are there, too.
-        self._read_to(min(max(most * self._size * 9 // 8, _LEARNT), LARGEST_AD))
-        if not self._lines.has_learnt and len(self._text) - self._at < _LEARNT:
-            return None
-        found = self._lines.after(self._text, self._at, most)
-        if found is not None:
-            self._size = (found.end - self._at) // found.ads.size
-        return found
-
-    def _count_to(self, position: int) -> None:
-        self._breaks += self._text.count("\n", self._counted, position)
-        self._counted = position
+    def _whole_ads(self) -> list[Ad]:
+        """Return the whole ads of the text but the last one; none if the next ad must be parsed singly."""
+        if self._singles:
+            self._singles -= 1
+            return []
+        end = self._text.rfind(f"}}{self._between}{{", self._at) + 1
+        if not end:
+            return []
+        try:
+            # An ad inside an ad may end here, too: then this is no whole array.
+            ads = _decode_array(f"[{self._text[self._at : end]}]")
+        except (msgspec.DecodeError, RecursionError):
+            self._singles = self._next_singles - 1
+            self._next_singles = min(2 * self._next_singles, _MOST_SINGLE)
+            return []
+        self._next_singles = 1
+        self._at = end
+        self._number += len(ads)
+        return ads
 
     def _ad(self) -> Ad:
-        if len(self._text) - self._at < _SHORT:
-            # The error about an ad that is cut off counts the lines of all text before it.
-            self._forget()
         while True:
             try:
                 ad, end = self._decode(self._text, self._at)
@@ -159,9 +107,6 @@ class JsonAds:
             if type(ad) is not dict:
                 raise self._problem(f"not an ad but {_kind(ad)}", "every element must be an object")
             self._number += 1
-            self._size = end - self._at
-            if self._repetition is not None:
-                self._repetition.seen(ad, self._text, self._at, end)
             self._at = end
             return ad
 
@@ -175,29 +120,18 @@ class JsonAds:
                 return ""
 
     def _more(self) -> bool:
+        """Read the next piece of the text, and forget what is before the next ad; return False at the end."""
         if len(self._text) - self._at > LARGEST_AD:
             raise self._at_line(f"the ad has no end within {LARGEST_AD >> 20} Mi characters", self._at)
-        before = len(self._text) - self._at
-        self._read_to(before + 1)
-        return len(self._text) > before
-
-    def _read_to(self, size: int) -> None:
-        """Read on until so many characters are ahead, or the text ends."""
-        ahead = len(self._text) - self._at
-        if ahead >= size:
-            return
-        pieces: list[str] = []
-        while ahead < size and (piece := self._source.read()):
-            pieces.append(piece)
-            ahead += len(piece)
-        self._forget()
-        self._text = "".join((self._text, *pieces))
-
-    def _forget(self) -> None:
-        """Drop the text before the next ad."""
-        self._count_to(self._at)
-        self._text = self._text[self._at :]
-        self._at = self._counted = 0
+        ahead = self._text[self._at :]
+        pieces = [self._source.read()]
+        # An ad that goes on is parsed from its beginning again: the longer it is, the more is read.
+        while pieces[-1] and sum(map(len, pieces)) < len(ahead):
+            pieces.append(self._source.read())
+        self._line += self._text.count("\n", 0, self._at)
+        self._text = "".join((ahead, *pieces))
+        self._at = 0
+        return pieces[0] != ""
 
     def _may_be_cut(self, failure: json.JSONDecodeError) -> bool:
         near_the_end = len(self._text) - failure.pos < _LONGEST_TOKEN
@@ -216,7 +150,7 @@ class JsonAds:
         return self._at_line(f"not JSON ({failure.msg})", failure.pos)
 
     def _at_line(self, problem: str, position: int) -> InvalidDumpError:
-        line = self._breaks + self._text.count("\n", self._counted, position) + 1
+        line = self._line + self._text.count("\n", 0, position)
         return InvalidDumpError(
             source=self._source.name,
             where=f"line {line}, ad {self._number}",

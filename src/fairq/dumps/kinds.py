@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from fairq.dumps.ad_parts import AdPart, MixedPartError
 from fairq.dumps.ads import Spellings
 from fairq.dumps.source import Source
 from fairq.errors.pool import WrongDumpError
@@ -66,30 +67,40 @@ class Sorter:
         """Number of ads of another kind, by their description in a message."""
         return Counter({f"ad of type {kind}": count for kind, count in self._others.items()})
 
-    def wants(self, ad: Ad, count: int = 1) -> bool:
-        """Return whether *ad* is of the kind wanted, and count it: *count* ads are like it."""
+    def wants(self, ad: Ad) -> bool:
+        """Return whether *ad* is of the kind wanted, and count it."""
         kind = self._kind(ad)
-        if self.tells_schedd(ad):
-            self._note_schedd(ad, _OF_SCHEDDS[(kind or "").lower()])
+        name = _OF_SCHEDDS.get((kind or "").lower())
+        if name is not None:
+            self._note_schedd(ad, name)
         if self._is_wanted(kind):
-            self._found += count
+            self._found += 1
             return True
-        self._others[kind or ""] += count
+        self._others[kind or ""] += 1
         return False
 
-    def tells_schedd(self, ad: Ad) -> bool:
-        """Return whether *ad* is one of a schedd, which is to be looked at by itself."""
-        return (self._kind(ad) or "").lower() in _OF_SCHEDDS
+    def would_want(self, part: AdPart) -> bool:
+        """Return whether the ads of *part* are of the kind wanted, and count none; raises MixedPartError."""
+        if self._spellings.of(part.ad).get("mytype") in part.varying:
+            raise MixedPartError
+        return self._is_wanted(self._kind(part.ad))
+
+    def count(self, part: AdPart) -> None:
+        """Count the ads of *part*, which have one kind."""
+        kind = self._kind(part.ad)
+        if (kind or "").lower() in _OF_SCHEDDS:
+            for one in part.singly():
+                self.wants(one.ad)
+        elif self._is_wanted(kind):
+            self._found += len(part.numbers)
+        else:
+            self._others[kind or ""] += len(part.numbers)
 
     def _note_schedd(self, ad: Ad, lower: str) -> None:
         names = self._spellings.of(ad)
         name, most = ad.get(names.get(lower, "")), ad.get(names.get("maxjobsrunning", ""))
         if isinstance(name, str) and type(most) is int and most >= 0:
             self.schedds[name] = most
-
-    def would_want(self, ad: Ad) -> bool:
-        """Return the same, and count nothing."""
-        return self._is_wanted(self._kind(ad))
 
     def _is_wanted(self, kind: str | None) -> bool:
         return kind is None or kind.lower() == self._wanted.lower()

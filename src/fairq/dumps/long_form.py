@@ -7,77 +7,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import chain
 from typing import IO, Any
 
 from fairq.dumps.json_form import SURROGATE
-from fairq.dumps.shapes import AdsByShape
 from fairq.dumps.source import LARGEST_AD, NO_ADS, Source
-from fairq.errors.base import ExpressionDepthError, ExpressionError, FairqError
+from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError, UnwritableExportError
 from fairq.expression_form import as_expression, expression_text
 from fairq.records import Ad
 
-_LINE = re.compile(r"\s*([^\s=]+)\s*=(?!=)\s*(.*?)\s*")
+_LINE = re.compile(r"\s*([^\s=]+)\s*=(?!=)(.*)")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
 _LONE_BACKSLASH = re.compile(r'\\(?!")')
 _PLAIN = r'(?:0|[1-9][0-9]{0,17}|"[ !#-\[\]-~]*+")'
 _PLAIN_LIST = re.compile(rf"\{{ *(?:{_PLAIN}(?: *, *{_PLAIN})*)? *\}}")
 _KEYWORDS = {"true": True, "false": False}
+_KEPT = 10_000
+"""Lines to keep: the ads of a pool have most lines in common, and to read a line takes ten times as long."""
+
 _LONGEST_KEPT = 1024
-_MOST_KEPT = 100_000
-_MOST_LINES = 250
-"""Most lines of an attribute that are kept."""
-
-
-class _OddLineError(Exception):
-    """A line that is no attribute."""
-
-
-class _Attributes(dict[str, tuple[str, Any]]):
-    """The attributes of lines that were read before, by the line; others are read when they are looked up.
-
-    The ads of a pool have most lines in common. Looking such a line up takes a tenth of the time that reading it takes.
-    """
-
-    def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-        """How many lines are kept, by the name of the attribute."""
-        self._values: dict[str, Any] = {}
-
-    def __missing__(self, line: str) -> tuple[str, Any]:
-        name, _, text = line.partition(" = ")
-        count = self._counts.get(name)
-        if count is None or not text or text[0].isspace() or text[-1].isspace():
-            name, text = _parts(line)
-            count = self._counts.get(name, 0)
-        found = name, self._value(text)
-        # Most lines of an attribute with many values come once.
-        if count < _MOST_LINES and len(line) <= _LONGEST_KEPT:
-            self._counts[name] = count + 1
-            self[line] = found
-        return found
-
-    def _value(self, text: str) -> Any:
-        # Most values first.
-        if text.isdecimal() and text.isascii() and text[:1] != "0":
-            return int(text)
-        if text[:1] == text[-1:] == '"' and text.count('"') == 2:
-            return text[1:-1]
-        value = self._values.get(text)
-        if value is None:
-            value = _literal(text)
-            if type(value) is not float and len(text) <= _LONGEST_KEPT and len(self._values) < _MOST_KEPT:
-                self._values[text] = value
-        return value
-
-
-def _parts(line: str) -> tuple[str, str]:
-    """Return the name and the value of a line; raises _OddLineError if it has none."""
-    found = _LINE.fullmatch(line)
-    if found is None:
-        raise _OddLineError
-    return found[1], found[2]
 
 
 class LongAds:
@@ -87,32 +38,32 @@ class LongAds:
         """Read *text*, the beginning of the dump that was already read, and then the rest of *source*."""
         self._source = source
         self._text = text
-        self._ad: Ad = {}
         self._number = 1
         """The number of the ad."""
         self._line = 0
-        self._attributes = _Attributes()
 
     def __iter__(self) -> Iterator[Ad]:
         """Yield every ad in turn; raises InvalidDumpError or InvalidAdError at the first bad line."""
-        for some in self.together():
-            yield from some.ads
-
-    def together(self) -> Iterator[AdsByShape]:
-        """Yield the same ads, many at a time."""
-        for text in self._texts():
-            ads: list[Ad] = []
+        known = lru_cache(_KEPT)(_attribute)
+        ad: Ad = {}
+        for line in chain.from_iterable(text.split("\n") for text in self._texts()):
+            self._line += 1
             try:
-                for ad in self._ads(text):
-                    ads.append(ad)
-            except FairqError as failure:
-                if ads:
-                    yield AdsByShape(ads)
-                raise failure
-            if ads:
-                yield AdsByShape(ads)
-        if self._ad:
-            yield AdsByShape([self._ad])
+                found = known(line) if len(line) <= _LONGEST_KEPT else _attribute(line)
+            except (ValueError, ExpressionError) as failure:
+                raise self._bad_value(line, failure) from None
+            if found is not None:
+                name, value = found
+                ad[name] = value
+            elif line and not line.isspace():
+                if not line.startswith(("-- ", "#")):
+                    raise self._bad_line("not of the form Name = value")
+            elif ad:
+                yield ad
+                ad = {}
+                self._number += 1
+        if ad:
+            yield ad
 
     def _texts(self) -> Iterator[str]:
         """Yield the text in pieces of whole lines, without the last line break."""
@@ -130,49 +81,8 @@ class LongAds:
         if rest:
             yield rest
 
-    def _ads(self, text: str) -> Iterator[Ad]:
-        """Yield the ads that end in a piece of the text."""
-        *blocks, last = text.split("\n\n")
-        for block in blocks:
-            yield from self._read(block.split("\n"))
-            self._line += 1
-            if self._ad:
-                yield self._ended()
-        yield from self._read(last.split("\n"))
-
-    def _read(self, lines: Sequence[str]) -> Iterator[Ad]:
-        """Read lines into the current ad; yield those that end there."""
-        try:
-            self._ad.update(map(self._attributes.__getitem__, lines))
-        except (_OddLineError, ValueError, ExpressionError):
-            yield from self._one_by_one(lines)
-        else:
-            self._line += len(lines)
-
-    def _one_by_one(self, lines: Sequence[str]) -> Iterator[Ad]:
-        for line in lines:
-            self._line += 1
-            try:
-                name, value = self._attributes[line]
-            except _OddLineError:
-                if not line or line.isspace():
-                    if self._ad:
-                        yield self._ended()
-                elif not line.startswith(("-- ", "#")):
-                    raise self._bad_line("not of the form Name = value") from None
-                continue
-            except (ValueError, ExpressionError) as failure:
-                raise self._bad_value(line, failure) from None
-            self._ad[name] = value
-
-    def _ended(self) -> Ad:
-        """Return the current ad, and begin another one."""
-        ad, self._ad = self._ad, {}
-        self._number += 1
-        return ad
-
     def _bad_value(self, line: str, failure: Exception) -> InvalidAdError:
-        name, text = _parts(line)
+        name, _, text = (part.strip() for part in line.partition("="))
         what = "is nested too deeply" if isinstance(failure, ExpressionDepthError) else "is not an expression"
         return InvalidAdError(
             source=self._source.name,
@@ -188,6 +98,12 @@ class LongAds:
             problem=problem,
             cure="give the output of -long, or that of -json, as it was printed",
         )
+
+
+def _attribute(line: str) -> tuple[str, Any] | None:
+    """Return the name and the value of the attribute on a *line*, None if there is none; raises as `_literal`."""
+    found = _LINE.fullmatch(line)
+    return None if found is None else (found[1], _literal(found[2].strip()))
 
 
 def _literal(text: str) -> Any:

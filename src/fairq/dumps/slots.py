@@ -9,10 +9,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.dumps.ads import Soundness, Spellings, read_ads_together, shown
+from fairq.dumps.ad_parts import AdPart, MixedPartError, read_batches
+from fairq.dumps.ads import Soundness, Spellings, read_lists, shown
 from fairq.dumps.kinds import SLOT, Sorter
-from fairq.dumps.repetition import RepeatedAds
-from fairq.dumps.shapes import AdsByShape, Together, hand_out
 from fairq.dumps.source import Source
 from fairq.errors.pool import DuplicateAdError, InvalidAdError
 from fairq.expression_form import is_expression
@@ -57,154 +56,85 @@ def read_slots(source: Source) -> SlotDump:
     Raises UnreadableDumpError, InvalidDumpError, InvalidAdError, DuplicateAdError or WrongDumpError.
     """
     reader = _SlotReader(source)
-    reader.read()
+    read_batches(read_lists(source), reader.take)
+    reader.sorter.check()
     return SlotDump(reader.slots.table(), reader.sorter.left_out, newest(*reader.versions), reader.sorter.schedds)
 
 
-_OWN = ("name", "machine", "myaddress", "startdipaddr")
-"""What every slot or machine has of its own."""
-
-
 class _SlotReader:
-    """Collects the slots of a dump: ads that are alike by column, others one by one."""
+    """Collects the slots of a dump."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._soundness = Soundness(source)
-        self._spellings = Spellings("name", "myaddress", "startdipaddr", "draining", "condorversion", "mytype")
+        self._spellings = Spellings("name", "myaddress", "startdipaddr", "draining", "condorversion")
         self._numbers: dict[tuple[str, str], int] = {}
         """The number of the ad of each slot, by name and address."""
         self.sorter = Sorter(source, SLOT)
         self.slots = SlotCollector()
         self.versions: set[str] = set()
 
-    def read(self) -> None:
-        found = read_ads_together(self._source, _OWN, lambda: self.slots.room)
-        hand_out(found, self._take, self._take_together)
-        self.sorter.check()
-
-    def _take(self, found: Ad, number: int) -> None:
-        ad = self._soundness.tidied(found, number)
-        if not self.sorter.wants(ad):
-            return
-        names = self._spellings.of(ad)
-        name = self._name(ad, names, number)
-        self.versions.add(_text(ad, names, "condorversion"))
-        address = _text(ad, names, "myaddress") or _text(ad, names, "startdipaddr")
-        first = self._numbers.setdefault((name, address), number)
-        if first != number:
-            raise DuplicateAdError(source=self._source.name, number=number, what=f"slot {name}", first=first)
-        draining, ad = _without_draining(ad, names)
-        self.slots.add(name, address, ad, draining)
-
-    def _take_together(self, found: Together, number: int) -> bool:
-        """Take many ads; *number* ads came before them. Return False if they must be looked at one by one."""
-        if isinstance(found, AdsByShape):
-            return self._take_parts(found, number)
-        return isinstance(found, RepeatedAds) and self._take_alike(found, number)
-
-    def _take_alike(self, found: RepeatedAds, number: int) -> bool:
-        ad = self._soundness.tidied(dict(found.ad), number + 1)
-        names = self._spellings.of(ad)
-        varying = {lower: found.varying[spelled] for lower, spelled in names.items() if spelled in found.varying}
-        if "name" not in varying or "draining" in varying or "mytype" in varying:
-            return False
-        slot_names = varying["name"]
-        if not isinstance(slot_names[0], str) or not all(map(str.strip, slot_names)):
-            return False
-        if self.sorter.tells_schedd(ad):
-            return False
-        if not self.sorter.would_want(ad):
-            self.sorter.wants(ad, found.size)
-            return True
-        addresses = _addresses(RepeatedAds(ad, found.varying, found.size), names)
-        if not self._are_new(slot_names, addresses, number):
-            return False
-        self.sorter.wants(ad, found.size)
-        self.versions.update(_texts(found, names, "condorversion"))
-        draining, ad = _without_draining(ad, names)
-        self.slots.add_alike(slot_names, addresses, ad, found.varying, draining)
-        return True
-
-    def _take_parts(self, found: AdsByShape, number: int) -> bool:
-        slot_names, addresses, draining = [""] * found.size, [""] * found.size, [False] * found.size
+    def take(self, parts: Sequence[AdPart]) -> None:
+        """Take ads of the dump; raises MixedPartError, or InvalidAdError or DuplicateAdError for a bad one."""
+        numbers: dict[tuple[str, str], int] = {}
+        slots: list[tuple[int, str, str, bool]] = []
+        ads: list[AdPart] = []
         versions: set[str] = set()
-        parts: list[AlikeSlots] = []
-        for part, places in found.parts():
-            try:
-                ad = self._soundness.tidied(dict(part.ad), number + 1)
-                columns = {
-                    name: self._soundness.tidied_column(name, column, number + 1)
-                    for name, column in part.varying.items()
-                }
-            except InvalidAdError:
-                return False
-            names = self._spellings.of(ad)
-            if any(names.get(lower) in columns for lower in ("draining", "mytype")) or not self.sorter.would_want(ad):
-                return False
-            alike = RepeatedAds(ad, columns, part.size)
-            of_part = zip(places, _texts(alike, names, "name"), _addresses(alike, names), strict=True)
-            for place, name, address in of_part:
-                slot_names[place], addresses[place] = name, address
-            versions.update(_texts(alike, names, "condorversion"))
-            is_draining, ad = _without_draining(ad, names)
-            if is_draining:
-                for place in places:
-                    draining[place] = True
-            parts.append(AlikeSlots(ad, columns, places))
-        if not all(map(_is_name, slot_names)) or not self._are_new(slot_names, addresses, number):
-            return False
-        for taken in parts:
-            self.sorter.wants(dict(taken.ad), len(taken.places))
+        parts = list(map(self._soundness.tidied_part, parts))
+        for part in parts:
+            if not self.sorter.would_want(part):
+                continue
+            names = self._spellings.of(part.ad)
+            draining = names.get("draining")
+            if draining in part.varying:
+                raise MixedPartError
+            is_draining = draining is not None and part.ad[draining] is True
+            for number, name, address in zip(
+                part.numbers, self._names(part, names), _addresses(part, names), strict=True
+            ):
+                first = self._numbers.get((name, address)) or numbers.setdefault((name, address), number)
+                if first != number:
+                    what = f"slot {name}"
+                    raise DuplicateAdError(source=self._source.name, number=number, what=what, first=first)
+                slots.append((number, name, address, is_draining))
+            versions.update(_texts(part, names, "condorversion"))
+            ads.append(part.without({draining}) if draining is not None and is_draining else part)
+        # Only now, because a part that is mixed or damaged raises before.
+        self._numbers |= numbers
         self.versions |= versions
-        self.slots.add_by_shape(slot_names, addresses, draining, parts)
-        return True
+        for part in parts:
+            self.sorter.count(part)
+        if slots:
+            slots.sort()
+            places = {number: place for place, (number, _, _, _) in enumerate(slots)}
+            alike = [AlikeSlots(part.ad, part.varying, [places[number] for number in part.numbers]) for part in ads]
+            _, all_names, all_addresses, are_draining = zip(*slots, strict=True)
+            self.slots.add_by_shape(all_names, all_addresses, are_draining, alike)
 
-    def _are_new(self, slot_names: Sequence[str], addresses: Sequence[str], number: int) -> bool:
-        """Return whether all these slots are different and new, and note them; *number* ads came before them."""
-        numbers = range(number + 1, number + len(slot_names) + 1)
-        places = dict(zip(zip(slot_names, addresses, strict=True), numbers, strict=True))
-        if len(places) < len(slot_names) or not self._numbers.keys().isdisjoint(places):
-            return False
-        self._numbers |= places
-        return True
-
-    def _name(self, ad: Ad, names: dict[str, str], number: int) -> str:
+    def _names(self, part: AdPart, names: dict[str, str]) -> Sequence[str]:
+        """Return the name of each slot; raises InvalidAdError where there is none."""
         if "name" not in names:
-            raise self._error(number, "it has no Name", "add a Name to every slot ad")
-        name = ad[names["name"]]
-        if not isinstance(name, str) or not _is_name(name):
-            raise self._error(number, f"Name is {shown(name)}", "give the name of a slot")
-        return name
+            raise self._error(part.numbers[0], "it has no Name", "add a Name to every slot ad")
+        column = part.column(names["name"])
+        for number, name in zip(part.numbers, column, strict=True):
+            if not isinstance(name, str) or not name.strip() or not name.isprintable() or is_expression(name):
+                raise self._error(number, f"Name is {shown(name)}", "give the name of a slot")
+        return column
 
     def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
         return InvalidAdError(source=self._source.name, number=number, problem=problem, cure=cure)
 
 
-def _is_name(text: str) -> bool:
-    return bool(text.strip()) and text.isprintable() and not is_expression(text)
-
-
-def _texts(found: RepeatedAds, names: dict[str, str], lower: str) -> list[str]:
+def _texts(part: AdPart, names: dict[str, str], lower: str) -> list[str]:
     """Return an attribute of all ads; empty where it is no text."""
-    column = found.varying.get(names.get(lower, ""))
-    if column is None:
-        return [_text(found.ad, names, lower)] * found.size
-    return [value if isinstance(value, str) else "" for value in column]
+    return [value if isinstance(value, str) else "" for value in part.column(names.get(lower))]
 
 
-def _addresses(found: RepeatedAds, names: dict[str, str]) -> list[str]:
-    addresses = _texts(found, names, "myaddress")
+def _addresses(part: AdPart, names: dict[str, str]) -> list[str]:
+    addresses = _texts(part, names, "myaddress")
     if all(addresses):
         return addresses
-    return [one or other for one, other in zip(addresses, _texts(found, names, "startdipaddr"), strict=True)]
-
-
-def _without_draining(ad: Ad, names: dict[str, str]) -> tuple[bool, Ad]:
-    """Return whether a slot is being drained, and its ad without that."""
-    if ad.get(names.get("draining", "")) is not True:
-        return False, ad
-    return True, {attribute: value for attribute, value in ad.items() if attribute != names["draining"]}
+    return [one or other for one, other in zip(addresses, _texts(part, names, "startdipaddr"), strict=True)]
 
 
 def _text(ad: Mapping[str, Any], names: dict[str, str], lower: str) -> str:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from fairq.errors.pool import EmptyInputError, InvalidDumpError, UnreadableDumpError
 from fairq.inputs import LARGEST, STANDARD_INPUT, says_nothing, standard_input, too_large
 
-CHUNK = 1 << 22
+CHUNK = 1 << 20
 """Bytes to read at a time: the dump of a large pool is never in memory as a whole."""
 
 NO_ADS = "# no ads"

@@ -1,29 +1,16 @@
-"""Ads that are parsed together are read as they are one by one, whatever is odd or damaged among them."""
+"""Ads that are read together are read as they are one by one, whatever is odd or damaged among them."""
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
-
-from fairq.dumps import json_form
-from fairq.dumps.jobs import read_jobs
-from fairq.dumps.slots import read_slots
-from fairq.dumps.source import Source
-from fairq.errors.base import FairqError
+from tests.dumps.reading import jobs_of, one_by_one, slots_of
 
 COUNT = 700
 ODD = 520
-
-
-@pytest.fixture(autouse=True, params=[None, 0], ids=["parsed", "by line"])
-def learnt(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ads are parsed together, or, as those of a large dump, compared line by line."""
-    if request.param is not None:
-        monkeypatch.setattr(json_form, "_LEARNT", request.param)
 
 
 def _lines(place: int) -> list[str]:
@@ -55,14 +42,6 @@ def _separated(texts: Iterable[str], *, apart: bool) -> Iterator[str]:
         yield f"{',' if place else ''}\n{' ' * place if apart else ''}{text}"
 
 
-def _read(text: str) -> str:
-    try:
-        dump = read_slots(Source("slots.json", io.BytesIO(text.encode())))
-    except FairqError as error:
-        return str(error)
-    return repr((list(dump.slots), dump.left_out, dump.version))
-
-
 @pytest.mark.parametrize(
     "odd",
     [
@@ -72,13 +51,13 @@ def _read(text: str) -> str:
         '"MyType": "Scheduler"', '"Name": 5', '"Name": "slot1@wn3"', '"Draining": true', "", "}\n]\n[\n{", "}\n]",
     ],
 )  # fmt: skip
-def test_odd_and_damaged_ads_are_read_as_one_by_one(odd: str) -> None:
+def test_odd_and_damaged_ads_areslots_of_asone_by_one(odd: str) -> None:
     """Slots, their order and ads, and the message with its line and ad are the same."""
     ads = [_lines(place) for place in range(COUNT)]
     for at in (ODD, ODD + 5):
         ads[at].append(odd)
 
-    assert _read(_text(ads, apart=False)) == _read(_text(ads, apart=True))
+    assert slots_of(_text(ads, apart=False)) == one_by_one(slots_of, _text(ads, apart=True))
 
 
 def test_values_of_one_line_do_not_complete_those_of_another() -> None:
@@ -86,9 +65,9 @@ def test_values_of_one_line_do_not_complete_those_of_another() -> None:
     ads = [[*_lines(3 * place), '"Odd": 1', '"Last": 0'] for place in range(COUNT)]
     ads[ODD][-2], ads[ODD + 1][-2], ads[ODD + 2][-2] = '"Odd": [1', '"Odd": 2]', '"Odd": 3, 4'
 
-    found = _read(_text(ads, apart=False))
+    found = slots_of(_text(ads, apart=False))
 
-    assert found == _read(_text(ads, apart=True))
+    assert found == one_by_one(slots_of, _text(ads, apart=True))
     assert f"ad {ODD + 1}" in found
 
 
@@ -100,9 +79,9 @@ def test_two_values_of_one_line_do_not_make_up_for_none_of_another(cut: str) -> 
     # The line that is cut off has no comma.
     text = _text(ads, apart=False).replace(f"{cut},\n", f"{cut}\n")
 
-    found = _read(text)
+    found = slots_of(text)
 
-    assert found == _read(_text(ads, apart=True).replace(f"{cut},\n", f"{cut}\n"))
+    assert found == one_by_one(slots_of, _text(ads, apart=True).replace(f"{cut},\n", f"{cut}\n"))
     assert f"ad {ODD + 1}" in found
 
 
@@ -110,19 +89,19 @@ def test_shapes_are_told_apart_by_names_in_the_same_number() -> None:
     """Ads with as many lines, but another attribute in the middle, keep their names."""
     ads = [[*_lines(3 * place), f'"{"ABC"[place % 3]}": {place}', '"Last": 0'] for place in range(COUNT)]
 
-    found = _read(_text(ads, apart=False))
+    found = slots_of(_text(ads, apart=False))
 
-    assert found == _read(_text(ads, apart=True))
+    assert found == one_by_one(slots_of, _text(ads, apart=True))
     assert "'A': 0" in found and "'B': 1" in found
 
 
-def test_ads_on_lines_of_their_own_are_read_as_one_by_one() -> None:
+def test_ads_on_lines_of_their_own_areslots_of_asone_by_one() -> None:
     """The layout does not matter: here, each ad is a line, and has lists of ads."""
     ads = ['{"Devices": [{"Id": 1}, {"Id": 2}], ' + ", ".join(_lines(place)) + "}" for place in range(COUNT)]
 
-    found = _read("[" + "".join(_separated(ads, apart=False)) + "]")
+    found = slots_of("[" + "".join(_separated(ads, apart=False)) + "]")
 
-    assert found == _read("[" + "".join(_separated(ads, apart=True)) + "]")
+    assert found == one_by_one(slots_of, "[" + "".join(_separated(ads, apart=True)) + "]")
     assert f"slot1@wn{COUNT - 1}" in found
 
 
@@ -130,20 +109,13 @@ def test_lists_in_lists_without_end_are_refused() -> None:
     """Also where several ads have them."""
     ads = [[*_lines(3 * place), f'"Deep": {"[" * 800}{"]" * 800}'] for place in range(COUNT)]
 
-    assert "nested too deeply" in _read(_text(ads, apart=False))
-
-
-def _read_jobs(text: str) -> str:
-    try:
-        return repr(read_jobs(Source("jobs.json", io.BytesIO(text.encode())), lambda ad: f"{ad.get('Owner')}@x", 9))
-    except FairqError as error:
-        return str(error)
+    assert "nested too deeply" in slots_of(_text(ads, apart=False))
 
 
 @pytest.mark.parametrize(
     "odd", ["1", "1.0", "true", "-0.0", "[1]", "[1.0]", '"a"', "null", '"/Expr(1 +)/"', "NaN", "1 2"]
 )
-def test_jobs_that_do_not_repeat_are_read_as_one_by_one(odd: str) -> None:
+def test_jobs_that_do_not_repeat_areslots_of_asone_by_one(odd: str) -> None:
     """Their order, what those of a cluster share, and the message are the same; equal values keep their types."""
     ads = [
         f'{{\n"ClusterId": {place // 4 + 1},\n"ProcId": {place % 4},\n"Owner": "u{place % 3}",\n"Args": "\\"{place}",\n'
@@ -151,9 +123,9 @@ def test_jobs_that_do_not_repeat_are_read_as_one_by_one(odd: str) -> None:
         for place in range(COUNT)
     ]
 
-    found = _read_jobs("[" + "".join(_separated(ads, apart=False)) + "]")
+    found = jobs_of("[" + "".join(_separated(ads, apart=False)) + "]")
 
-    assert found == _read_jobs("[" + "".join(_separated(ads, apart=True)) + "]")
+    assert found == one_by_one(jobs_of, "[" + "".join(_separated(ads, apart=True)) + "]")
 
 
 _OF_JOBS: list[dict[int, dict[str, Any]]] = [
@@ -175,7 +147,7 @@ _OF_JOBS: list[dict[int, dict[str, Any]]] = [
 @pytest.mark.parametrize("changed", _OF_JOBS)
 @pytest.mark.parametrize("form", ["json", "long"])
 @pytest.mark.parametrize("size", [1, 7, 100])
-def test_jobs_by_column_are_those_read_one_by_one(changed: dict[int, dict[str, Any]], form: str, size: int) -> None:
+def test_jobs_by_column_are_thoseslots_ofone_by_one(changed: dict[int, dict[str, Any]], form: str, size: int) -> None:
     """Clusters of one job or many, held, ended and damaged jobs, several schedds, and the message about the first."""
     ads = []
     for place in range(COUNT):
@@ -204,4 +176,4 @@ def test_jobs_by_column_are_those_read_one_by_one(changed: dict[int, dict[str, A
             "[" + "".join(_separated(map(json.dumps, ads), apart=True)) + "]",
         )
 
-    assert _read_jobs(together) == _read_jobs(apart)
+    assert jobs_of(together) == one_by_one(jobs_of, apart)
