@@ -153,7 +153,7 @@ class TermsReader:
         return user.rpartition("@")[0] or user if isinstance(user, str) else ""
 
     def _submitter(self, values: Mapping[str, Any], names: Mapping[str, str], number: int) -> str:
-        identity = tuple(values.get(name) for name in ("accountinggroup", "owner", "user", "niceuser"))
+        identity = values.get("accountinggroup"), values.get("owner"), values.get("user"), values.get("niceuser")
         try:
             name = self._submitters.get(identity)
         except TypeError:
