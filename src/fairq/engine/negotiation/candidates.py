@@ -57,7 +57,6 @@ class Candidates:
         kinds: an ad of each autocluster, by number, as far as they are known.
         partitions: the partitionable slots that are divided, None if there are none.
         static: the ranks of all slots if they are the same for all jobs; ignored if slots are divided.
-        tells_reasons: whether anybody asks why there are no more matches.
         scene: what is known from cycles like this one.
     """
 
@@ -74,10 +73,9 @@ class Candidates:
         partitions: Partitions | None = None,
         static: StaticRanks | None = None,
         *,
-        tells_reasons: bool = True,
         scene: Scene | None = None,
     ) -> None:
-        self._scene, self._tells_reasons, self._partitions = scene, tells_reasons, partitions
+        self._scene, self._partitions = scene, partitions
         self._suiting: Suiting | None = None
         self._static = static = static if partitions is None else None
         self._pool, self._policy, self._holders = pool, policy, holders
@@ -266,8 +264,6 @@ class Candidates:
 
     def suits_any(self, context: RequestContext) -> bool:
         """Whether the job matches any slot that is not draining, whoever uses it; only tells why a turn ended."""
-        if not self._tells_reasons:
-            return False
         if self.reach is not None:
             return self.reach.suits_any(context)
         suitable = self._suitable.get(context)
