@@ -27,11 +27,11 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptionPolicy, PreemptState
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
+from fairq.engine.negotiation.requirements import agreed
 from fairq.engine.negotiation.row_values import RowValues
 from fairq.engine.negotiation.slot_tests import SlotTests
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.sorted_lists import SortedLists
-from fairq.engine.negotiation.suiting import Suiting, agreeing
 from fairq.records import Ad
 
 if TYPE_CHECKING:
@@ -76,7 +76,6 @@ class Candidates:
         scene: Scene | None = None,
     ) -> None:
         self._scene, self._partitions = scene, partitions
-        self._suiting: Suiting | None = None
         self._static = static = static if partitions is None else None
         self._pool, self._policy, self._holders = pool, policy, holders
         self._cost, self._costs = cost, costs
@@ -114,7 +113,7 @@ class Candidates:
             self._divide(partitions, tie_order, gets_back, stay)
         if stay:
             known = (None, None) if scene is None else (self._suitable.get, Recall(scene, "reach", keeps_results=False))
-            self.reach = Reach(pool, self.preemption, holders, free, kinds, self._partitioned, *known)
+            self.reach = Reach(pool, self.preemption, holders, free, self._partitioned, *known)
         self._orderings = Orderings(pool, policy, holders, tie_order, static, self._values, scene, slots_stay=stay)
         recall = None if scene is None else Recall(scene, "machine ranks", keeps_results=False)
         self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing, recall)
@@ -283,8 +282,8 @@ class Candidates:
             meeting, preemptable = self.preemption.meets_requirements(context), self.preemption.preemptable(context)
         stay, state, free = self._suitable.is_settled(context), ordering.state, self._free.mask()
         if self._rolled_up is not None:
-            suitable = suitable.copy()
-            suitable[agreeing(context.ad(), self._pool.ads, np.flatnonzero(self._rolled_up))] = True
+            suitable, rolled_up = suitable.copy(), np.flatnonzero(self._rolled_up)
+            suitable[rolled_up] = agreed(context.ad(), self._pool.ads, rolled_up)
         if self._partitioned is not None:
             free[self._divided] &= self._partitioned.suitable(context)
         return SlotTests(suitable, stay, free, held, own, state == RANK, ordering.outranked, meeting, preemptable)
@@ -380,17 +379,11 @@ class Candidates:
     def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Slots of the whole pool where the Requirements of both sides are true."""
         slots = self._pool.ads
-        suitable = np.zeros(len(slots), np.bool_)
-        if self._scene is None:
-            suitable[agreeing(context.ad(), slots)] = True
-            return suitable if self._rolled_up is None else suitable & ~self._rolled_up
-        if self._suiting is None:
-            self._suiting = Suiting(slots, np.arange(len(slots)), self._holders.changing, self._kinds)
-        suitable[self._suiting.find(context)] = True
+        suitable = agreed(context.ad(), slots, np.arange(len(slots)))
         if self._rolled_up is not None:
             suitable &= ~self._rolled_up
         # Jobs that suit the same slots share their lists.
-        return self._scene.memory.mask(suitable)
+        return suitable if self._scene is None else self._scene.memory.mask(suitable)
 
     def _find_machine_ranks(self, context: RequestContext) -> NDArray[np.float64]:
         return self._values.rank(_OWN_RANK, context.ad(), 0.0)
