@@ -6,7 +6,7 @@ allows are shared by all submitters whose jobs agree in the attributes that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -291,26 +291,6 @@ class Candidates:
     def place(self, context: RequestContext) -> NDArray[np.int64]:
         """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""
         return self._orderings.of_all.get(context).place
-
-    def kind(self, autocluster: int, *, ordered: bool) -> Hashable:
-        """A key, equal for autoclusters for which `none_left` and `keeps_out` tell a submitter the same; None: unknown.
-
-        They tell the same until the next match; if the key is for *ordered* slots, so does a search of their lists, of
-        which limits may refuse a part. Jobs with concurrency limits have none.
-        """
-        if self._scene is None or self.rooms is not None or autocluster in self._scene.autoclusters.limited:
-            return None
-        parts, job = self._partitioned, self._kinds[autocluster]
-        if parts is not None and not (self._parts_are_told and parts.none_has_enough(autocluster, job)):
-            return None
-        suitable = self._suitable.settled(autocluster)
-        if suitable is None:
-            return None
-        if self.reach is not None:
-            return id(suitable)
-        slots = self._orderings.of_all if ordered else self._orderings.claims
-        told, policy = slots.kind(autocluster), self.preemption.kind(autocluster)
-        return None if told is None or policy is None else (id(suitable), told, policy)
 
     def none_left(self, context: RequestContext) -> bool:
         """Whether a list for the job would be empty whatever the limits are; no: it need not be."""

@@ -164,10 +164,6 @@ class PreemptionPolicy:
         """The held slots for which PREEMPTION_REQUIREMENTS is true; all of them without that policy."""
         return self._requirements.get(context)
 
-    def kind(self, autocluster: int) -> int | None:
-        """A number, equal for autoclusters that may preempt the same slots for one submitter at one moment."""
-        return self._requirements.kind(autocluster)
-
     def preemptable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Those whose holder's priority is worse by the required margin."""
         meeting = self.meets_requirements(context)
