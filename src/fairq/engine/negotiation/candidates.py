@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad import parse
+from fairq.engine.classad import evaluate_in_columns, parse
 from fairq.engine.negotiation.claimable import Claimable
 from fairq.engine.negotiation.expression_cache import ContextNow, ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
@@ -28,7 +28,6 @@ from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptionPoli
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
 from fairq.engine.negotiation.requirements import agreed
-from fairq.engine.negotiation.row_values import RowValues
 from fairq.engine.negotiation.slot_tests import SlotTests
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.sorted_lists import SortedLists
@@ -80,9 +79,8 @@ class Candidates:
         self._pool, self._policy, self._holders = pool, policy, holders
         self._cost, self._costs = cost, costs
         self.lists = 0
-        self._values = RowValues(pool.ads, None if scene is None else scene.rows)
         holders_known = None if scene is None else Recall(scene, "holders", holders.held.tobytes())
-        self.preemption = PreemptionPolicy(pool.ads, policy, holders, self._values, holders_known)
+        self.preemption = PreemptionPolicy(pool.ads, policy, holders, holders_known)
         self._kept_out = KeptOut(self.preemption, free)
         self._free, self._kinds = free, kinds
         self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
@@ -114,12 +112,12 @@ class Candidates:
         if stay:
             known = (None, None) if scene is None else (self._suitable.get, Recall(scene, "reach", keeps_results=False))
             self.reach = Reach(pool, self.preemption, holders, free, self._partitioned, *known)
-        self._orderings = Orderings(pool, policy, holders, tie_order, static, self._values, scene, slots_stay=stay)
+        self._orderings = Orderings(pool, policy, holders, tie_order, static, scene, slots_stay=stay)
         recall = None if scene is None else Recall(scene, "machine ranks", keeps_results=False)
         self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing, recall)
         self._same_machine_ranks: list[float] | None = None
         if not self._machine_ranks.read_by_slots:
-            self._same_machine_ranks = self._values.rank(_OWN_RANK, {}, 0.0).tolist()
+            self._same_machine_ranks = self._find_machine_ranks_of({}).tolist()
 
     def _divide(self, partitions: Partitions, tie_order: NDArray[np.int64], gets_back: bool, slots_stay: bool) -> None:
         """Prepare the lists of parts of slots; most pools have none, and load nothing for them."""
@@ -365,5 +363,8 @@ class Candidates:
         # Jobs that suit the same slots share their lists.
         return suitable if self._scene is None else self._scene.memory.mask(suitable)
 
+    def _find_machine_ranks_of(self, job: Ad) -> NDArray[np.float64]:
+        return evaluate_in_columns(_OWN_RANK, self._pool.ads, job).as_rank(0.0)
+
     def _find_machine_ranks(self, context: RequestContext) -> NDArray[np.float64]:
-        return self._values.rank(_OWN_RANK, context.ad(), 0.0)
+        return self._find_machine_ranks_of(context.ad())
