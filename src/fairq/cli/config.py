@@ -182,7 +182,7 @@ def path(invocation: Invocation, output: Output) -> None:
     columns = [
         Column("Layer", "layer"),
         Column("File", "path"),
-        Column("Exists", "exists", _yes_no, "left"),
+        Column("Exists", "exists", _yes_no, "left", level=1),
         Column("Changes go there", "changes", _yes_no, "left"),
     ]
     emit(View(tables=[Table(columns=columns, records=records)]), output)
@@ -279,12 +279,12 @@ def _record(entry: Entry, origin: bool) -> dict[str, Any]:
 def _differences(settings: Settings, points: list[Entry]) -> View:
     """Return the rule points with the values of both sets of rules and the value in use."""
     columns = [
-        Column("Program", "program"),
+        Column("Program", "program", level=3),
         Column("Setting", "name"),
         Column("documented", "documented"),
         Column("program", "program_value"),
-        Column("in use", "text"),
-        Column("Origin", "origin"),
+        Column("in use", "text", level=1),
+        Column("Origin", "origin", level=2),
     ]
     schemes = dict.fromkeys(point.key.scheme for point in points)
     chosen = ", ".join(f"{scheme.rules} = {settings[scheme.rules]}" for scheme in schemes)

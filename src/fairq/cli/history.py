@@ -152,7 +152,7 @@ _COLUMNS = [
     Column("EXIT", "Exit", _plain, "right"),
     Column("CPU", "CpuEfficiency", _share, "right", level=2),
     Column("MEMORY", "Memory", _plain, "right", level=4),
-    Column("CMD", "Command", level=1),
+    Column("CMD", "Command", narrow="cut", level=1),
 ]
 
 _REASON = Column("REASON", "Reason")

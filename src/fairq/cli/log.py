@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fairq.cli.command import App
-from fairq.cli.figures import local
+from fairq.cli.figures import second
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -50,13 +50,13 @@ def log(
         }
         for event in found
     ]
-    columns = [Column("Time", "EventTime", _time, "left"), Column("Job", "Job", align="left"), Column("Event", "Event"),
-               Column("Detail", "Detail")]  # fmt: skip
+    columns = [
+        Column("Time", "EventTime", second, "left"),
+        Column("Job", "Job", align="left", level=1),
+        Column("Event", "Event"),
+        Column("Detail", "Detail"),
+    ]
     emit(View(tables=[Table(columns=columns, records=records, empty="no events are recorded")]), output)
-
-
-def _time(value: Any) -> str:
-    return f"{local(value):%Y-%m-%d %H:%M:%S}"
 
 
 def _procs(cluster: int, first: int, last: int, wanted: int | None) -> str:

@@ -9,7 +9,7 @@ from fairq.cli.command import App
 from fairq.cli.figures import duration, moment
 from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import Now, Option
-from fairq.cli.output import Column, Output, Record, Table, View, emit
+from fairq.cli.output import Column, Form, Output, Record, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.queue_arguments import QUEUE
 from fairq.cli.queue_options import Jobs
@@ -17,7 +17,7 @@ from fairq.errors.base import UsageError
 from fairq.expression_form import is_expression, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fairq.steps.jobs.pages import QueuePages
     from fairq.steps.jobs.view import Queue
@@ -179,8 +179,8 @@ def _summary_line(found: Queue | QueuePages) -> str:
     return text + "\n"
 
 
-def _submitted(time: Any) -> str:
-    return moment(time) if isinstance(time, int) else str(time)
+def _submitted(form: Callable[[float], str]) -> Callable[[Any], str]:
+    return lambda time: form(time) if isinstance(time, int) else str(time)
 
 
 def _letter(status: Any) -> str:
@@ -204,13 +204,13 @@ def _colour(job: Record) -> str:
 _COLUMNS = [
     Column("ID", "Jobs"),
     Column("SUBMITTER", "Submitter"),
-    Column("SUBMITTED", "QDate", _submitted, "right"),
-    Column("RUN_TIME", "RunTime", duration, "right"),
+    Column("SUBMITTED", "QDate", Form(_submitted(moment.full), _submitted(moment.brief)), "right", level=3),
+    Column("RUN_TIME", "RunTime", duration, "right", level=1),
     Column("ST", "Shown", _letter, "left", _colour),
-    Column("PRI", "JobPrio"),
-    Column("CPUS", "RequestCpus", _plain, "right"),
-    Column("MEMORY", "RequestMemory", _plain, "right"),
-    Column("CMD", "Command"),
+    Column("PRI", "JobPrio", level=5),
+    Column("CPUS", "RequestCpus", _plain, "right", level=2),
+    Column("MEMORY", "RequestMemory", _plain, "right", level=4),
+    Column("CMD", "Command", narrow="cut"),
 ]
 
 _HELD = [

@@ -110,9 +110,8 @@ def show(
     if output.format != "table":
         emit(views.records_view(report, output.constraint), output)
     elif (tree or style is not None) and not plain and invocation.settings.groups:
-        width = None if style is None else style.width
         blocks = style is not None and draws_blocks(sys.stdout)
-        emit(views.tree_view(report, output.constraint, _title(report), width=width, blocks=blocks), output)
+        emit(views.tree_view(report, output.constraint, _title(report), blocks=blocks), output)
     else:
         emit(views.condor_view(report, output.constraint, header=output.header), output)
 

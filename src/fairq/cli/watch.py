@@ -56,7 +56,7 @@ def watch(show: Callable[[], None], text: str, title: str) -> None:
             if not committed.happened() and _is_ended(seconds):
                 return
     # The command has changed the state: this must happen only once.
-    stdout.write("\n".join(lines))
+    stdout.writelines(f"{line}\n" for line in lines)
 
 
 def _printed(show: Callable[[], None]) -> list[str]:
@@ -67,7 +67,7 @@ def _printed(show: Callable[[], None]) -> list[str]:
             show()
         except FairqError as error:
             tell_error(error)
-    return frame.getvalue().split("\n")
+    return frame.getvalue().split("\n")[:-1]
 
 
 def _drawn(lines: list[str], head: str) -> str:

@@ -16,9 +16,9 @@ def submitters_table(found: WhatIf, *, title: str, key: str | None = "changes", 
     """Return the result of each submitter now and after the change; without *cycle*, in the long run only."""
     columns = [Column("Submitter", "submitter")]
     if any(record["factor_now"] != record["factor_then"] for record in found.submitters):
-        columns += _pair("Factor", "factor", short)
+        columns += _pair("Factor", "factor", short, level=1)
     if cycle and found.now.decision is not None:
-        columns += [*_pair("Limit", "limit", two_places), *_pair("Matched", "matched", short)]
+        columns += [*_pair("Limit", "limit", two_places, level=3), *_pair("Matched", "matched", short, level=2)]
     columns += _pair("Long Run", "long_run", two_places)
     return Table(columns, found.submitters, title=title, key=key)
 
@@ -29,10 +29,10 @@ def groups_table(found: WhatIf) -> Table:
     return Table(columns, found.groups, title="Groups", key="groups")
 
 
-def _pair(heading: str, member: str, shown: Any) -> list[Column]:
+def _pair(heading: str, member: str, shown: Any, level: int = 0) -> list[Column]:
     return [
-        Column(f"{heading} now", f"{member}_now", shown, "right"),
-        Column("then", f"{member}_then", shown, "right"),
+        Column(f"{heading} now", f"{member}_now", shown, "right", level=level),
+        Column("then", f"{member}_then", shown, "right", level=level),
     ]
 
 

@@ -75,14 +75,14 @@ def import_(
 def _view(bundle: Bundle, check: bool) -> View:
     columns = [
         Column("File", "file"),
-        Column("Kind", "kind"),
-        Column("Read as", "form"),
+        Column("Kind", "kind", level=1),
+        Column("Read as", "form", level=2),
         Column("Records", "records"),
-        Column("New", "added"),
-        Column("Removed", "removed"),
+        Column("New", "added", level=3),
+        Column("Removed", "removed", level=4),
         Column("Refused", "refused"),
-        Column("Softened", "softened"),
-        Column("Left out", "left_out"),
+        Column("Softened", "softened", level=5),
+        Column("Left out", "left_out", level=6),
     ]
     records = [_record(part) for part in bundle.parts]
     count = f"{_several(bundle.number, 'record')} of {_several(len(records), 'file')}"

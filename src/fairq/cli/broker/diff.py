@@ -52,10 +52,10 @@ def _view(found: Difference) -> View:
     count = len(found.tasks)
     columns = [
         Column("Task", "task"),
-        Column("Before", "before", _status),
-        Column("After", "after", _status),
-        Column("Gained", "gained", few),
-        Column("Lost", "lost", few),
+        Column("Before", "before", _status, level=2),
+        Column("After", "after", _status, level=1),
+        Column("Gained", "gained", few, level=3),
+        Column("Lost", "lost", few, level=3),
         Column("Why", "queues", _reasons),
     ]
     text = (

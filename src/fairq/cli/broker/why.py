@@ -170,27 +170,41 @@ def _headline(told: dict[str, Any]) -> str:
 
 
 def _queue_columns(found: Why, one: bool) -> list[Column]:
-    columns = [Column("Queue", "queue"), Column("Stage", "stage"), Column("Reason", "reason"),
-               Column("Weight", "weight", _figure, "right")]  # fmt: skip
+    columns = [
+        Column("Queue", "queue"),
+        Column("Stage", "stage", level=2),
+        Column("Reason", "reason"),
+        Column("Weight", "weight", _figure, "right", level=1),
+    ]
     if found.cycle is None:
         columns += [
-            Column("Compared", "compared", compared),
-            Column("Terms of the weight", "terms", _terms),
-            *([Column("From", "numbers", compared)] if one else []),
+            Column("Compared", "compared", compared, level=4),
+            Column("Terms of the weight", "terms", _terms, level=3),
+            *([Column("From", "numbers", compared, level=5)] if one else []),
             Column("Passes if", "change"),
         ]
     return columns
 
 
-_REASONS = [Column("Reason", "reason"), Column("Stage", "stage"), Column("Queues", "queues"),
-            Column("Pseudo queues", "pseudo"), Column("Meaning", "meaning")]  # fmt: skip
+_REASONS = [
+    Column("Reason", "reason"),
+    Column("Stage", "stage", level=1),
+    Column("Queues", "queues"),
+    Column("Pseudo queues", "pseudo", level=2),
+    Column("Meaning", "meaning"),
+]
 
 
 _CHANGES = [Column("Without check", "check"), Column("Queues", "queues", some), Column("Best queue needs", "change")]
 
 
-_OBSTACLES = [Column("Queue", "queue"), Column("Stage", "stage"), Column("Reason", "reason"),
-              Column("Compared", "compared", compared), Column("Passes if", "change")]  # fmt: skip
+_OBSTACLES = [
+    Column("Queue", "queue"),
+    Column("Stage", "stage", level=1),
+    Column("Reason", "reason"),
+    Column("Compared", "compared", compared, level=2),
+    Column("Passes if", "change"),
+]
 
 
 def _terms(terms: dict[str, float]) -> str:
