@@ -78,9 +78,9 @@ def shares_view(report: ShareReport) -> View:
     queues = Table(
         columns=[
             *_queue_columns()[:-2],
-            Column("Pool Share", "pool_share", _priority, level=4),
-            Column("Own", "own_priority", _priority, level=3),
-            Column("Family", "family", level=2),
+            Column("Pool Share", "pool_share", _priority, level=6),
+            Column("Own", "own_priority", _priority, level=4),
+            Column("Family", "family", level=3),
             *_queue_columns()[-2:],
         ],
         records=[{**queue, "requires": _asks(queue)} for queue in report.queues],
@@ -246,8 +246,8 @@ def why_view(found: WhyNot, comparison: dict[str, Any] | None) -> View:
             Column("Condition", "condition"),
             Column("Required", "wanted"),
             Column("Offered", "offered"),
-            Column("Pilot change", "pilot_change", level=1),
-            Column("or job change", "job_change", level=1),
+            Column("Pilot change", "pilot_change"),
+            Column("or job change", "job_change"),
         ],
         records=failures,
         key="failures",
@@ -308,13 +308,13 @@ def import_view(imported: ImportedQueues, dry_run: bool) -> View:
 def _queue_columns() -> list[Column]:
     return [
         Column("Queue", "task_queue"),
-        Column("Group", "owner_group", level=4),
+        Column("Group", "owner_group"),
         Column("Owner", "owner"),
-        Column("CPUTime", "cpu_time", level=3),
-        Column("Jobs", "jobs", level=2),
-        Column("Average", "average_priority", short, level=5),
+        Column("CPUTime", "cpu_time", level=5),
+        Column("Jobs", "jobs", level=1),
+        Column("Average", "average_priority", short, level=7),
         Column("Priority", "priority", _priority),
-        Column("Requires", "requires", level=1),
+        Column("Requires", "requires", level=2),
     ]
 
 

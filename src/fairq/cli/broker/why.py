@@ -172,15 +172,15 @@ def _headline(told: dict[str, Any]) -> str:
 def _queue_columns(found: Why, one: bool) -> list[Column]:
     columns = [
         Column("Queue", "queue"),
-        Column("Stage", "stage", level=2),
+        Column("Stage", "stage", level=4),
         Column("Reason", "reason"),
-        Column("Weight", "weight", _figure, "right", level=1),
+        Column("Weight", "weight", _figure, "right", level=3),
     ]
     if found.cycle is None:
         columns += [
-            Column("Compared", "compared", compared, level=4),
-            Column("Terms of the weight", "terms", _terms, level=3),
-            *([Column("From", "numbers", compared, level=5)] if one else []),
+            Column("Compared", "compared", compared, level=2),
+            Column("Terms of the weight", "terms", _terms, level=5),
+            *([Column("From", "numbers", compared, level=6)] if one else []),
             Column("Passes if", "change"),
         ]
     return columns

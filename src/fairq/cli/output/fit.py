@@ -8,14 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.cli.output.cells import Cells, grid
-from fairq.cli.output.text import width
+from fairq.cli.output.text import width, wrapped
 from fairq.cli.output.view import Column, Form, Record
 
-_ENOUGH = 14
-"""Width in cells to which a text shortens while there are columns that may go."""
+_ENOUGH = (14, 24)
+"""Width in cells to which a name, and a text of several words, shortens while there are columns that may go."""
 
-_LEAST = 8
-"""Width in cells to which a text shortens when the columns that are left have to stay."""
+_LEAST = (8, 12)
+"""Width in cells to which they shorten when the columns that are left have to stay."""
 
 _FIGURE = 20
 """Maximum width in cells of a right-aligned text that never shortens: a number, a time, a duration."""
@@ -38,8 +38,8 @@ def fit(columns: Sequence[Column], rows: Sequence[Record], header: bool, limit: 
     """Fit *columns* to a terminal of *limit* cells, None for any width.
 
     First, values take their brief form. If all headings are single words, one blank stands between the columns, else
-    two. Columns without a value go. Texts shorten and headings break at blanks. Columns go, those of the highest level
-    first. Texts shorten further. At last columns go from the right; the first one stays.
+    two. Columns without a value go, those of one level together. Texts shorten and headings break at blanks. Columns
+    go, those of the highest level first. Texts shorten further. At last columns go from the right; the first one stays.
     """
     cells = grid(columns, rows)
     gap = 2
@@ -50,21 +50,22 @@ def fit(columns: Sequence[Column], rows: Sequence[Record], header: bool, limit: 
         return _fitted(cells, _sizes(cells, header), gap)
     if not any(" " in one.heading for one in cells):
         gap = 1
-    cells = [one for one in cells if any(one.texts)] or cells[:1]
+    used = {one.column.level for one in cells if any(one.texts)}
+    cells = [one for one in cells if any(one.texts) or 0 < one.column.level in used] or cells[:1]
     known = [one.heading for one in cells]
     levels = sorted({one.column.level for one in cells} - {0})
     while levels and _total(_least(cells, header, _ENOUGH), gap) > limit:
         top = levels.pop()
         cells = [one for one in cells if one.column.level < top] or cells[:1]
-    enough = _ENOUGH if _total(_least(cells, header, _ENOUGH), gap) <= limit else _LEAST
-    while len(cells) > 1 and _total(_least(cells, header, enough), gap) > limit:
+    texts = _ENOUGH if _total(_least(cells, header, _ENOUGH), gap) <= limit else _LEAST
+    while len(cells) > 1 and _total(_least(cells, header, texts), gap) > limit:
         cells.pop()
-    sizes = _least(cells, header, enough)
+    sizes = _least(cells, header, texts)
     for wanted in ([one.widest() for one in cells], _sizes(cells, header)):
         _grow(sizes, wanted, limit - _total(sizes, gap))
     for one in cells:
         known.remove(one.heading)
-    return _fitted(cells, [min(size, limit) for size in sizes], gap, known)
+    return _fitted(cells, [min(size, limit) for size in map(_trimmed, cells, sizes)], gap, known)
 
 
 def _fitted(cells: Sequence[Cells], sizes: list[int], gap: int, left_out: Sequence[str] = ()) -> Fitted:
@@ -84,19 +85,26 @@ def _sizes(cells: Sequence[Cells], header: bool) -> list[int]:
     return [max(one.widest(), width(one.heading) if header else 0) for one in cells]
 
 
-def _least(cells: Sequence[Cells], header: bool, enough: int) -> list[int]:
-    """Return the minimum width of each column, where a text may shorten to *enough* cells."""
-    return [max(_least_text(one, enough), _longest_word(one.heading) if header else 0) for one in cells]
+def _least(cells: Sequence[Cells], header: bool, texts: tuple[int, int]) -> list[int]:
+    """Return the minimum width of each column, where names and texts shorten to *texts*."""
+    return [max(_least_text(one, *texts), _longest_word(one.heading) if header else 0) for one in cells]
 
 
-def _least_text(one: Cells, enough: int) -> int:
+def _least_text(one: Cells, name: int, prose: int) -> int:
     size = one.widest()
-    stays = one.column.narrow == "keep" or (one.right and size <= _FIGURE)
-    return size if stays else min(size, enough)
+    if one.column.narrow == "keep" or (one.right and size <= _FIGURE):
+        return size
+    is_prose = one.column.narrow == "wrap" and any(" " in text.strip() for text in one.texts)
+    return min(size, prose if is_prose else name)
 
 
 def _longest_word(heading: str) -> int:
     return max(map(width, heading.split(" ")))
+
+
+def _trimmed(one: Cells, size: int) -> int:
+    """Return what a column needs of *size* cells when its heading is broken."""
+    return max(min(one.widest(), size), *map(width, wrapped(one.heading, size)))
 
 
 def _grow(sizes: list[int], wanted: Sequence[int], spare: int) -> None:
