@@ -178,10 +178,9 @@ FIVE = [
         (
             60,
             """
-                                           Run
-            Name               Submitted  time  Reason
-            anna@ex…ple.org  11-20 09:00    0s  suitable slots are in
-                                                use
+                                          Run
+            Name              Submitted  time  Reason
+            anna@e…ple.org  11-20 09:00    0s  suitable slots are in use
             """,
         ),
         (

@@ -54,7 +54,7 @@ def show(
     if differences:
         emit(_differences(invocation.settings, [entry for entry in chosen if entry.key.point]), output)
         return
-    columns = [Column("Setting", "name"), Column("Value", "text", _shown)]
+    columns = [Column("Setting", "name", narrow="keep"), Column("Value", "text", _shown)]
     if origin:
         columns.append(Column("Origin", "origin"))
     records = [_record(entry, origin) for entry in chosen]
@@ -280,7 +280,7 @@ def _differences(settings: Settings, points: list[Entry]) -> View:
     """Return the rule points with the values of both sets of rules and the value in use."""
     columns = [
         Column("Program", "program", level=3),
-        Column("Setting", "name"),
+        Column("Setting", "name", narrow="keep"),
         Column("documented", "documented"),
         Column("program", "program_value"),
         Column("in use", "text", level=1),

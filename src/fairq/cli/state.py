@@ -196,11 +196,11 @@ def history(
         Column("User", "user", level=2),
         Column("Command", "command", level=4),
         Column("Subject", "subject"),
-        Column("Before", "before", _value, align="left", level=3),
+        Column("Before", "before", _value, align="left", level=5),
         Column("After", "after", _value, align="left"),
     ]
     if any(record["reason"] for record in records):
-        columns.insert(4, Column("Reason", "reason", lambda reason: reason or "-", align="left"))
+        columns.insert(4, Column("Reason", "reason", lambda reason: reason or "-", align="left", level=3))
     fields = ("number", "time", "user", "command", "reason", "subject", "before", "after")
     emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
 

@@ -71,11 +71,11 @@ def _printed(show: Callable[[], None]) -> list[str]:
 
 
 def _drawn(lines: list[str], head: str) -> str:
-    """Return the screen: the head with the time, then *lines*, cut to the terminal's height."""
+    """Return the screen: the head with the time, then *lines*, without those before the last one that find no room."""
     size = shutil.get_terminal_size()
     left = size.lines - 2
     if len(lines) > left:
-        lines = [*lines[: left - 1], f"... {len(lines) - left} more lines"]
+        lines = [*lines[: left - 2], f"... {len(lines) - left + 1} more lines", lines[-1]]
     shown = [f"{time.strftime('%H:%M:%S')}  {head}"[: size.columns], "", *lines]
     return _HOME + "\n".join(line + _REST_OF_LINE for line in shown).replace("\n", "\r\n") + _REST
 

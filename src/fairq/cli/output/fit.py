@@ -11,11 +11,12 @@ from fairq.cli.output.cells import Cells, grid
 from fairq.cli.output.text import width, wrapped
 from fairq.cli.output.view import Column, Form, Record
 
-_ENOUGH = (14, 24)
-"""Width in cells to which a name, and a text of several words, shortens while there are columns that may go."""
+_WHOLE = 1000
+_ENOUGH = (14, 25, _WHOLE)
+"""Width in cells to which a name, a text of several words, and what is to be kept whole shorten at first."""
 
-_LEAST = (8, 12)
-"""Width in cells to which they shorten when the columns that are left have to stay."""
+_FURTHER = ((8, 12, _WHOLE), (8, 12, 12))
+"""The same when the columns that are left have to stay."""
 
 _FIGURE = 20
 """Maximum width in cells of a right-aligned text that never shortens: a number, a time, a duration."""
@@ -57,7 +58,10 @@ def fit(columns: Sequence[Column], rows: Sequence[Record], header: bool, limit: 
     while levels and _total(_least(cells, header, _ENOUGH), gap) > limit:
         top = levels.pop()
         cells = [one for one in cells if one.column.level < top] or cells[:1]
-    texts = _ENOUGH if _total(_least(cells, header, _ENOUGH), gap) <= limit else _LEAST
+    texts = _ENOUGH
+    for texts in (_ENOUGH, *_FURTHER):
+        if _total(_least(cells, header, texts), gap) <= limit:
+            break
     while len(cells) > 1 and _total(_least(cells, header, texts), gap) > limit:
         cells.pop()
     sizes = _least(cells, header, texts)
@@ -85,15 +89,17 @@ def _sizes(cells: Sequence[Cells], header: bool) -> list[int]:
     return [max(one.widest(), width(one.heading) if header else 0) for one in cells]
 
 
-def _least(cells: Sequence[Cells], header: bool, texts: tuple[int, int]) -> list[int]:
-    """Return the minimum width of each column, where names and texts shorten to *texts*."""
+def _least(cells: Sequence[Cells], header: bool, texts: tuple[int, int, int]) -> list[int]:
+    """Return the minimum width of each column, where its cells shorten to *texts*."""
     return [max(_least_text(one, *texts), _longest_word(one.heading) if header else 0) for one in cells]
 
 
-def _least_text(one: Cells, name: int, prose: int) -> int:
+def _least_text(one: Cells, name: int, prose: int, kept: int) -> int:
     size = one.widest()
-    if one.column.narrow == "keep" or (one.right and size <= _FIGURE):
+    if one.right and size <= _FIGURE:
         return size
+    if one.column.narrow == "keep":
+        return min(size, kept)
     is_prose = one.column.narrow == "wrap" and any(" " in text.strip() for text in one.texts)
     return min(size, prose if is_prose else name)
 

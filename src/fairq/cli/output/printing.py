@@ -34,6 +34,8 @@ def emit(view: View, output: Output) -> None:
     make_room()
     try:
         _emit(view, output, sys.stdout)
+        if sys.stdout.isatty():
+            sys.stdout.flush()  # what follows on stderr comes after it
     except FairqError as error:
         if not committed.happened() or isinstance(error, OutputError):
             raise
