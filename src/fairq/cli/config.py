@@ -12,6 +12,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, DryRun, Option
 from fairq.cli.output import Column, Output, Report, Table, View, emit, write_text
 from fairq.errors.base import FairqError
+from fairq.quantities import counted
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -290,7 +291,8 @@ def _differences(settings: Settings, points: list[Entry]) -> View:
     chosen = ", ".join(f"{scheme.rules} = {settings[scheme.rules]}" for scheme in schemes)
     table = Table(columns=columns, records=[_difference(point) for point in points], empty="no rule points")
     fields = ("program", "name", "documented", "program_value", "value", "origin", "meaning")
-    return View(text=f"{chosen}; {len(points)} rule points" if points else None, tables=[table], fields=fields)
+    text = f"{chosen}; {counted(len(points), 'rule point')}" if points else None
+    return View(text=text, tables=[table], fields=fields)
 
 
 def _difference(entry: Entry) -> dict[str, Any]:
@@ -352,9 +354,9 @@ def _summary(imported: ImportedConfig) -> dict[str, Any]:
 def _sentence(imported: ImportedConfig, dry_run: bool) -> str:
     summary = _summary(imported)
     kinds = ("settings", "groups", "limits", *(["delays"] if summary["delays"] else []))
-    counts = ", ".join(f"{summary[name]} {name}" for name in kinds)
+    counts = ", ".join(counted(summary[name], name.removesuffix("s")) for name in kinds)
     left = len(imported.not_taken)
-    sentence = f"{counts} from {imported.taken} lines; {left} not imported"
+    sentence = f"{counts} from {counted(imported.taken, 'line')}; {left} not imported"
     if dry_run:
         return f"{imported.text}\n# would write this to {imported.file}: {sentence}"
     kept = f" (the former one is {imported.former})" if imported.former else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairq.cli.output import Form
 from fairq.cli.output.text import unsigned
-from fairq.quantities import local, shown_duration
+from fairq.quantities import counted, local, shown_duration
 
 __all__ = [
     "SLOT",
@@ -32,11 +32,6 @@ def two_places(value: float) -> str:
 def short(value: float) -> str:
     """Return a number with up to six digits."""
     return unsigned(f"{value:g}")
-
-
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """Return a count with its noun: *one* for one; for others *many*, or *one* with an s."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def percent(value: float) -> str:

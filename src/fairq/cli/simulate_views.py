@@ -125,7 +125,7 @@ def _title(document: Mapping[str, Any]) -> str:
     seconds = document["last_submit_time"] - document["start_time"]
     span = f"{seconds / _DAY:.1f} days" if seconds >= _DAY else shown_duration(seconds)
     load = document["offered_load"]
-    cores = f" with {document['weight']:.0f} cores" if document["weight"] != document["slots"] else ""
+    cores = f" with {counted(round(document['weight']), 'core')}" if document["weight"] != document["slots"] else ""
     words = f"{jobs} of {counted(document['users'], 'user')} in {span} on {counted(document['slots'], 'slot')}{cores}"
     if load is None:
         return words

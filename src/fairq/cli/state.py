@@ -14,6 +14,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Now, Option, Reason, time_of
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.errors.base import FairqError
+from fairq.quantities import counted
 
 app = App(help="Manage the state file: path, check, backup, compact, restore, history, past cycles.")
 
@@ -74,7 +75,7 @@ def check(invocation: Invocation, output: Output) -> None:
     )
     emit(View(tables=[table]), output)
     if found:
-        faults = "1 fault" if len(found) == 1 else f"{len(found)} faults"
+        faults = counted(len(found), "fault")
         raise FairqError(message=f"{faults} found in {place.path}; read the list above, then restore a backup")
     invocation.note(f"{place.path} has no faults")
 

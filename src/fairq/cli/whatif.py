@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.cli.figures import short, two_places
 from fairq.cli.output import Column, Table
+from fairq.quantities import rounded
 
 if TYPE_CHECKING:
     from fairq.steps.simulate.whatif import WhatIf
@@ -42,8 +43,8 @@ def summary(found: WhatIf) -> Sequence[str]:
     parts = [("matched", "The next cycle")] if found.now.decision is not None else []
     for member, when in [*parts, ("long_run", "In the long run")]:
         changes = found.changed(member)
-        gains = [f"{name} {by:+.4g}" for name, by in changes if by > 0]
-        losses = [f"{name} {by:+.4g}" for name, by in reversed(changes) if by < 0]
+        gains = [f"{name} +{rounded(by)}" for name, by in changes if by > 0]
+        losses = [f"{name} {rounded(by)}" for name, by in reversed(changes) if by < 0]
         if not changes:
             lines.append(f"{when}: no changes{_why_none(found, member)}")
         else:

@@ -111,7 +111,7 @@ def _details(document: dict[str, Any]) -> list[str]:
         few = queue["ahead"] <= 1
         ahead = counted(queue["ahead"], "other job") if queue["ahead"] else "No other job"
         ahead += f" of its submitter {'is' if few else 'are'} ahead"
-        next_cycle = f"the next cycle starts {queue['matched'] or 'none'} of the {queue['idle']} idle jobs"
+        next_cycle = f"the next cycle starts {queue['matched'] or 'none'} of the {counted(queue['idle'], 'idle job')}"
         if queue["idle"] == 1:
             next_cycle = "the next cycle does not start it"
         lines.append(

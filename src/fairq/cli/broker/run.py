@@ -9,7 +9,7 @@ from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.data import data_notes
 from fairq.cli.command import App
-from fairq.cli.figures import moment
+from fairq.cli.figures import counted, moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, DryRun, Now, Option
 from fairq.cli.output import Column, Form, Output, Table, View, emit, progress
@@ -151,7 +151,7 @@ def _document(done: Run) -> dict[str, Any]:
 def _headline(done: Run, dry_run: bool) -> str:
     number = len(done.decided)
     counts = ", ".join(f"{count} {status}" for status, count in done.counts.items())
-    tasks = f"{number} task{'' if number == 1 else 's'}"
+    tasks = counted(number, "task")
     name = f"Dry run: would broker {tasks}" if dry_run else f"Cycle {done.number}: {tasks}"
     return f"{name}: {counts}; rules {done.rules.name}"
 

@@ -9,7 +9,7 @@ from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.timeouts import WORDS
 from fairq.cli.command import App
-from fairq.cli.figures import duration
+from fairq.cli.figures import counted, duration
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now, Option
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -131,8 +131,7 @@ def _view(cleaned: Cleaned) -> View:
         ],
         records=jobs,
         key="jobs",
-        title=f"{count} job{'' if count == 1 else 's'} {'ended' if cleaned.applied else 'to end'}, "
-        f"rules {cleaned.rules}",
+        title=f"{counted(count, 'job')} {'ended' if cleaned.applied else 'to end'}, rules {cleaned.rules}",
         empty="no job is past its time limit",
         constrained=True,
     )

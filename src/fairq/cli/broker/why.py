@@ -13,7 +13,7 @@ from fairq.cli.broker.sentences.data import data_notes
 from fairq.cli.broker.sentences.reasons import meaning_of, tell
 from fairq.cli.command import App
 from fairq.cli.comparison import Compare, comparison_columns, comparison_sentence, comparison_table
-from fairq.cli.figures import moment
+from fairq.cli.figures import counted, moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Now, Option
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -156,7 +156,7 @@ def _headline(told: dict[str, Any]) -> str:
     when = f"In cycle {told['cycle']}" if told["cycle"] is not None else "Now"
     if told["status"] == "assigned":
         names = [candidate["queue"] for candidate in told["candidates"]]
-        outcome = f"goes to {len(names)} queue{'' if len(names) == 1 else 's'}: {some(names)}"
+        outcome = f"goes to {counted(len(names), 'queue')}: {some(names)}"
     else:
         outcome = f"has no eligible queue: {told['reason'] or told['status']}"
     lines = [f"{when} task {told['task']} {outcome} ({told['activity']}, rules {told['rules']})."]

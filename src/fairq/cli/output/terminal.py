@@ -42,10 +42,10 @@ def is_plain(stream: TextIO) -> bool:
 
 
 def _columns(stream: TextIO) -> int | None:
+    if not stream.isatty() and not os.environ.get("COLUMNS", "").isdigit():
+        return None
+    size = 0
     if not os.environ.get("COLUMNS", "").isdigit():
-        if not stream.isatty():
-            return None
-        # The stream of a frame that is drawn anew has no file: it is as wide as stdout.
-        with contextlib.suppress(OSError):
-            return max(os.get_terminal_size(stream.fileno()).columns, 20)
-    return max(shutil.get_terminal_size().columns, 20)
+        with contextlib.suppress(OSError):  # the stream of a frame that is drawn anew has no file
+            size = os.get_terminal_size(stream.fileno()).columns
+    return max(size or shutil.get_terminal_size().columns, 20)

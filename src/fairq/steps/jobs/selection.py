@@ -36,13 +36,11 @@ class Target(Struct, frozen=True):
         """Whether it names a single job."""
         return self.first_proc is not None and self.first_proc == self.last_proc
 
-    def described(self) -> str:
-        """Return the description that HTCondor's tools use."""
+    def place(self) -> str:
+        """Return where its jobs are, as the continuation of "3 jobs"."""
         if self.owner is not None:
-            return f"All jobs of {self.owner}"
-        if self.first_proc is None:
-            return f"All jobs in cluster {self.text}"
-        return f"Job {self.text}" if self.is_one_job else f"Jobs {self.text}"
+            return f" of {self.owner}"
+        return f" in cluster {self.text}" if self.first_proc is None else f" in {self.text}"
 
 
 class Selection(Struct, frozen=True):
