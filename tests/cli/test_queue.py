@@ -293,3 +293,35 @@ def test_a_job_may_say_that_it_was_submitted_outside_the_calendar(fairq, state, 
 
     assert ended.code == 0, ended.err
     assert ended.out.count("9999-12-3") == 2
+
+
+def test_a_job_that_is_not_there_is_named_with_the_place_where_it_is(pool):
+    pool("finish", "1.0")
+    assert pool("queue", "77").err == "there is no job 77 in the queue; 'fairq queue' lists the jobs\n"
+    assert pool("queue", "1.0", "--json").err == (
+        "there is no job 1.0 in the queue; it has ended: 'fairq history 1.0' shows it\n"
+    )
+    assert pool("queue", "zed").err == "no job in the queue belongs to 'zed'\n"
+    assert pool("history", "1.1").err == "not ended yet: 'fairq queue 1.1' shows what is in the queue\n"
+    assert pool("history", "77").err == "no job that has ended matches; 'fairq history' shows all\n"
+    assert pool("hold", "1.0").err.endswith("it has ended: 'fairq history 1.0' shows it\n")
+
+
+def test_the_log_knows_jobs_that_ended_without_a_launcher(pool, run, state):
+    def events(job):
+        return [line.split()[3:] for line in run("log", "--state", state, job).out.splitlines()[1:]]
+
+    assert pool("finish", "1.0", "--exit-code", "3").code == 0
+    pool("remove", "1.5", "--reason", "not needed")
+    assert events("1.0") == [
+        ["submitted"], ["started", "on", "slot1@node"], ["ended", "exit", "code", "3"]
+    ]  # fmt: skip
+    assert events("1.5") == [
+        ["submitted"], ["removed", "not", "needed"]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("user", ["bob", "bob@example.org", "zed"])
+def test_a_user_is_the_same_as_argument_and_as_option(pool, user):
+    assert pool("queue", "--user", user, "--json").out == pool("queue", user, "--json").out
+    assert pool("history", "--user", user, "--json").out == pool("history", user, "--json").out

@@ -30,7 +30,8 @@ def log(
     """Show the events of a job: submitted, started, ended, evicted, held, released, removed.
 
     With log = FILE in the submit description, the same events are written to FILE, which HTCondor's tools can read.
-    Events of jobs that have left the queue are kept for launch.keep_history.
+    Events of jobs that have left the queue are kept for launch.keep_history. Of jobs that ended without a launcher, as
+    by fairq finish, the history has them.
     """
     from fairq.steps.jobs.selection import parse_targets
     from fairq.steps.launch.output import events_of
@@ -66,10 +67,9 @@ def _procs(cluster: int, first: int, last: int, wanted: int | None) -> str:
 
 
 def _detail(number: int, body: dict[str, Any]) -> str:
-    if number == 0:
-        return f"from {body.get('host', '')}"
-    if number == 1:
-        return f"on {body.get('slot', '')}"
+    if number in (0, 1):
+        where = body.get("host" if number == 0 else "slot")
+        return f"{'from' if number == 0 else 'on'} {where}" if where else ""
     parts = []
     if number in (4, 5):
         if body.get("signal") is not None:
