@@ -96,4 +96,4 @@ def _described(column: Column) -> list[str]:
     if column.aliases:
         facts.append("also named " + ", ".join(column.aliases))
     text = f"{column.name}: {column.help} ({', '.join(facts)})"
-    return textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="      ")
+    return textwrap.wrap(text, 72, initial_indent="  ", subsequent_indent="      ")
