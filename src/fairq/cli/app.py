@@ -64,7 +64,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fairq import committed, interrupts, lean_msgspec, memory
+from fairq import alerts, committed, interrupts, lean_msgspec, memory
 from fairq.cli import streams
 from fairq.cli.version import show_version
 from fairq.errors.base import CycleUnderWayError, DoneNotShownError, FairqError, OutputError
@@ -109,13 +109,14 @@ def _run(words: list[str]) -> int:
     memory.keep_freed()
     lean_msgspec.load()
     from fairq.cli.invocation import Invocation
-    from fairq.cli.output.messages import NOTE
+    from fairq.cli.output.messages import NOTE, tell_error
     from fairq.cli.plain import plain_call
     from fairq.waiting import LISTENER
 
     invocation = Invocation(arguments=words)
     LISTENER.set(invocation.note_wait)
     NOTE.set(invocation.note)
+    alerts.LISTENER.set(tell_error)
     try:
         call = plain_call(words, invocation)
         if call is None:

@@ -54,6 +54,13 @@ class StarterError(FairqError):
     summary = "The program that starts jobs as their owners met a problem"
 
 
+class ThirdFaultError(FairqError):
+    """internal error in the part of a third job of this cycle, {job}: {reason}; please report it"""
+
+    exit_code = 95
+    summary = "Internal errors met three jobs in one cycle"
+
+
 class EngineError(FairqError):
     """{engine} does not answer: {reason}; {cure}"""
 
