@@ -111,6 +111,29 @@ def test_at_a_third_job_the_cycle_stops_and_no_more_are_held(
     assert "fairq_job_errors_total 5" in pool.done("metrics")
 
 
+def test_a_job_that_takes_long_to_end_is_reported_once(pool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRQ_LAUNCH_GRACE", "3")
+    pool.slots(1)
+    script = pool.script("#!/bin/sh\ntrap '' TERM\necho $$ > pid\nwhile :; do sleep 0.1; done\n")
+    stubborn = {"ClusterId": 1, "ProcId": 0, "Owner": "mallory", "JobStatus": 1, "Iwd": str(pool.work),
+                "Cmd": str(script), "Requirements": True,
+                "PeriodicHold": '/Expr(ifThenElse(JobStatus == 2, "/boom", false))/'}  # fmt: skip
+    (pool.work / "jobs.json").write_text(json.dumps([stubborn]))
+    pool.done("import", "--jobs", pool.work / "jobs.json")
+    pool.done("negotiate")
+    pool.pid_in("pid")
+    told = ""
+
+    def is_held() -> bool:
+        nonlocal told
+        told += pool("negotiate", "-q").err
+        return held(pool) == ["1.0"]
+
+    until(is_held, "the hold")
+    assert told.count("is held: internal error in its part of a cycle") == 1
+    assert "fairq_job_errors_total 1" in pool.done("metrics")
+
+
 def test_a_job_is_held_for_its_own_fault_only() -> None:
     faults = Faults()
     mine, other = Procs("", 1, 0, 0), Procs("", 2, 0, 0)
