@@ -18,6 +18,7 @@ from tests.verb.test_sudo import answer, call, document
 from fairq.records import JobStatus
 from fairq.state import jobs, launches
 from fairq.state.connection import reading
+from fairq.steps.setup.program import head
 
 ANN, BOB, EVE = USERS
 ALIAS = f"{PREFIX.upper()}_START"
@@ -115,8 +116,8 @@ def owners_host() -> Iterator[Host]:
     """Make the host with the program of root and its rule of sudo, and take it back."""
     with hosts.host() as found:
         host = Host(found)
-        head = f"#!{PYTHON} -I\nimport sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, '{host.place}/lib')\n"
-        host.script("start", f"{head}from fairq.launch.root.main import main\nsys.exit(main({str(host.site)!r}))\n")
+        start = f"{head(PYTHON, 'Of the tests.')}sys.path.insert(0, '{host.place}/lib')\n"
+        host.script("start", f"{start}from fairq.launch.root.main import main\nsys.exit(main({str(host.site)!r}))\n")
         for user in USERS:
             home(user).chmod(0o700)
         _write_rule(host)

@@ -45,6 +45,13 @@ def interpreter(executable: Path) -> Interpreter | None:
     return Interpreter(Path(found), abi, Path(library), tuple(map(Path, path)))
 
 
+def interpreter_of(program: Path) -> Path:
+    """Return the interpreter that a program of the pool names, in its first line or where it calls it."""
+    text = program.read_text()
+    found = re.search(r"(/\S+) -I\b", text)
+    return Path(found[1] if found else text.split()[0].removeprefix("#!"))
+
+
 def command() -> Path:
     """Return the command ``fairq`` of the running installation."""
     return Path(sysconfig.get_path("scripts"), "fairq")
