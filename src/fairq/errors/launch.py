@@ -1,4 +1,4 @@
-"""What can go wrong with jobs that run: exit codes 88 to 96, and 119 to 121 with engines that run them."""
+"""What can go wrong with jobs that run: exit codes 88 to 95, and 119 to 121 with engines that run them."""
 
 from __future__ import annotations
 
