@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -122,6 +124,29 @@ def owners_host() -> Iterator[Host]:
             home(user).chmod(0o700)
         _write_rule(host)
         yield host
+
+
+@contextmanager
+def emptied(host: Host) -> Iterator[None]:
+    """Let the pool be empty but for its twelve slots; end what runs after the body."""
+    from fairq.cli.app import main
+
+    shutil.rmtree(host.state.parent)
+    shutil.rmtree(host.runs, ignore_errors=True)
+    host.state.parent.mkdir(0o711)
+    host.write_site()
+    place = ["--state", str(host.state), "--config", str(host.site), "-q"]
+    assert main([*place, "slots", "add", "here", "--count", "12"]) == 0
+    account = pwd.getpwnam(ACCOUNT)
+    for path in (host.state.parent, *host.state.parent.iterdir()):
+        os.chown(path, account.pw_uid, account.pw_gid)
+    yield
+    with reading(host.state) as state:
+        for launch in launches.live(state):
+            if launch.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(launch.pid, signal.SIGTERM)
+                until(lambda pid=launch.pid: not is_alive(pid), "the end of a supervisor")
 
 
 def _write_rule(host: Host) -> None:
