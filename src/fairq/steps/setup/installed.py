@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -60,7 +61,7 @@ def command() -> Path:
 def why_not_in_place() -> str | None:
     """Return why the pool cannot use this installation itself; None if it is root's alone and everybody can read it."""
     found = interpreter(Path(sys.executable))
-    if found is None or " " in str(found.executable):
+    if found is None or shlex.quote(str(found.executable)) != str(found.executable):
         return f"{sys.executable} cannot be named in a script"
     if reason := weakness(found.executable) or weakness_below(found.library):
         return reason
