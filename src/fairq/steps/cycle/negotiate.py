@@ -31,7 +31,7 @@ from fairq.steps.jobs.ended import forget_old
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting
-from fairq.steps.pool.dynamic_slots import carved_slots
+from fairq.steps.pool.dynamic_slots import carved_slots, inherited_by
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -213,12 +213,16 @@ def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
 
     for match in cycle.decision.matches:
         victims = (cycle.victims[row] for row in match.victims if row in cycle.victims)
+        name, ad = cycle.slot_names[match.slot], pool.ads[match.slot]
+        if match.carving is not None:
+            carved = cycle.carved[match.key]
+            name, ad = carved.name, inherited_by(ad, {name.lower() for name in carved.ad}) | carved.ad
         yield Matched(
             match.schedd,
             match.cluster,
             match.proc,
-            cycle.slot_names[match.slot] if match.carving is None else cycle.carved[match.key].name,
-            pool.ads[match.slot],
+            name,
+            ad,
             [(claim.schedd or "", claim.cluster or 0, claim.proc or 0) for claim in victims],
         )
 

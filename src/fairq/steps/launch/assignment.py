@@ -15,7 +15,7 @@ from fairq.expression_form import is_expression
 from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
-from fairq.steps.launch.gpus import gpu_variables, wants_gpus
+from fairq.steps.launch.gpus import gpu_variables, gpus_of, wants_gpus
 from fairq.steps.launch.values import is_given, program_of, read, read_literal, transfers_of, variables_of
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _environment(
     return {
         **base,
         **variables_of(ad, now),
-        **gpu_variables(ad, slot, now),
+        **gpu_variables(launch.cores.get("gpus") or gpus_of(ad, slot, now), slot),
         "_CONDOR_SLOT": launch.slot,
         "_CONDOR_JOB_IWD": _directory(ad, now),
         "FAIRQ_JOB": launch.job,

@@ -17,8 +17,11 @@ from fairq.records import Ad
 
 _NAME = r"[^\s,{}\"]+"
 _DESCRIBED = "GPUs_"
-_BY_NUMBER = re.compile(r"[A-Za-z]*\d{1,9}")
+BY_NUMBER = re.compile(r"[A-Za-z]*(\d{1,9})")
 """The name of a device that its machine numbers, such as CUDA0."""
+
+_SHORT = len("GPU-1a2b3c4d")
+"""The length of the names that HTCondor makes of longer identifiers."""
 
 
 def available_gpus(ad: Ad) -> list[str]:
@@ -67,6 +70,38 @@ def without_gpus(ad: Ad, taken: Iterable[str]) -> Ad:
     return _with_available(ad, [one for one in listed if _device(ad, one) not in gone])
 
 
+def same_gpu(one: str, other: str, machine: Sequence[str]) -> bool:
+    """Tell whether two names may be those of one GPU of a *machine* that has these GPUs, by number.
+
+    A number and an identifier that the machine does not know may be.
+    """
+    if _is_amd(one) != _is_amd(other):
+        return False
+    numbers = [int(found[1]) for name in (one, other) if (found := BY_NUMBER.fullmatch(name))]
+    if len(numbers) != 1:
+        return numbers[0] == numbers[1] if numbers else _short(one) == _short(other)
+    identifier = _short(other if BY_NUMBER.fullmatch(one) else one)
+    place = next((number for number, name in enumerate(machine) if _short(name) == identifier), None)
+    return place is None or place == numbers[0]
+
+
+def by_number(names: Iterable[str]) -> Sequence[str]:
+    """Return the GPUs of this machine by number, if *names* name some by number and some by identifier."""
+    if len({BY_NUMBER.fullmatch(name) is None for name in names}) < 2:
+        return ()
+    from fairq.hardware import gpus
+
+    return [gpu.name for gpu in gpus()]
+
+
+def _is_amd(name: str) -> bool:
+    return name.upper().startswith("HIP")
+
+
+def _short(identifier: str) -> str:
+    return identifier.lower()[:_SHORT]
+
+
 def numbered(ads: Sequence[Ad], there: Callable[[], Iterable[Ad]], machine_of: Callable[[Ad], str | None]) -> list[Ad]:
     """Return the *ads* of new slots, with names for GPUs of which they tell only the number: CUDA0, CUDA1, ….
 
@@ -86,7 +121,7 @@ def numbered(ads: Sequence[Ad], there: Callable[[], Iterable[Ad]], machine_of: C
             continue
         taken = used[machine]
         # Devices that are named otherwise have numbers, too.
-        first = sum(_BY_NUMBER.fullmatch(name) is None for name in taken)
+        first = sum(BY_NUMBER.fullmatch(name) is None for name in taken)
         names = list(islice((f"CUDA{n}" for n in count(first) if f"CUDA{n}" not in taken), missing))
         taken.update(names)
         made.append({**ad, "AssignedGPUs": ",".join(names)})
