@@ -273,3 +273,41 @@ def test_a_job_with_gpus_never_runs_without_on_a_slot_that_names_none(pool):
     pool.submit("touch ran", "--request-gpus", 1)
     assert "does not name enough of its own; remove the slot and add it again" in pool("negotiate").err
     assert not (pool.work / "ran").exists()
+
+
+def machine_of(pool: Any, gpus: Any, cpus: int) -> None:
+    """Add this machine with *cpus* cores and two GPUs, of which only the first has the capability 8."""
+    gpus(2)
+    program = pool.work / "bin" / "nvidia-smi"
+    program.write_text(program.read_text().replace("Tesla T4, 15360, 7.5", "A100, 40000, 8.0", 1))
+    (ad,) = json.loads(pool.done("slots", "detect", "--partitionable", "--json"))
+    (pool.work / "slots.json").write_text(json.dumps([{**ad, "Cpus": cpus, "Launch": "local"}]))
+    pool.done("import", "--slots", pool.work / "slots.json")
+
+
+@pytest.mark.parametrize("depth_first", ["false", "true"])
+@pytest.mark.parametrize("clause", ["", 'requirements = Arch == "X86_64" && TARGET.AvailableGPUs =!= 1\n'])
+def test_of_jobs_that_need_the_same_device_one_is_matched_and_the_others_stay_idle(
+    pool, gpus, monkeypatch, depth_first, clause
+):
+    monkeypatch.setenv("FAIRQ_NEGOTIATOR_NEGOTIATOR_DEPTH_FIRST", depth_first)
+    machine_of(pool, gpus, 8)
+    (pool.work / "a.sub").write_text(
+        "executable = /bin/sh\narguments = \"-c 'echo $CUDA_VISIBLE_DEVICES'\"\nrequest_memory = 1\nrequest_disk = 1\n"
+        f"request_gpus = 1\nrequire_gpus = Capability >= 8\n{clause}queue 3\n"
+    )
+    pool.done("submit", pool.work / "a.sub")
+    for _ in range(3):
+        assert len(pool.turn()["matches"]) == 1
+        (running,) = [job for job, ad in pool.queue().items() if ad["JobStatus"] == 2]
+        pool.settled(running)
+        assert pool.done("tail", running).strip() == SHORT[0]
+
+
+def test_a_job_that_took_the_only_suitable_device_first_leaves_the_other_idle(pool, gpus):
+    machine_of(pool, gpus, 8)
+    resources = ("--request-gpus", 1, "--request-memory", 1, "--request-disk", 1)
+    pool.submit("sleep 100", *resources, "--priority", 1)
+    pool.submit("sleep 100", *resources, "--attribute", "RequireGPUs=Capability >= 8")
+    assert [match["job"] for match in pool.turn()["matches"]] == ["1.0"]
+    assert pool.queue()["2.0"]["JobStatus"] == 1

@@ -22,7 +22,6 @@ from fairq.state import cycles, idle_columns, meta, tally
 from fairq.state.connection import State, keeping_few_pages, putting_together, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
-from fairq.steps.cycle.job_ads import JobAds
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, of_pool, read_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.sampling import CYCLE_SECONDS
@@ -246,7 +245,7 @@ def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
         for row in match.victims
         if (claim := pool.claims.get(pool.ids[row])) is not None and claim.cluster is not None
     }
-    carved = carved_slots(decision.matches.single, pool.ids, pool.slots.names, pool.ads, JobAds(pool.jobs).of, now)
+    carved = carved_slots(decision.matches.single, pool.ids, pool.slots.names, pool.ads)
     document = decision_document(snapshot.number, decision)
     if recorder is not None:
         document["explanation"] = explanation_document(recorder.explained)

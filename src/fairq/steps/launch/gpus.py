@@ -8,18 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairq.engine.negotiation.devices import assigned_gpus, attribute, available_gpus, description
 from fairq.launch.interface import GPU_VARIABLES
 from fairq.records import Ad, Launch, LaunchPhase
 from fairq.steps.launch.values import is_given, read
-from fairq.steps.pool.devices import (
-    BY_NUMBER,
-    assigned_gpus,
-    attribute,
-    available_gpus,
-    by_number,
-    description,
-    same_gpu,
-)  # fmt: skip
+from fairq.steps.pool.devices import BY_NUMBER, by_number, same_gpu  # fmt: skip
 
 _HIDDEN = "10000"
 """A number that no GPU has; HTCondor uses it to hide GPUs that are not assigned to a job."""

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairq.engine.negotiation.devices import assigned_gpus, available_gpus
 from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition
@@ -25,7 +26,7 @@ from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.collect import look
 from fairq.steps.launch.launchers import Launchers, is_launching, of_slot, opened, runs_as_owner
 from fairq.steps.mail import WANTED
-from fairq.steps.pool.devices import assigned_gpus, available_gpus, by_number, same_gpu
+from fairq.steps.pool.devices import by_number, same_gpu
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.waiting import holders
 
