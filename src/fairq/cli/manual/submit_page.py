@@ -23,7 +23,8 @@ and of its program, and what becomes of each:
 - **refused**: without it, another job would run than the one asked for. Nothing is queued (exit code 32).
 
 The universes are vanilla, docker and container; all others need a daemon of HTCondor and are refused. fairq starts no
-containers: it matches a job in a container with a slot that has HasContainer or HasDocker.
+containers: it matches a job in a container with a slot that has HasContainer or HasDocker. If such a slot has a
+launcher, the job is held, because its program would run outside of its container.
 
 `$(YEAR)`, `$(MONTH)`, `$(DAY)` and `$(SUBMIT_TIME)` are the local time of the submission, or that of `--now`;
 `$(MINUTE)` and `$(HOUR)` are 60 and 3600, as in HTCondor's configuration. A block `NAME @=TAG`, with its end `@TAG` on

@@ -16,7 +16,15 @@ from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
 from fairq.steps.launch.gpus import gpu_variables, gpus_of, wants_gpus
-from fairq.steps.launch.values import is_given, program_of, read, read_literal, transfers_of, variables_of
+from fairq.steps.launch.values import (
+    UnusableValueError,
+    is_given,
+    program_of,
+    read,
+    read_literal,
+    transfers_of,
+    variables_of,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -72,8 +80,12 @@ def assignment(
 ) -> Assignment:
     """Return the launcher's assignment for the job with this *ad* on the slot with the ad *slot*, at *now*.
 
-    It runs as the user *owner*, None for the user of this process. Raises UnusableValueError.
+    It runs as the user *owner*, None for the user of this process. Raises UnusableValueError, also for a job in a
+    container: no launcher starts one, and without its container it would be another job.
     """
+    for name in ("WantContainer", "WantDocker"):
+        if read(ad, name, now, slot):
+            raise UnusableValueError(name, "fairq starts no containers; submit a job whose program runs its container")
     given, output, error = files(ad, now)
     directory, cpus = _directory(ad, now), cores_of(ad, slot, now)
     place, appended = output_directory(ad, now), read(ad, "AppendFiles", now)

@@ -299,6 +299,8 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "RequestMemory": _AMOUNT,
     "RequestDisk": _AMOUNT,
     "RequestGPUs": _AMOUNT,
+    "WantContainer": _truth,
+    "WantDocker": _truth,
     "JobNotification": _COUNT,
     "NotifyUser": _address,
     "JobMaxRetries": _COUNT,
