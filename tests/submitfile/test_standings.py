@@ -99,6 +99,9 @@ HONOURED: dict[str, tuple[str, Any]] = {
     "allowed_job_duration": ("allowed_job_duration = 60", {"AllowedJobDuration": 60}),
     "allowed_execute_duration": ("allowed_execute_duration = 60", {"AllowedExecuteDuration": 60}),
     "kill_sig": ("kill_sig = SIGINT", {"KillSig": "SIGINT"}),
+    "remove_kill_sig": ("remove_kill_sig = 10", {"RemoveKillSig": "10"}),
+    "hold_kill_sig": ("hold_kill_sig = USR2", {"HoldKillSig": "USR2"}),
+    "x509userproxy": ("initialdir = /etc\nx509userproxy = passwd", {"x509userproxy": "/etc/passwd"}),
     "kill_sig_timeout": ("kill_sig_timeout = 5", {"KillSigTimeout": 5}),
     "job_max_vacate_time": ("job_max_vacate_time = 5", {"JobMaxVacateTime": 5}),
     "log": ("log = l", {"UserLog": "/tmp/l"}),
@@ -226,7 +229,9 @@ def test_a_version_of_cuda_is_required_as_condor_submit_does(text: str, version:
     assert "CUDAVersion <= TARGET.CUDAMaxSupportedVersion" in ad["Requirements"]
 
 
-@pytest.mark.parametrize("line", ["cuda_version = new", "cuda_version = 11.2.3", "disk_usage = 0"])
+@pytest.mark.parametrize(
+    "line", ["cuda_version = new", "cuda_version = 11.2.3", "disk_usage = 0", "x509userproxy = /none"]
+)
 def test_a_wrong_value_of_these_is_refused(line: str) -> None:
     with pytest.raises(InvalidSubmitValueError, match=line.partition(" ")[0]):
         read(f"executable = /bin/sh\n{line}\nqueue")

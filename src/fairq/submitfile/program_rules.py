@@ -183,6 +183,17 @@ def directory(commands: Commands) -> Ad:
     return {"Iwd": path}
 
 
+def proxy(commands: Commands) -> Ad:
+    """Return the file of the job's X.509 proxy, which must exist."""
+    given = commands.text("x509userproxy")
+    if given is None:
+        return {}
+    path = commands.path(given, commands.directory())
+    if PROC_PLACEHOLDER not in path and not commands.truth("skip_filechecks") and not _is_there(path):
+        raise commands.wrong("x509userproxy", given, f"there is no file {path}; create the proxy first")
+    return {"x509userproxy": path}
+
+
 def output_place(commands: Commands) -> Ad:
     """Return the directory of the output, or the destination, which has no effect here."""
     directory, destination = commands.text("output_directory"), commands.text("output_destination")
@@ -230,5 +241,6 @@ RULES: tuple[Rule, ...] = (
     rule(arguments, "shell", "arguments", "arguments2", "allow_arguments_v1"),
     rule(environment, "environment", "environment2", "allow_environment_v1", "getenv"),
     rule(directory, "initialdir"),
+    rule(proxy, "x509userproxy", "initialdir", "skip_filechecks"),
     rule(standard_files, "input", "output", "error", "initialdir", "skip_filechecks", "transfer_input"),
 )

@@ -34,6 +34,9 @@ command, as in `queue arguments from list`. `+Attribute = value` sets an attribu
 `output` and `error` go to the directory `output_directory`, which is made if it is missing. When the job has ended, the
 files that `transfer_output_files` names are moved there; others stay where the job writes them.
 
+`x509userproxy` must be there at submit, and the job gets its name in X509_USER_PROXY. fairq does not read, copy or renew
+the proxy.
+
 A name below that ends with `_` stands for all that begin so, such as `request_` for `request_licences`, and one that
 begins with `_` for all that contain it, such as `_oauth_permissions` for `box_oauth_permissions_work`. Attributes of
 jobs are commands, too: `RequestCpus` is `request_cpus`.

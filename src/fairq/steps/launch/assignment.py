@@ -37,6 +37,9 @@ _THREADS = (
 )  # fmt: skip
 """The environment variables that HTCondor sets to the number of cores of a job."""
 
+_SIGNALS = {"remove": "RemoveKillSig", "hold": "HoldKillSig"}
+"""The attributes with the signals that begin the end of a run, by its order, if they differ from KillSig."""
+
 _DEFAULT_REQUEST = 128
 """Default memory request of a job in MB."""
 
@@ -108,6 +111,7 @@ def assignment(
         execute_seconds=_positive(read(ad, "AllowedExecuteDuration", now, slot)),
         job_seconds=_positive(read(ad, "AllowedJobDuration", now, slot)),
         kill_signal=read(ad, "KillSig", now) or signal.SIGTERM.value,
+        signals={order: number for order, name in _SIGNALS.items() if (number := read(ad, name, now))},
         grace=_grace(ad, slot, settings, now),
         umask=int(settings["launch.umask"], 8),
         limits=_limits(ad, now),
@@ -163,6 +167,7 @@ def _environment(
     return {
         **base,
         **variables_of(ad, now),
+        **({"X509_USER_PROXY": proxy} if (proxy := read(ad, "x509userproxy", now)) else {}),
         **gpu_variables(launch.cores.get("gpus") or gpus_of(ad, slot, now), slot),
         "_CONDOR_SLOT": launch.slot,
         "_CONDOR_JOB_IWD": _directory(ad, now),
