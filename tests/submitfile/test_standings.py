@@ -49,7 +49,7 @@ HONOURED: dict[str, tuple[str, Any]] = {
     "output": ("output = o", {"Out": "o"}),
     "error": ("error = e", {"Err": "e"}),
     "append_files": ("append_files = o", {"AppendFiles": "o"}),
-    "output_directory": ("output_directory = d/$(ProcId)", {"OutputDirectory": "d/0"}),
+    "output_directory": ("output_directory = d/$(ProcId)\ntransfer_output_files = a", {"OutputDirectory": "d/0"}),
     "core_size": ("core_size = 5", {"CoreSize": 5}),
     "stack_size": ("stack_size = 5", {"StackSize": 5}),
     "transfer_executable": ("executable = x\ntransfer_executable = false", {"Cmd": "x", "TransferExecutable": False}),
@@ -220,6 +220,17 @@ def test_an_output_destination_is_a_url_and_excludes_an_output_directory():
         assert read(f"executable = /bin/sh\noutput_destination = {url}\nqueue").warnings == []
     with pytest.raises(InvalidSubmitValueError, match="either"):
         read("executable = /bin/sh\noutput_destination = osdf://a/b\noutput_directory = c\nqueue")
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_told"),
+    [("", True), ("transfer_output_files = a", False), ('transfer_output_files = ""', False),
+     ("should_transfer_files = NO", False), ("should_transfer_files = YES", True)],
+)  # fmt: skip
+def test_what_an_output_directory_does_not_get_is_told(lines: str, is_told: bool) -> None:
+    warnings = read(f"executable = /bin/sh\noutput_directory = d\n{lines}\nqueue").warnings
+    told = "output_directory gets output and error; name further files in transfer_output_files"
+    assert warnings == ([told] if is_told else [])
 
 
 @pytest.mark.parametrize(("text", "version"), [("11", 11000), ("11.2", 11002), ("11020", 11020), ("10.0", 10000)])

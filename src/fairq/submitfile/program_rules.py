@@ -200,6 +200,9 @@ def output_place(commands: Commands) -> Ad:
     if directory is not None and destination is not None:
         raise commands.wrong("output_destination", destination, "give either output_directory or output_destination")
     if directory is not None:
+        transfers = (commands.text("should_transfer_files") or "").lower() != "no"
+        if transfers and commands.raw_text("transfer_output_files") is None:
+            commands.warn("output_directory gets output and error; name further files in transfer_output_files")
         return {"OutputDirectory": directory}
     if destination is None:
         return {}
@@ -237,7 +240,7 @@ RULES: tuple[Rule, ...] = (
         "image_size",
         "disk_usage",
     ),
-    rule(output_place, "output_directory", "output_destination"),
+    rule(output_place, "output_directory", "output_destination", "should_transfer_files", "transfer_output_files"),
     rule(arguments, "shell", "arguments", "arguments2", "allow_arguments_v1"),
     rule(environment, "environment", "environment2", "allow_environment_v1", "getenv"),
     rule(directory, "initialdir"),

@@ -32,10 +32,11 @@ a line of its own, is a value of several lines. A variable of a queue statement 
 command, as in `queue arguments from list`. `+Attribute = value` sets an attribute.
 
 `output` and `error` go to the directory `output_directory`, which is made if it is missing. When the job has ended, the
-files that `transfer_output_files` names are moved there; others stay where the job writes them.
+files that `transfer_output_files` names are moved there; others stay where the job writes them. HTCondor moves the
+whole sandbox of a job, and fairq's jobs have none.
 
-`x509userproxy` must be there at submit, and the job gets its name in X509_USER_PROXY. fairq does not read, copy or renew
-the proxy.
+`x509userproxy` must be there at submit, and the job gets its name in X509_USER_PROXY. fairq does not read, copy or
+renew the proxy.
 
 A name below that ends with `_` stands for all that begin so, such as `request_` for `request_licences`, and one that
 begins with `_` for all that contain it, such as `_oauth_permissions` for `box_oauth_permissions_work`. Attributes of
