@@ -114,7 +114,8 @@ def item(assignment: Assignment, kept: Path) -> dict[str, str]:
         "fairq_transfer_output": str(assignment.transfer.get("TransferOutput", "")),
         "fairq_cpus": str(assignment.cpus),
         "fairq_memory": str(assignment.held_memory or assignment.memory or "undefined"),
-        "fairq_gpus": str(assignment.gpus or "undefined"),
+        # A startd gives a job that leaves it undefined a GPU.
+        "fairq_gpus": str(assignment.gpus),
         "fairq_signal": signal.Signals(assignment.kill_signal).name,
         # Every end that fairq orders is a removal for HTCondor, whose starter then ignores kill_sig.
         "fairq_remove_signal": signal.Signals(assignment.signals.get("remove", assignment.kill_signal)).name,
