@@ -151,6 +151,11 @@ def test_other_names_of_a_refused_command_are_refused(line: str) -> None:
         read(f"executable = /bin/sh\n{line}\nqueue 9")
 
 
+def test_another_universe_is_refused_as_an_attribute_too() -> None:
+    with pytest.raises(InvalidSubmitValueError, match="vanilla, docker and container"):
+        read("executable = /bin/sh\n+JobUniverse = 9\nqueue")
+
+
 def test_a_refused_command_that_asks_for_nothing_is_taken():
     assert read("executable = /bin/sh\nnoop_job = false\ndeferral_time =\nqueue").without_effect == []
 

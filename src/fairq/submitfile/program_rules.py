@@ -31,7 +31,7 @@ def universe(commands: Commands) -> Ad:
 
     An image makes a container job, with or without ``universe = container`` (``SetUniverse``, ``SetExecutable``).
     """
-    given = commands.text("universe") or "vanilla"
+    given = commands.raw_text("my.jobuniverse") or commands.text("universe") or "vanilla"
     if given.lower() not in ("vanilla", "docker", "container", str(_VANILLA)):
         raise commands.wrong("universe", given, "fairq takes vanilla, docker and container jobs")
     docker, container = commands.image("docker_image"), commands.image("container_image")
@@ -228,7 +228,7 @@ def standard_files(commands: Commands) -> Ad:
 
 
 RULES: tuple[Rule, ...] = (
-    rule(universe, "universe", "docker_image", "container_image"),
+    rule(universe, "universe", "my.jobuniverse", "docker_image", "container_image"),
     rule(
         executable,
         "shell",

@@ -109,9 +109,10 @@ _NO_EFFECT: dict[str, str] = {
         submit_allow_duplicate_matches submit_match_directories submitwarnemptyfields submitfailemptyfields""",
 }
 
+_ALL_QUEUED = "all jobs would be in the queue at once"
 _REFUSED: dict[str, str] = {
     "the job would start at once": "deferral_time cron_minute cron_hour cron_day_of_month cron_month cron_day_of_week",
-    "all jobs would be in the queue at once": "max_materialize max_idle",
+    _ALL_QUEUED: "max_materialize max_idle",
     "its program would run": "noop_job",
     "a checkpoint would be taken for the end of the job": "checkpoint_exit_code",
     "the job would run on one machine": "wantparallelscheduling",
@@ -154,6 +155,13 @@ def _is_of(family: str, name: str) -> bool:
 
 _FAMILIES = tuple(one for one in TABLE if one.name.startswith("_") or one.name.endswith("_"))
 _BY_SPELLING = {name: one for one in TABLE if one not in _FAMILIES for name in spellings(one.name)}
+
+
+def refused_attributes() -> Iterator[tuple[str, str]]:
+    """Yield the attributes, in lower case, of the commands that are refused for one job, and why."""
+    for command in TABLE:
+        if command.standing is Standing.REFUSED and command.why != _ALL_QUEUED:
+            yield spellings(command.name)[-1], command.why
 
 
 def refusals() -> Iterator[Rule]:

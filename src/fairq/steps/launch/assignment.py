@@ -25,6 +25,7 @@ from fairq.steps.launch.values import (
     transfers_of,
     variables_of,
 )  # fmt: skip
+from fairq.submitfile.standings import refused_attributes
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -83,12 +84,9 @@ def assignment(
 ) -> Assignment:
     """Return the launcher's assignment for the job with this *ad* on the slot with the ad *slot*, at *now*.
 
-    It runs as the user *owner*, None for the user of this process. Raises UnusableValueError, also for a job in a
-    container: no launcher starts one, and without its container it would be another job.
+    It runs as the user *owner*, None for the user of this process. Raises UnusableValueError.
     """
-    for name in ("WantContainer", "WantDocker"):
-        if read(ad, name, now, slot):
-            raise UnusableValueError(name, "fairq starts no containers; submit a job whose program runs its container")
+    _check_kind(ad, slot, now)
     given, output, error = files(ad, now)
     directory, cpus = _directory(ad, now), cores_of(ad, slot, now)
     place, appended = output_directory(ad, now), read(ad, "AppendFiles", now)
@@ -123,6 +121,19 @@ def assignment(
         place={name: value for name, value in slot.items() if name.startswith(PLACE)},
         transfer=transfers_of(ad, now),
     )
+
+
+def _check_kind(ad: Ad, slot: Mapping[str, Any], now: int) -> None:
+    """Raise UnusableValueError for a job that would be another one if it ran, such as one without its container.
+
+    `submit` refuses most of them; imported jobs may have any attribute.
+    """
+    for name in ("WantContainer", "WantDocker"):
+        if read(ad, name, now, slot):
+            raise UnusableValueError(name, "fairq starts no containers; submit a job whose program runs its container")
+    for name, why in refused_attributes():
+        if (value := read(ad, name, now, slot)) is not None and value is not False:
+            raise UnusableValueError(name, f"fairq refuses it, because {why}")
 
 
 def resource_of(slot: Mapping[str, Any], name: str, now: int) -> float | None:
