@@ -1,4 +1,4 @@
-"""Times one ``fairq broker run`` of many tasks over many queues: ``python benchmarks/broker.py [TASKS [QUEUES]]``.
+"""Times one ``fairq broker run`` of many tasks over many queues: ``python -m benchmarks.broker [TASKS [QUEUES]]``.
 
 PanDA's own broker took 0.14 to 0.3 s a task over 1,000 queues on two shared cores. The run is timed as a whole
 process, from its start to the committed state; the pool is made up, and the same every time.
@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from measure import fairq
+from benchmarks.measure import fairq
 
 NOW = 1_795_000_000
 SHARES = ("MC Default", "MC Express", "Data Derivations", "MC Derivations", "Reprocessing", "Heavy Ion", "Upgrade")

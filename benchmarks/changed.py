@@ -1,4 +1,4 @@
-"""Times a cycle on a large pool in use after little has changed: ``python benchmarks/changed.py [FOLDER]``.
+"""Times a cycle on a large pool in use after little has changed: ``python -m benchmarks.changed [FOLDER]``.
 
 100,000 different slots, 1,000,000 jobs of 1,000 submitters in 200 autoclusters. Every tenth slot is not to be used
 (Start is false), the others are in use after the first cycle. Then 100 jobs end, 100 submitters submit
@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE, run
 
-import pools
-from measure import Cost, fairq
+from benchmarks import pools
+from benchmarks.measure import Cost, fairq
 
 POOL = "b100000-1000000-1000"
 CHANGES = 100

@@ -1,4 +1,4 @@
-"""Whether fairq is as fast as it was: ``python benchmarks/run.py --check`` compares with the committed `ratios.json`.
+"""Whether fairq is as fast as it was: ``python -m benchmarks.run --check`` compares with the committed `ratios.json`.
 
 Seconds differ from machine to machine, and with what else runs there. So CPU seconds are divided by those of a fixed
 program in pure Python, the `unit`, measured just before and after each of them, and by those of the same pool under
@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from check_cases import POOLS, RULES, cases
-from measure import python
+from benchmarks.check_cases import POOLS, RULES, cases
+from benchmarks.measure import python
 
 UNIT = Path(__file__).parent / "unit.py"
 TABLE = Path(__file__).parent / "ratios.json"
@@ -72,7 +72,7 @@ def measured() -> Ratios:
         before = python(folder, UNIT).cpu
         for _ in range(ROUNDS):
             for name, case in found.items():
-                cpu = case()
+                cpu = case().cpu
                 after = python(folder, UNIT).cpu
                 rounds[f"{name} : unit"].append(2 * cpu / (before + after))
                 before = after

@@ -8,10 +8,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import broker
-import pools
-import task_queues
-from measure import fairq
+from benchmarks import broker, pools, task_queues
+from benchmarks.measure import Cost, fairq
 
 POOLS = ("a5000-5000-50", "b5000-5000-50", "c5000-20000-10", "b2000-20000-100")
 RULES = ("documented", "htcondor")
@@ -23,13 +21,13 @@ _TASKS, _BROKER_QUEUES = 300, 200
 _TASK_QUEUES = 5_000
 _AT = ("--now", pools.NOW)
 
-Case = Callable[[], float]
-"""Runs a command once, and returns its CPU seconds."""
+Case = Callable[[], Cost]
+"""Runs a command once, and returns what it took."""
 
 
 def cases(folder: Path) -> dict[str, Case]:
     """Return all cases by name; their files are in *folder*."""
-    found: dict[str, Case] = {"--help": lambda: fairq(folder, "--help").cpu}
+    found: dict[str, Case] = {"--help": lambda: fairq(folder, "--help")}
     for pool in POOLS:
         found |= _of_pool(pool, _inside(folder, pool))
     found |= _later(_inside(folder, _LARGE)) | _divided(_inside(folder, _PARTITIONABLE))
@@ -46,14 +44,14 @@ def _of_pool(name: str, folder: Path) -> dict[str, Case]:
     pools.make(name).write(folder)
     fresh, state = folder / "imported.db", folder / "state.db"
 
-    def imported() -> float:
+    def imported() -> Cost:
         fresh.unlink(missing_ok=True)
-        return fairq(folder, "--state", fresh, "import", *_dumps(folder), *_AT).cpu
+        return fairq(folder, "--state", fresh, "import", *_dumps(folder), *_AT)
 
-    def negotiated(rules: str) -> float:
+    def negotiated(rules: str) -> Cost:
         shutil.copy(fresh, state)
         _settings(state, rules)
-        return fairq(folder, "--state", state, "negotiate", *_AT, "--json").cpu
+        return fairq(folder, "--state", state, "negotiate", *_AT, "--json")
 
     found: dict[str, Case] = {f"import {name}": imported}
     for rules in RULES:
@@ -74,24 +72,24 @@ def _later(folder: Path) -> dict[str, Case]:
     fairq(folder, "--state", used, "finish", *ended, "--at", pools.NOW + 30)
     fairq(folder, "--state", used, "submit", "--count", _CHANGES, *later, "--", "/bin/true")
 
-    def next_cycle(rules: str | None) -> float:
+    def next_cycle(rules: str | None) -> Cost:
         shutil.copy(used, state)
         if rules is None:
             Path(f"{state}.toml").unlink(missing_ok=True)
         else:
             _settings(state, rules)
-        return fairq(folder, "--state", state, "negotiate", *later).cpu
+        return fairq(folder, "--state", state, "negotiate", *later)
 
-    def import_of_slots() -> float:
+    def import_of_slots() -> Cost:
         slots.unlink(missing_ok=True)
-        return fairq(folder, "--state", slots, "import", "--slots", folder / "slots.json", *_AT).cpu
+        return fairq(folder, "--state", slots, "import", "--slots", folder / "slots.json", *_AT)
 
     return {
         f"import {_LARGE} slots": import_of_slots,
         f"negotiate {_LARGE} after {_CHANGES} ends": lambda: next_cycle("htcondor"),
         f"negotiate {_LARGE} after {_CHANGES} ends, default settings": lambda: next_cycle(None),
-        f"queue --limit 50 {_LARGE}": lambda: fairq(folder, "--state", used, "queue", "--limit", 50, *later).cpu,
-        f"userprio {_LARGE}": lambda: fairq(folder, "--state", used, "userprio", *later).cpu,
+        f"queue --limit 50 {_LARGE}": lambda: fairq(folder, "--state", used, "queue", "--limit", 50, *later),
+        f"userprio {_LARGE}": lambda: fairq(folder, "--state", used, "userprio", *later),
     }
 
 
@@ -107,9 +105,9 @@ def _divided(folder: Path) -> dict[str, Case]:
     shutil.copy(fresh, used)
     fairq(folder, "--state", used, "negotiate", *_AT)
 
-    def negotiated(before: Path, seconds: int) -> float:
+    def negotiated(before: Path, seconds: int) -> Cost:
         shutil.copy(before, state)
-        return fairq(folder, "--state", state, "negotiate", "--now", pools.NOW + seconds).cpu
+        return fairq(folder, "--state", state, "negotiate", "--now", pools.NOW + seconds)
 
     return {
         f"negotiate {_PARTITIONABLE} partitionable": lambda: negotiated(fresh, 0),
@@ -126,7 +124,7 @@ def _broker(folder: Path) -> dict[str, Case]:
         file.write_text(json.dumps(records))
         fairq(folder, "--state", state, "broker", kind, "import", file)
     words = ("--state", state, "broker", "run", "--all", "--dry-run", "--now", broker.NOW)
-    return {f"broker run {_TASKS} tasks {_BROKER_QUEUES} queues": lambda: fairq(folder, *words).cpu}
+    return {f"broker run {_TASKS} tasks {_BROKER_QUEUES} queues": lambda: fairq(folder, *words)}
 
 
 def _pilot(folder: Path) -> dict[str, Case]:
@@ -135,9 +133,9 @@ def _pilot(folder: Path) -> dict[str, Case]:
     dump.write_text(json.dumps(task_queues.dump(task_queues.queues(_TASK_QUEUES))))
     fairq(folder, "--state", fresh, "taskqueues", "import", dump)
 
-    def matched() -> float:
+    def matched() -> Cost:
         shutil.copy(fresh, state)
-        return fairq(folder, "--state", state, "taskqueues", "match", *task_queues.PILOT).cpu
+        return fairq(folder, "--state", state, "taskqueues", "match", *task_queues.PILOT)
 
     return {f"taskqueues match {_TASK_QUEUES} queues": matched}
 

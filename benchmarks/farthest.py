@@ -1,4 +1,4 @@
-"""How far fairq goes: ``python benchmarks/farthest.py FOLDER [PART...]``.
+"""How far fairq goes: ``python -m benchmarks.farthest FOLDER [PART...]``.
 
 The whole pool has 1,000,000 different slots, 10,000,000 idle jobs in 100,000 clusters, 5,000 submitters, 1,000
 autoclusters and 200 groups with quotas. A PART (such as 0.1) has that part of the slots, jobs, clusters and submitters;
@@ -12,8 +12,8 @@ import random
 import sys
 from pathlib import Path
 
-import pools
-from measure import Cost, fairq
+from benchmarks import pools
+from benchmarks.measure import Cost, fairq
 
 SLOTS, JOBS, CLUSTERS, SUBMITTERS = 1_000_000, 10_000_000, 100_000, 5_000
 AUTOCLUSTERS, GROUPS = 1_000, 200

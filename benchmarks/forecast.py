@@ -1,6 +1,6 @@
 """Forecasts of starts against the starts that followed, on a trace.
 
-``python benchmarks/forecast.py TRACE --slots N`` simulates the trace with fair share by user. At several times it
+``python -m benchmarks.forecast TRACE --slots N`` simulates the trace with fair share by user. At several times it
 forecasts the starts of all idle jobs, as ``fairq queue --start`` does, and compares them with the starts in the same
 simulation, in which users go on submitting. It does this for several estimates of run times and several ranges.
 With ``--run-times``, it compares the estimates with the run times alone.

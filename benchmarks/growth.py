@@ -1,4 +1,4 @@
-"""What grows how: each dimension of a pool doubled twice, one after the other: ``benchmarks/growth.py [DIMENSION...]``.
+"""What grows how, each dimension of a pool doubled twice: ``python -m benchmarks.growth [DIMENSION...]``.
 
 The dimensions are slots, jobs, submitters, autoclusters and groups. For import and a first cycle by the rules htcondor,
 it prints CPU seconds and peak memory of the base, and of pools with the dimension twice and four times as large, as a
@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import pools
-from measure import Cost, fairq
+from benchmarks import pools
+from benchmarks.measure import Cost, fairq
 
 REPEAT = 3
 LEAST = 0.1

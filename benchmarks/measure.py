@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+program = sys.executable
+"""The interpreter that has the fairq to be measured; `against` changes it to compare two of them."""
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -30,7 +33,7 @@ def fairq(folder: Path, *words: object, output: Path | None = None) -> Cost:
 
 def python(folder: Path, *words: object, output: Path | None = None) -> Cost:
     """Run Python as `fairq` runs it, with any words."""
-    command = [sys.executable, *map(str, words)]
+    command = [program, *map(str, words)]
     target = Path(os.devnull) if output is None else output
     with target.open("wb") as stdout, (folder / "stderr").open("w+b") as stderr:
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What JSON parsers take for the ads of a pool, and fairq's reading of them: ``python benchmarks/parsers.py``.
+"""What JSON parsers take for the ads of a pool, and fairq's reading of them: ``python -m benchmarks.parsers``.
 
 orjson and msgspec are measured if they are installed.
 """
@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pools
+from benchmarks import pools
 
 from fairq.dumps.jobs import read_jobs
 from fairq.dumps.slots import read_slots

@@ -1,7 +1,7 @@
 """What looking back costs: three simulated months, 1,000,000 ended jobs of 200 users in 30 groups.
 
-``python benchmarks/past.py make STATE`` writes such a state, with a change of the clocks in it (2026-08 to 2026-10);
-``python benchmarks/past.py measure STATE`` runs the commands on it and prints CPU seconds and memory of each, and holds
+``python -m benchmarks.past make STATE`` writes such a state, with a change of the clocks in it (2026-08 to 2026-10);
+``python -m benchmarks.past measure STATE`` runs the commands on it and prints CPU seconds and memory of each, and holds
 the sums of the report against userprio. The settings stand beside the state, in ``STATE.toml``.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import fairq
+from benchmarks.measure import fairq
 
 from fairq.past import EndedJob, UsageRow
 from fairq.records import AccountingRecord, Run, SlotRecord

@@ -1,4 +1,4 @@
-"""Times the allocation of quotas alone, over 2,000 groups in five levels: ``python benchmarks/quota_tree.py``."""
+"""Times the allocation of quotas alone, over 2,000 groups in five levels: ``python -m benchmarks.quota_tree``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times fairq's commands as whole processes: ``python benchmarks/run.py NAME...`` (names: see README.md).
+"""Times fairq's commands as whole processes: ``python -m benchmarks.run NAME...`` (names: see README.md).
 
 With ``--check`` instead of names it tells whether fairq is as fast as it was (see `check`).
 """
@@ -14,9 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import check
-import pools
-from measure import Cost, fairq, middle
+from benchmarks import check, pools
+from benchmarks.measure import Cost, fairq, middle
 
 REAL = json.loads((Path(__file__).parent / "real_negotiator.json").read_text(encoding="utf-8"))
 HEADING = f"{'':24}{'wall s':>10}{'CPU s':>10}{'peak MB':>10}   remark"

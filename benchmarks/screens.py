@@ -1,4 +1,4 @@
-"""Times what people look at on a large state: ``python benchmarks/screens.py STATE [--make] [--why] [WORD...]``.
+"""Times what people look at on a large state: ``python -m benchmarks.screens STATE [--make] [--why] [WORD...]``.
 
 ``--make`` first makes STATE: the pool `POOL` of `pools.py`, imported, one cycle held, and a job queued that fits
 nowhere. WORD... is one command line to time instead of all.
@@ -20,9 +20,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import check
-import pools
-from measure import Cost, environment, fairq, middle
+from benchmarks import check, pools
+from benchmarks.measure import Cost, environment, fairq, middle
 
 POOL = "b100000-1000000-1000"
 LINES = 40

@@ -1,4 +1,4 @@
-"""Times the recalculation of 100,000 task queues of 5,000 users: ``python benchmarks/task_queues.py [REPEAT]``.
+"""Times the recalculation of 100,000 task queues of 5,000 users: ``python -m benchmarks.task_queues [REPEAT]``.
 
 First the engine alone: the queues are in memory before, by column, their priorities after. One line is for comparison:
 DIRAC's published design sets the priorities with SQL, by one statement per queue (or per set of queues with equal

@@ -1,4 +1,4 @@
-"""The rules of the house, read from the imports of every module."""
+"""The rules of the house, read from every module: one test for each rule, which lists all that break it."""
 
 from __future__ import annotations
 
@@ -73,21 +73,31 @@ def tree(module: str) -> ast.Module:
     return ast.parse(FILES[module].read_text(), str(FILES[module]))
 
 
-def imports(module: str, nested: bool = True) -> Iterator[str]:
-    """Yield all modules that *module* imports, except for types; those inside functions only if *nested*."""
+@cache
+def nodes(module: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree(module)))
+
+
+@cache
+def imports(module: str, nested: bool = True) -> tuple[str, ...]:
+    """Return all modules that *module* imports, except for types; those inside functions only if *nested*."""
+    return tuple(find_imports(module, nested))
+
+
+def find_imports(module: str, nested: bool) -> Iterator[str]:
     inner = {
         id(node)
-        for outer in ast.walk(tree(module))
+        for outer in nodes(module)
         if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         for node in ast.walk(outer)
     }
     typing_only = {
         id(node)
-        for outer in ast.walk(tree(module))
+        for outer in nodes(module)
         if isinstance(outer, ast.If) and ast.unparse(outer.test).endswith("TYPE_CHECKING")
         for node in ast.walk(outer)
     }
-    for node in ast.walk(tree(module)):
+    for node in nodes(module):
         if id(node) in typing_only or (id(node) in inner and not nested):
             continue
         if isinstance(node, ast.Import):
@@ -112,65 +122,97 @@ def folder(module: str) -> str | None:
     return parts[2] if parts[:2] == ["fairq", "engine"] and len(parts) > 2 and parts[2] in FOLDERS else None
 
 
-@pytest.mark.parametrize("module", FILES)
-def test_arrows_point_one_way(module):
-    own = package(module)
-    for imported in imports(module):
-        layer = package(imported)
-        if layer is None or layer == own:
-            continue
-        if own is None:
-            assert module in ("fairq.__main__", "fairq"), f"{module} is shared and imports {imported}"
-            continue
-        assert layer in ARROWS[own], f"{module} imports {imported}"
-        if own in ("dumps", "submitfile", "settings"):
-            assert imported.startswith(LANGUAGE), f"{module} imports {imported}"
-        if own == "cli" and layer == "engine":
-            assert module in ENGINE_FROM_CLI, f"{module} imports {imported}: rules belong behind a step"
-        if own == "cli" and layer == "state":
-            assert module in STATE_FROM_CLI, f"{module} imports {imported}: the state belongs behind a step"
+ENGINE = [module for module in FILES if package(module) == "engine"]
 
 
-@pytest.mark.parametrize("module", [name for name in FILES if folder(name) is not None])
-def test_arrows_inside_the_engine_point_one_way(module):
+def may_import(own: str | None, module: str, imported: str) -> bool:
+    """Return whether *module*, of the layer *own*, may import *imported*."""
+    layer = package(imported)
+    if layer is None or layer == own:
+        return True
+    if own is None:
+        return module in ("fairq.__main__", "fairq")
+    if own in ("dumps", "submitfile", "settings"):
+        return layer in ARROWS[own] and imported.startswith(LANGUAGE)
+    if own == "cli" and layer == "engine":
+        return module in ENGINE_FROM_CLI  # rules belong behind a step
+    if own == "cli" and layer == "state":
+        return module in STATE_FROM_CLI  # the state belongs behind a step
+    return layer in ARROWS[own]
+
+
+def test_arrows_point_one_way():
+    assert not [
+        f"{module} imports {imported}"
+        for module in FILES
+        for imported in imports(module)
+        if not may_import(package(module), module, imported)
+    ]
+
+
+def test_arrows_inside_the_engine_point_one_way():
     """What is decided first knows nothing of what is decided by it; the three schemes know nothing of each other."""
-    own = folder(module)
-    for imported in imports(module):
-        other = folder(imported)
-        assert other in {None, own, *FOLDERS[own]}, f"{module} imports {imported}"
+    assert not [
+        f"{module} imports {imported}"
+        for module in FILES
+        if (own := folder(module)) is not None
+        for imported in imports(module)
+        if folder(imported) not in {None, own, *FOLDERS[own]}
+    ]
 
 
-@pytest.mark.parametrize("module", [name for name in FILES if package(name) == "engine"])
-def test_the_engine_is_pure(module):
-    for imported in imports(module):
-        assert imported.split(".")[0] not in IMPURE, f"{module} imports {imported}"
-    calls = {ast.unparse(node.func) for node in ast.walk(tree(module)) if isinstance(node, ast.Call)}
-    impure = re.compile(r"\bdatetime\.(now|today|utcnow)$|^(open|input|print)$")
-    assert not {call for call in calls if impure.search(call)}
+def test_the_engine_is_pure():
+    call = re.compile(r"\bdatetime\.(now|today|utcnow)$|^(open|input|print)$")
+    assert not [
+        f"{module} imports {imported}"
+        for module in ENGINE
+        for imported in imports(module)
+        if imported.split(".")[0] in IMPURE
+    ]
+    assert not [
+        f"{module}:{node.lineno} calls {ast.unparse(node.func)}"
+        for module in ENGINE
+        for node in nodes(module)
+        if isinstance(node, ast.Call) and call.search(ast.unparse(node.func))
+    ]
 
 
-@pytest.mark.parametrize("module", [name for name in FILES if package(name) != "state"])
-def test_only_the_state_speaks_sql(module):
-    assert "sqlite3" not in {name.split(".")[0] for name in imports(module)}
-    if package(module) != "cli" and package(module) != "steps":
-        return
+def test_only_the_state_speaks_sql():
     statement = re.compile(r"\s*(SELECT\s.+\sFROM|INSERT\sINTO|UPDATE\s.+\sSET|DELETE\sFROM|PRAGMA)\s", re.S)
-    for node in ast.walk(tree(module)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            assert not statement.match(node.value), f"{module}:{node.lineno} holds SQL"
+    assert not [
+        f"{module} imports {imported}"
+        for module in FILES
+        if package(module) != "state"
+        for imported in imports(module)
+        if imported.split(".")[0] == "sqlite3"
+    ]
+    assert not [
+        f"{module}:{node.lineno} holds SQL"
+        for module in FILES
+        if package(module) in ("cli", "steps")
+        for node in nodes(module)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and statement.match(node.value)
+    ]
 
 
-@pytest.mark.parametrize("module", [name for name in FILES if not name.startswith(HEAVY_ALLOWED)])
-def test_what_starts_slowly_is_imported_where_it_is_used(module):
-    for imported in imports(module, nested=False):
-        assert imported.split(".")[0] not in HEAVY, f"{module} imports {imported} at its top"
+def test_what_starts_slowly_is_imported_where_it_is_used():
+    assert not [
+        f"{module} imports {imported} at its top"
+        for module in FILES
+        if not module.startswith(HEAVY_ALLOWED)
+        for imported in imports(module, nested=False)
+        if imported.split(".")[0] in HEAVY
+    ]
 
 
 def test_click_is_never_imported():
-    for module in FILES:
-        for imported in imports(module):
-            assert imported.split(".")[0] != "click", f"{module} imports Click: Typer brings its own"
-            assert not imported.startswith("typer._click"), f"{module} imports what is Typer's own"
+    """Typer brings its own, and that is Typer's."""
+    assert not [
+        f"{module} imports {imported}"
+        for module in FILES
+        for imported in imports(module)
+        if imported.split(".")[0] == "click" or imported.startswith("typer._click")
+    ]
 
 
 @pytest.mark.parametrize("flow, other", [("analysis", "production"), ("production", "analysis")])
@@ -207,11 +249,11 @@ def test_the_rooms_of_the_brokerage_know_only_lower_ones():
 
 def written(module: str) -> Iterator[ast.Constant]:
     """Yield the texts of *module* but docstrings and the values of its enumerations, which are what JSON has."""
-    silent = {id(node.value) for node in ast.walk(tree(module)) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree(module)):
+    silent = {id(node.value) for node in nodes(module) if isinstance(node, ast.Expr)}
+    for node in nodes(module):
         if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("Enum") for base in node.bases):
             silent |= {id(inner) for inner in ast.walk(node)}
-    for node in ast.walk(tree(module)):
+    for node in nodes(module):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
             yield node
 
@@ -220,46 +262,62 @@ SENTENCE = re.compile(r"[A-Za-z']+(?:,? [A-Za-z']+){4}")
 """Five words in a row: names of PanDA's checks have up to four, and expressions have operators between words."""
 
 
-@pytest.mark.parametrize("module", [name for name in FILES if package(name) == "engine"])
-def test_the_engine_holds_no_sentences(module):
+def composes_a_sentence(text: ast.JoinedStr) -> bool:
+    whole = " ".join(str(part.value) for part in text.values if isinstance(part, ast.Constant))
+    return len(re.findall(r"\b[a-z]+\b", whole)) > 4
+
+
+def test_the_engine_holds_no_sentences():
     """Its reasons, notes and findings are data; `fairq.words`, `fairq.cli` and the errors have the words."""
-    for node in written(module):
-        is_list = "\n" in node.value
-        assert is_list or not SENTENCE.search(node.value), f"{module}:{node.lineno} says {node.value!r}"
-    for outer in ast.walk(tree(module)):
-        if isinstance(outer, ast.JoinedStr):
-            whole = " ".join(part.value for part in outer.values if isinstance(part, ast.Constant))
-            words = re.findall(r"\b[a-z]+\b", whole)
-            assert len(words) <= 4, f"{module}:{outer.lineno} composes a sentence: {ast.unparse(outer)}"
+    assert not [
+        f"{module}:{node.lineno} says {node.value!r}"
+        for module in ENGINE
+        for node in written(module)
+        if "\n" not in node.value and SENTENCE.search(node.value)  # one with several lines is a list
+    ]
+    assert not [
+        f"{module}:{node.lineno} composes a sentence: {ast.unparse(node)}"
+        for module in ENGINE
+        for node in nodes(module)
+        if isinstance(node, ast.JoinedStr) and composes_a_sentence(node)
+    ]
 
 
 SENTENCES_OF_ERRORS = {"cure", "expected", "hint", "message", "problem", "reason"}
 
 
-@pytest.mark.parametrize("module", [name for name in FILES if package(name) == "engine"])
-def test_errors_of_the_engine_name_a_case(module):
+def test_errors_of_the_engine_name_a_case():
     """What is wrong and how to mend it is said in `fairq.errors`; the engine gives the facts."""
-    for node in ast.walk(tree(module)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
-            said = SENTENCES_OF_ERRORS & {keyword.arg for keyword in node.keywords}
-            assert not said, f"{module}:{node.lineno} puts {', '.join(sorted(said))} in words"
+    assert not [
+        f"{module}:{node.lineno} puts {keyword.arg} in words"
+        for module in ENGINE
+        for node in nodes(module)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error")
+        for keyword in node.keywords
+        if keyword.arg in SENTENCES_OF_ERRORS
+    ]
 
 
-@pytest.mark.parametrize(
-    "module", [name for name in FILES if name.startswith(("fairq.steps.launch.", "fairq.launch."))]
-)
-def test_what_comes_from_a_jobs_owner_has_one_reader(module):
-    if module == "fairq.steps.launch.values":
-        return
+def key_read(node: ast.AST) -> object:
+    """Return the constant by which *node* reads a mapping, or None."""
+    key: ast.expr | None = None
+    if isinstance(node, ast.Subscript):
+        key = node.slice
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+        key = node.args[0]
+    return key.value if isinstance(key, ast.Constant) else None
+
+
+def test_what_comes_from_a_jobs_owner_has_one_reader():
     from fairq.steps.launch.values import KINDS
 
-    for node in ast.walk(tree(module)):
-        if isinstance(node, ast.Subscript):
-            key: ast.expr | None = node.slice
-        else:
-            is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
-            key = node.args[0] if isinstance(node, ast.Call) and is_get and node.args else None
-        assert not isinstance(key, ast.Constant) or key.value not in KINDS, f"{module} reads {ast.unparse(node)} itself"
+    assert not [
+        f"{module}:{node.lineno} reads {ast.unparse(node)} itself"
+        for module in FILES
+        if module.startswith(("fairq.steps.launch.", "fairq.launch.")) and module != "fairq.steps.launch.values"
+        for node in nodes(module)
+        if key_read(node) in KINDS
+    ]
 
 
 def test_imports_form_no_circle():
@@ -271,9 +329,9 @@ def test_imports_form_no_circle():
     assert not graph, f"imports in a circle among {sorted(graph)}"
 
 
-@pytest.mark.parametrize("path", [*FILES.values(), *sorted(Path(__file__).parent.rglob("*.py"))], ids=str)
-def test_files_are_small(path):
-    assert len(path.read_text().splitlines()) <= 400
+def test_files_are_small():
+    files = [*FILES.values(), *sorted(Path(__file__).parent.rglob("*.py"))]
+    assert not [str(path) for path in files if len(path.read_text().splitlines()) > 400]
 
 
 def test_contributing_names_files_that_are_there():

@@ -1,42 +1,18 @@
 """What the check of the benchmarks calls worse."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
-from benchmarks import beside_htcondor, htcondor_cycle
+from benchmarks import beside_htcondor, check, growth, htcondor_cycle
 from benchmarks.htcondor_cycle import Match
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
-
-@pytest.fixture
-def growth(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import growth
-
-    yield growth
-    for name in ("growth", "pools", "measure"):
-        sys.modules.pop(name, None)
-
-
-@pytest.fixture
-def check(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import check
-
-    yield check
-    for name in ("check", "check_cases", "broker", "pools", "measure", "task_queues"):
-        sys.modules.pop(name, None)
-
-
-def test_a_ratio_fails_from_three_tenths_more_on_and_a_new_one_never(check):
+def test_a_ratio_fails_from_three_tenths_more_on_and_a_new_one_never():
     table = {"import": 10.0, "negotiate": 10.0, "gone": 1.0}
     assert check.worse({"import": 12.9, "negotiate": 13.0, "new": 99.0}, table) == ["negotiate"]
 
 
-def test_a_failure_counts_only_if_a_second_measurement_confirms_it(check, monkeypatch, capsys):
+def test_a_failure_counts_only_if_a_second_measurement_confirms_it(monkeypatch, capsys):
     table = json.loads(check.TABLE.read_text())
     name = next(iter(table))
     slow = {**table, name: table[name] * 2}
@@ -47,7 +23,7 @@ def test_a_failure_counts_only_if_a_second_measurement_confirms_it(check, monkey
         assert ("WORSE" in capsys.readouterr().out) is bool(code)
 
 
-def test_the_table_has_every_measure(check):
+def test_the_table_has_every_measure():
     negotiated = [f"negotiate {pool} {rules} : unit" for pool in check.POOLS for rules in check.RULES]
     assert {"--help : unit", *negotiated} <= json.loads(check.TABLE.read_text()).keys()
 
@@ -97,7 +73,7 @@ def test_an_ad_is_sent_as_the_collector_reads_it():
 @pytest.mark.parametrize(
     ("seconds", "factor"), [((1, 2, 4), "2.0"), ((1, 2, 6), "4.0"), ((1, 1.04, 1.09), "-"), ((1, 0.9, 0.8), "-")]
 )
-def test_growth_is_what_the_second_doubling_adds_over_the_first(growth, seconds, factor):
+def test_growth_is_what_the_second_doubling_adds_over_the_first(seconds, factor):
     costs = [growth.Cost(cpu, cpu, 50) for cpu in seconds]
     assert growth.row("jobs", (10, 20, 40), "import", costs).endswith(f"| {factor} |")
     assert growth.row("jobs", (10, 20, 40), "import", costs).startswith("| jobs 10 to 40 | import | 1.00 s, 50 MB |")

@@ -56,7 +56,7 @@ def test_the_committed_file_is_what_the_tree_says(name):
 
 
 def test_no_page_is_left_of_a_command_that_is_no_more():
-    assert {f"man/{path.name}" for path in (ROOT / "man").iterdir()} <= FILES.keys()
+    assert {str(path.relative_to(ROOT)) for path in (ROOT / "man").glob("*/*")} <= FILES.keys()
 
 
 def test_generating_twice_gives_the_same():
@@ -65,7 +65,7 @@ def test_generating_twice_gives_the_same():
 
 @pytest.mark.parametrize("command", EVERY, ids=lambda one: " ".join(one.words))
 def test_every_command_has_a_summary_and_explains_each_thing_it_takes(command):
-    page = plain(FILES[f"man/fairq-{command.words[0]}.1"])
+    page = plain(FILES[f"man/man1/fairq-{command.words[0]}.1"])
     assert command.summary
     assert " ".join(("fairq", *command.words)) in page
     for parameter in (*command.arguments, *command.options):
@@ -87,7 +87,7 @@ def test_every_command_has_examples_whose_options_exist(command):
 
 
 def test_the_overview_lists_every_command_and_every_exit_code():
-    page = plain(FILES["man/fairq.1"])
+    page = plain(FILES["man/man1/fairq.1"])
     for name in REGISTRY:
         assert f"fairq-{name}(1)" in page
     for code, meaning in exit_codes():
@@ -112,7 +112,7 @@ def test_no_two_error_classes_have_the_same_meaning():
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
 def test_a_rendered_page_prints_each_example_once(command, tmp_path):
     """Of examples that differ in the name of the command only, it prints the first."""
-    page = " ".join(rendered(f"man/fairq-{command.name}.1", tmp_path).split())
+    page = " ".join(rendered(f"man/man1/fairq-{command.name}.1", tmp_path).split())
     printed = set()
     for one in command.leaves:
         for line in one.examples:
@@ -132,19 +132,19 @@ def test_a_page_fits_80_columns(name, tmp_path):
 
 def test_a_rendered_page_lists_the_options_of_like_commands_once(tmp_path):
     """The imports of all kinds of records take the same; the page says so instead."""
-    page = " ".join(rendered("man/fairq-broker.1", tmp_path).split())
+    page = " ".join(rendered("man/man1/fairq-broker.1", tmp_path).split())
     assert page.count("--replace Remove records that are not in the file.") == 1
     assert "Arguments and options: as for fairq broker queues import." in page
 
 
 def test_the_overview_explains_the_words_of_a_cycle():
-    page = plain(FILES["man/fairq.1"])
+    page = plain(FILES["man/man1/fairq.1"])
     for word in ("pie", "slice", "spin", "autocluster", "carve"):
         assert f"\n.TP\n{word}\n" in page
 
 
 def test_the_settings_page_lists_every_key_with_its_macro():
-    page = plain(FILES["man/fairq.toml.5"])
+    page = plain(FILES["man/man5/fairq.toml.5"])
     for key in KEYS:
         assert key.name in page
         for macro in key.macros:

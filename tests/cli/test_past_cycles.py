@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def test_old_decisions_are_forgotten_and_matches_are_not(pool: Path, run: Run) -
 def test_what_was_there_is_never_changed(pool: Path, run: Run) -> None:
     """A decision may be forgotten, not rewritten."""
     negotiate(run, pool, NOW)
-    with sqlite3.connect(pool) as opened:
+    with closing(sqlite3.connect(pool)) as opened:
         checksums.register(opened)
         for change in ("decision = '{\"pie\": 1}'", "time = 0", "number = 7, decision = '{}'"):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):

@@ -9,6 +9,7 @@ import re
 import sqlite3
 import tarfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +74,14 @@ def database() -> sqlite3.Connection:
 def dumped(delimiter: str = ",", missing: str = "") -> dict[str, str]:
     """Return what each query gives, as CSV, or as MySQL prints TSV."""
     texts = {}
-    for name, query in queries().items():
-        found = database().execute(query, {"span": WEEK, "now": NOW})
-        out = io.StringIO()
-        writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-        writer.writerow([column[0] for column in found.description])
-        writer.writerows([missing if value is None else value for value in row] for row in found)
-        texts[name] = out.getvalue()
+    with closing(database()) as opened:
+        for name, query in queries().items():
+            found = opened.execute(query, {"span": WEEK, "now": NOW})
+            out = io.StringIO()
+            writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+            writer.writerow([column[0] for column in found.description])
+            writer.writerows([missing if value is None else value for value in row] for row in found)
+            texts[name] = out.getvalue()
     return texts
 
 

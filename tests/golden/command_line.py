@@ -22,14 +22,14 @@ class CommandLine:
 
     def __init__(self, state: Path) -> None:
         """Nothing is created before the first command."""
-        self._state = state
+        self.state = state
 
     def run(self, *words: object) -> str:
         """Return what the command prints; raises CommandFailedError if its exit code is not 0."""
         from fairq.cli.app import main
 
         out, err = io.StringIO(), io.StringIO()
-        arguments = ["--state", str(self._state), *map(str, words)]
+        arguments = ["--state", str(self.state), *map(str, words)]
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(arguments)
         if code:

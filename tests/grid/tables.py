@@ -8,6 +8,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,8 @@ def tables(grid: Grid) -> sqlite3.Connection:
 
 def dumped(grid: Grid) -> dict[str, str]:
     """Return what each query of the page gives, as CSV."""
-    database = tables(grid)
-    return {kind: _csv(database.execute(query, BINDS)) for kind, query in queries().items()}
+    with closing(tables(grid)) as database:
+        return {kind: _csv(database.execute(query, BINDS)) for kind, query in queries().items()}
 
 
 def _csv(found: sqlite3.Cursor) -> str:

@@ -49,7 +49,7 @@ def show(
     --differences lists the rule points: where the manuals of a scheme and its program differ. negotiator.rules,
     shares.rules and broker.rules set all points of their scheme; the setting of a single point overrides them. The
     table shows both values, the value in use, and its origin. The JSON document also quotes manual and program, as
-    docs/differences.md in fairq's source does.
+    docs/differences.md does.
     """
     chosen = list(invocation.settings) if not keys else [entry for key in keys for entry in _named(invocation, key)]
     if differences:

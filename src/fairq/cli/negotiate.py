@@ -88,7 +88,7 @@ def negotiate(
 
     In the JSON document, the job of a match is the job that runs. Under the rules htcondor, it is the first job of its
     request, as in the log of HTCondor's negotiator, and assigned is the job that runs. dynamic_slot is the slot that
-    was carved from a partitionable slot. docs/json.md in fairq's source describes all members.
+    was carved from a partitionable slot. docs/json.md describes all members.
     """
     from fairq.steps.cycle.negotiate import negotiate as decide
     from fairq.steps.launch.turn import Turn, turn

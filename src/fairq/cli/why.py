@@ -76,7 +76,7 @@ def why(
     In very large pools, single rule points are not tried.
 
     In the JSON document, changes are the changes that would let the job run, and verified says whether the cycle was
-    rerun with them. docs/json.md in fairq's source describes all members.
+    rerun with them. docs/json.md describes all members.
     """
     from fairq.steps.why.answer import why as step
 

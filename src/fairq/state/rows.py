@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from fairq.garbage import without_collection
 from fairq.state.connection import State
 
 _VALUES = 999
@@ -31,12 +30,11 @@ def loads_all(texts: Iterable[str]) -> list[Any]:
 
 def loads_array(text: str | bytes) -> list[Any]:
     """Read a JSON array; raises ValueError if it is none."""
-    with without_collection():
-        try:
-            return _decode(text)
-        except ValueError:  # odd texts and numbers, as infinity and halves of characters
-            values: list[Any] = json.loads(text)
-            return values
+    try:
+        return _decode(text)
+    except ValueError:  # odd texts and numbers, as infinity and halves of characters
+        values: list[Any] = json.loads(text)
+        return values
 
 
 def insert(state: State, into: str, found: Iterable[Sequence[Any]]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fairq.ad_table import AdTable
-from fairq.garbage import without_collection
 from fairq.records import Ad, Claim, SlotRecord
 from fairq.slot_table import SlotTable
 from fairq.state import ad_texts, claims, dynamic_slots, pilot_slots, rows, slot_columns, slot_shapes
@@ -74,9 +73,8 @@ def load_table(state: State, apart: Collection[int] = ()) -> StoredSlots:
     The ads of the slots numbered *apart* are left out of it and returned by row: who has changed them puts them in.
     """
     found = StoredSlots([], [], [], AdTable(), {})
-    with without_collection():
-        for stretch in stretches(state):
-            _take_in(found, stretch, apart)
+    for stretch in stretches(state):
+        _take_in(found, stretch, apart)
     drained = draining_ids(state)
     found.draining.extend([number in drained for number in found.ids] if drained else [False] * len(found.ids))
     return found

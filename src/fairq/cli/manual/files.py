@@ -20,8 +20,8 @@ def generated() -> dict[str, str]:
     """Return the text of every generated file by its path in the repository."""
     commands = walk()
     files = {
-        "man/fairq.1": overview_page(commands),
-        "man/fairq.toml.5": settings_page(),
+        "man/man1/fairq.1": overview_page(commands),
+        "man/man5/fairq.toml.5": settings_page(),
         "docs/differences.md": differences_page(),
         "docs/submit.md": submit_page(),
         "completions/bash/fairq": bash_script(commands),
@@ -29,7 +29,7 @@ def generated() -> dict[str, str]:
         "completions/fish/fairq.fish": fish_script(commands),
     }
     for command in commands:
-        files[f"man/fairq-{command.name}.1"] = command_page(command)
+        files[f"man/man1/fairq-{command.name}.1"] = command_page(command)
     return files
 
 
@@ -40,6 +40,6 @@ def write(directory: Path) -> None:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
-    for path in sorted((directory / "man").iterdir()):
-        if f"man/{path.name}" not in files:
+    for path in sorted((directory / "man").glob("*/*")):
+        if str(path.relative_to(directory)) not in files:
             path.unlink()

@@ -103,6 +103,8 @@ FILES = (
      "command that writes to the same place removes its directory."),
     ("~/.config/fairq/fairq.toml", "Settings of the user."),
     ("/etc/xdg/fairq/fairq.toml", "Settings of the site."),
+    ("share/doc/fairq", "Below the directory of the installation, for example .venv: the README, and docs/ with the "
+     "documents that these pages name."),
 )  # fmt: skip
 
 EXAMPLES = (

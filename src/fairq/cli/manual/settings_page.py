@@ -19,7 +19,7 @@ DESCRIPTION = (
     "fairq follows. negotiator.rules is documented (HTCondor's manuals) or htcondor (today's negotiator). shares.rules "
     "is documented or dirac, broker.rules is documented or panda. Each point also has its own key, which overrides the "
     "rules. The two defaults of each point are given below. fairq config show --differences lists all points. "
-    "docs/differences.md in fairq's source describes what the text says and what the program does.",
+    "docs/differences.md describes what the text says and what the program does.",
 )
 
 ABOUT = {

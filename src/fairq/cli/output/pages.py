@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TextIO
 
-from fairq.cli.output.drawing import Drawing
+from fairq.cli.output.terminal_table import Drawing
 from fairq.cli.output.view import Record, Table
 
 _PAGE = 4096

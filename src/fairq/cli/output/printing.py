@@ -117,7 +117,7 @@ def _records(view: View, output: Output, stream: TextIO) -> None:
 
 def _people(view: View, output: Output, stream: TextIO) -> None:
     from fairq.cli.output import terminal
-    from fairq.cli.output.drawing import Drawing, bold
+    from fairq.cli.output.terminal_table import Drawing, bold
 
     style = terminal.style(stream)
     limit = style.width if style else None

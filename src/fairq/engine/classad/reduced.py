@@ -138,7 +138,7 @@ class Reduced:
         Raises NotReducedError.
         """
         of = self._truth(self._root(expression, side), side).of
-        return lambda numbers, rows: np.broadcast_to(of(numbers, rows), len(rows))
+        return lambda numbers, rows: _for_each(of(numbers, rows), len(rows))
 
     def number(self, expression: Expression, side: Side, default: float) -> Of:
         """Return such a function of its numbers, *default* where it has none, as `Values.as_rank`.
@@ -148,7 +148,7 @@ class Reduced:
         found = self._number(self._root(expression, side), side)
         of, valid = found.of, found.valid
         if valid is None:
-            return lambda numbers, rows: np.broadcast_to(of(numbers, rows), len(rows))
+            return lambda numbers, rows: _for_each(of(numbers, rows), len(rows))
         otherwise = np.nan_to_num(default, nan=default)
         return lambda numbers, rows: np.where(valid[rows], of(numbers, rows), otherwise)
 
@@ -378,6 +378,11 @@ def _constants(vector: Vector) -> Vector:
         return UNDEFINED_VECTOR if vector.kind == MISSING else vector
     kinds = np.where(np.isin(vector.kinds, (EXPRESSION, MISSING)), UNDEFINED_KIND, vector.kinds).astype(np.uint8)
     return Vector(MIXED, None, kinds, vector.codes, vector.reals)
+
+
+def _for_each(result: Any, count: int) -> Any:
+    """The results for *count* rows; *result* may be one for all."""
+    return result if np.ndim(result) else np.full(count, result)
 
 
 def _taken(values: Array) -> Of:

@@ -68,9 +68,7 @@ class OfferTerms:
         suits = np.ones(len(parts), np.bool_)
         for test in self._tests_raised:
             suits &= test(left, parts)
-        shape = len(self.asked), len(parts)
-        asked, raised = np.broadcast_to(self.asked, shape), np.broadcast_to(self._raised, shape)
-        return self._partitions.carved(asked, raised, suits, left, parts)
+        return self._partitions.carved(self.asked, self._raised, suits, left, parts)
 
     def cost(self, left: Numbers, parts: Rows, amounts: Numbers) -> NDArray[np.float64]:
         """The weight that a match takes of each of *parts* with these *amounts*."""

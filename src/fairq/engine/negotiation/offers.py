@@ -27,6 +27,7 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE
 from fairq.engine.negotiation.ranks import negotiator_rank
 from fairq.engine.negotiation.requested import CORES, MODIFIED, price
+from fairq.engine.negotiation.requirements import agreed
 from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
@@ -132,7 +133,7 @@ class Offers:
         if not (asked > 0).any():
             return None
         ads = self._partitions.levels(part, asked, 0, left)
-        if not self._agreed(self._seen_by(part, asked), ads, np.arange(1))[0]:
+        if not agreed(self._seen_by(part, asked), ads, np.arange(1))[0]:
             return None
         amounts = self._carved(np.array([part]), asked[:, None], left[:, None], ads, np.arange(1))[:, 0]
         self.amounts[:, part] = amounts
@@ -147,7 +148,7 @@ class Offers:
         fits = np.floor(self._partitions.left[wanted, part] / amounts[wanted] + 1e-9)
         count = int(min(fits.min(), self._partitions.claims[part], _MOST_LEVELS))
         ads = self._partitions.levels(part, amounts, count)
-        suits = self._agreed(self._seen_by(part, amounts), ads, np.arange(count))
+        suits = agreed(self._seen_by(part, amounts), ads, np.arange(count))
         in_a_row = count if suits.all() else int(np.argmin(suits))
         weights = slot_weights(ads, self._weighing)
         share = self._partitions.share(amounts[:, None], np.array([part]))
@@ -182,7 +183,7 @@ class Offers:
             return
         parts, asked = parts[enough], asked[:, enough]
         for job, alike in self._jobs(parts, asked):
-            fitting = alike[self._agreed(job, partitions.ads, alike)]
+            fitting = alike[agreed(job, partitions.ads, alike)]
             self.suitable[fitting] = True
             if len(fitting):
                 # Today's negotiator takes the overridden requests back before it ranks (cp_restore_requested).
@@ -216,7 +217,7 @@ class Offers:
         differs = np.flatnonzero((raised != asked).any(axis=0))
         if len(differs):
             for job, alike in self._alike(raised[:MODIFIED, differs], differs):
-                suits[alike] = self._agreed(job, ads, rows[alike])
+                suits[alike] = agreed(job, ads, rows[alike])
         amounts = partitions.carved(asked, raised, suits, left, parts)
         amounts[:, policy] = asked[:, policy]
         return amounts
@@ -273,14 +274,6 @@ class Offers:
             for name, amount in zip(self._partitions.resources, amounts.tolist(), strict=True)
         }
         return {**self._job, **requests}
-
-    def _agreed(self, job: Ad, ads: AdColumns, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """The slots where the Requirements of both sides are true; missing Requirements are not."""
-        agreed = np.zeros(len(rows), np.bool_)
-        if "requirements" in job:
-            wanted = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, ads, rows).is_true())
-            agreed[wanted] = evaluate_in_columns("Requirements", ads, job, rows[wanted]).is_true()
-        return agreed
 
     def _ranked(self, job: Ad, parts: NDArray[np.intp]) -> NDArray[np.float64]:
         ads, policy = self._partitions.ads, self._policy

@@ -91,14 +91,18 @@ class Partitions:
     ) -> NDArray[np.float64]:
         """The amounts to carve out of *parts*: those *raised* where they are left and the job so raised *suits*.
 
-        Elsewhere, they are those *asked* (per resource and part); of memory and disk, in whole units, and what is left
-        up to the raised amount where nothing was asked. Of a resource that a slot does not have, nothing is raised.
+        Elsewhere, they are those *asked* (per resource, and part or all alike); of memory and disk, in whole units, and
+        what is left up to the raised amount where nothing was asked. Of a resource that a slot does not have, nothing
+        is raised.
         """
         raised = np.where(self.has[:, parts], raised, asked)
-        whole = asked.copy()
-        some = slice(CORES, MODIFIED)
-        whole[some] = np.minimum(np.where(asked[some] > 0, np.ceil(asked[some]), raised[some]), left[some])
-        return np.where(suits & (raised <= left).all(axis=0), raised, np.maximum(whole, asked))
+        fits = suits & (raised <= left).all(axis=0)
+        amounts = np.where(fits, raised, asked)
+        if not fits.all():
+            some = slice(CORES, MODIFIED)
+            whole = np.minimum(np.where(asked[some] > 0, np.ceil(asked[some]), raised[some]), left[some])
+            amounts[some] = np.where(fits, raised[some], np.maximum(whole, asked[some]))
+        return amounts
 
     def share(self, amounts: NDArray[np.float64], parts: NDArray[np.intp]) -> NDArray[np.float64]:
         """The share of the cores that each of *parts* had at first, in the *amounts* carved out of it."""

@@ -23,7 +23,6 @@ from fairq.engine.brokerage.jobs.tasks import Case
 from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.errors.broker import UnknownTaskError
-from fairq.garbage import without_collection
 from fairq.records import Actor, Change
 from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
@@ -233,22 +232,20 @@ def _decide(
     done = Run(broker_cycles.next_number(state), now, rules, orders=orders, plugins=plugins)
     if not chosen:
         return done
-    # Nothing here is garbage before the end.
-    with without_collection():
-        columns = columns_of(load_world(state, now, datasets_of(state, chosen)))
-        done.disagreement = disagreement(state)
-        packer, reasons, left = (
-            Packer(columns.names, orders),
-            Reasons(),
-            each_brokered(state, load_types(state), chosen),
-        )
-        with watch(len(chosen)) as advance:
-            # Each task leaves when it is decided, with its input and what was found out about that.
-            while number := _decide_some(
-                done, islice(left, _AT_ONCE), by_activity, columns, rules, packer, reasons, detailed
-            ):
-                advance(number)
-        done.legend = packer.document()
+    columns = columns_of(load_world(state, now, datasets_of(state, chosen)))
+    done.disagreement = disagreement(state)
+    packer, reasons, left = (
+        Packer(columns.names, orders),
+        Reasons(),
+        each_brokered(state, load_types(state), chosen),
+    )
+    with watch(len(chosen)) as advance:
+        # Each task leaves when it is decided, with its input and what was found out about that.
+        while number := _decide_some(
+            done, islice(left, _AT_ONCE), by_activity, columns, rules, packer, reasons, detailed
+        ):
+            advance(number)
+    done.legend = packer.document()
     return done
 
 

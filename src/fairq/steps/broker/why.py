@@ -20,7 +20,6 @@ from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.engine.distinct import distinct
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
-from fairq.garbage import without_collection
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
 from fairq.steps.broker.flows import Flow, flow_of
@@ -107,8 +106,7 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
 
     Raises UnknownTaskError, BrokerPluginError.
     """
-    # Nothing that is read here is garbage.
-    with reading(path) as state, without_collection():
+    with reading(path) as state:
         stored = _stored(state, task)
         (brokered,) = load_brokered(state, load_types(state), [task])
         plugins = load_plugins(brokered.task.activity)

@@ -15,7 +15,6 @@ from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.errors.base import FairqError
-from fairq.garbage import without_collection
 from fairq.idle_jobs import KnownKind
 from fairq.records import Actor
 from fairq.state import cycles, idle_columns, meta, tally
@@ -60,7 +59,7 @@ def negotiate(
         CycleUnderWayError: another cycle works on this state.
     """
     if dry_run:
-        with without_collection(), putting_together(path):
+        with putting_together(path):
             snapshot = _taken(path, settings, actor.time, doing)
             doing("matching jobs with slots")
             return _decide(snapshot, actor.time, explain)
@@ -94,7 +93,7 @@ def hold_cycle(
     if is_untracked:
         with writing(path) as state:
             idle_columns.track(state)
-    with without_collection(), putting_together(path), watching(path) as is_changed:
+    with putting_together(path), watching(path) as is_changed:
         snapshot = _taken(path, settings, actor.time, doing)
         doing("matching jobs with slots")
         cycle = _decide(snapshot, actor.time, explain)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from fairq.garbage import without_collection
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import job_ads, jobs, launches
 from fairq.state.connection import State, reading
@@ -78,11 +77,10 @@ class QueuePages:
         """Read what has not been read yet, and close the state."""
         if self._state is None:
             return
-        with without_collection():
-            found = jobs.first(self._state, None, self._statuses, self._last)
-            overlay = Overlay(self._state, found if len(found) <= FEW else None, by_range=self._by_range)
-            overlay.load_for(found)
-            texts = job_ads.texts(self._state, (job.ad_id for job in found))
+        found = jobs.first(self._state, None, self._statuses, self._last)
+        overlay = Overlay(self._state, found if len(found) <= FEW else None, by_range=self._by_range)
+        overlay.load_for(found)
+        texts = job_ads.texts(self._state, (job.ad_id for job in found))
         self._state = None
         self._close()
         self._rest = self._parsed(found, texts, overlay)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -34,9 +33,6 @@ _TOGETHER = 0.01
 _OBSTRUCTED = 5.0
 """Seconds until the next turn if a turn could not store anything, e.g. on a full disk."""
 
-_UNCOLLECTED = 1.0
-"""Seconds of turns between two searches for the garbage that they leave (see `without_collection`)."""
-
 _NOT_BEGUN = 1.0
 """Seconds until the next turn if a run may or may not have begun."""
 
@@ -66,12 +62,8 @@ def run(
     place = resolve(path)
     with kept_open(), opened(path, settings, starting=True) as launchers:
         view = _View.of(path, 0, "", launchers)
-        uncollected = 0.0
         while True:
-            if uncollected > _UNCOLLECTED:
-                gc.collect()
-                uncollected = 0.0
-            former, who, begin = stamp(place), actor(), time.monotonic()
+            former, who = stamp(place), actor()
             try:
                 settings = settings.now()
                 held = turn(path, settings, who, launchers=launchers, record=False)
@@ -83,7 +75,6 @@ def run(
                 time.sleep(_OBSTRUCTED)
                 continue
             after = stamp(place)
-            uncollected += time.monotonic() - begin
             view = _View.of(path, view.latest, who.command, launchers)
             report(held, view.standing)
             if view.others_changed:

@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from fairq.garbage import without_collection
 from fairq.records import Ad, Claim, SlotRecord
 from fairq.state import claims, dynamic_slots
 from fairq.state.connection import State, reading
@@ -20,7 +19,7 @@ def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
 
     Raises UnknownSlotError.
     """
-    with without_collection(), reading(path) as state:
+    with reading(path) as state:
         if not names:
             return list(standing_ads(state, now))
         from fairq.steps.pool.slots import named  # a listing of all slots does without

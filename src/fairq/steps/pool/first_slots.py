@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fairq.ad_table import repeated
-from fairq.garbage import without_collection
 from fairq.records import Ad
 from fairq.state import claims, dynamic_slots, slots
 from fairq.state.connection import State, reading
@@ -20,7 +19,7 @@ _NAMES = (*PLATFORM, "State")
 
 def look_first(path: Path, limit: int, now: int) -> tuple[list[Ad], list[Ad]]:
     """Return the ads at *now* of the first *limit* slots, in pool order, and the totals of all."""
-    with without_collection(), reading(path) as state:
+    with reading(path) as state:
         if _are_as_advertised(state):
             chosen = slots.load_first(state, limit)
             held = {claim.slot_id: claim for claim in claims.of_slots(state, (slot.id for slot in chosen))}

@@ -14,7 +14,6 @@ from fairq.dumps.jobs import JobDump, read_jobs
 from fairq.dumps.schedds import read_schedds
 from fairq.dumps.slots import SlotDump, read_slots
 from fairq.dumps.source import Advance, Held, opened
-from fairq.garbage import without_collection
 from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
 from fairq.slot_table import SlotTable
 from fairq.state import (
@@ -103,9 +102,8 @@ def import_dumps(
     with reading(path) as state:
         # What a command that failed leaves is no order to delete them.
         replaced = _Replaced(slots=slots.count(state) > 0, jobs=bool(jobs.counts(state)))
-    with without_collection():
-        pool = _read(dumps, _submitter_of(settings, host), actor.time, advance, replaced)
-    with reading(path) if dry_run else writing(path) as state, without_collection():
+    pool = _read(dumps, _submitter_of(settings, host), actor.time, advance, replaced)
+    with reading(path) if dry_run else writing(path) as state:
         plan = plan_claims(
             state,
             None if pool.slots is None else pool.slots.slots,

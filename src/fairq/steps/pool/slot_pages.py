@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from fairq.garbage import without_collection
 from fairq.records import Ad
 from fairq.state import claims, slots
 from fairq.state.connection import State, reading
@@ -61,8 +60,7 @@ class SlotPages:
         """Read what has not been read yet, and close the state."""
         if self._state is None:
             return
-        with without_collection():
-            self._rest = standing_ads(self._state, self._now, skip=self._read)
+        self._rest = standing_ads(self._state, self._now, skip=self._read)
         self._state = None
         self._close()
 

@@ -17,7 +17,6 @@ from fairq.engine.accounting.identity import submitter_name
 from fairq.engine.shares.model import Requirements
 from fairq.errors.base import SettingValueError
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
-from fairq.garbage import without_collection
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
 from fairq.state import ended_jobs, history, idle_ranges, jobs, kept_queues, meta, share_groups, task_queues, undo
 from fairq.state.connection import State, reading, writing
@@ -65,8 +64,7 @@ def import_task_queues(
         InvalidNameError: a name cannot be that of a submitter.
         ShareCorrectionError: a group's share cannot be meant.
     """
-    with without_collection():
-        return _imported(path, settings, read_dump(name), actor, host, dry_run)
+    return _imported(path, settings, read_dump(name), actor, host, dry_run)
 
 
 def _imported(

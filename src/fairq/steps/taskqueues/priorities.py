@@ -12,7 +12,6 @@ from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
 from fairq.engine.shares.model import TaskQueue
 from fairq.engine.shares.notes import Note
-from fairq.garbage import without_collection
 from fairq.records import Ad
 from fairq.state import task_queues
 from fairq.state.connection import reading, writing
@@ -47,15 +46,14 @@ class ShareReport(Struct, frozen=True):
 
 def list_queues(path: Path, settings: Settings, now: int) -> QueueList:
     """Return the task queues of the idle jobs, with the priority they have at *now*."""
-    with without_collection():
-        with reading(path) as state:
-            world = load_world(state, settings, now)
-            stored = task_queues.priorities(state)
-        rules = {"rules": world.policy.rules.name}
-        queues = [
-            {**_queue_ad(queue, priority, stored), **rules}
-            for queue, priority in zip(world.formed.queues, world.priorities, strict=True)
-        ]
+    with reading(path) as state:
+        world = load_world(state, settings, now)
+        stored = task_queues.priorities(state)
+    rules = {"rules": world.policy.rules.name}
+    queues = [
+        {**_queue_ad(queue, priority, stored), **rules}
+        for queue, priority in zip(world.formed.queues, world.priorities, strict=True)
+    ]
     return QueueList(world.policy.rules.name, queues, world.notes, world.details)
 
 
@@ -75,24 +73,23 @@ def recalculate_shares(
     Raises:
         UnknownShareGroupError: *group* is unknown.
     """
-    with without_collection():
-        stored = not dry_run and exists(path)
-        with writing(path) if stored else reading(path) as state:
-            world = load_world(state, settings, now, rules)
-            check_group(state, world, group, "--group")
-            before = task_queues.priorities(state)
-            if stored:
-                remember(state, world.formed, world.priorities, now)
-                keep(state, world.policy, world.formed, without_gone=True)
-        explained = explain(world.result, group)
-        return ShareReport(
-            world.policy.rules.name,
-            [_group_ad(one, one.group.name in world.policy.groups) for one in explained],
-            [_user_ad(one.group.name, user) for one in explained if not one.group.job_sharing for user in one.users],
-            _explained_queues(world, explained, before),
-            world.notes,
-            world.details,
-        )
+    stored = not dry_run and exists(path)
+    with writing(path) if stored else reading(path) as state:
+        world = load_world(state, settings, now, rules)
+        check_group(state, world, group, "--group")
+        before = task_queues.priorities(state)
+        if stored:
+            remember(state, world.formed, world.priorities, now)
+            keep(state, world.policy, world.formed, without_gone=True)
+    explained = explain(world.result, group)
+    return ShareReport(
+        world.policy.rules.name,
+        [_group_ad(one, one.group.name in world.policy.groups) for one in explained],
+        [_user_ad(one.group.name, user) for one in explained if not one.group.job_sharing for user in one.users],
+        _explained_queues(world, explained, before),
+        world.notes,
+        world.details,
+    )
 
 
 Stored = Mapping[int, tuple[float | None, int | None]]

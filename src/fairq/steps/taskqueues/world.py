@@ -14,7 +14,6 @@ from fairq.engine.shares.notes import Note
 from fairq.engine.shares.options import names, number
 from fairq.engine.shares.queue_priorities import Recalculation, recalculate
 from fairq.errors.shares import UnknownShareGroupError
-from fairq.garbage import without_collection
 from fairq.records import JobStatus
 from fairq.state import jobs, share_groups
 from fairq.state.connection import State
@@ -67,8 +66,7 @@ def load_world(state: State, settings: Settings, now: int, rules: str | None = N
         ShareCorrectionError, ShareCorrectorError, DiracStopsError: see `start_corrections`.
         SettingValueError: see `share_policy`.
     """
-    with without_collection():
-        return _load(state, settings, now, rules)
+    return _load(state, settings, now, rules)
 
 
 def _load(state: State, settings: Settings, now: int, rules: str | None) -> ShareWorld:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
-from fairq.lazy import lazy
 
 USER_LABELS = frozenset({"user", "panda"})
 """Labels of tasks for the analysis brokerage; all others are production."""
@@ -109,11 +109,11 @@ class Dataset(Struct, frozen=True, dict=True):
         """Its files by column."""
         return self.files if isinstance(self.files, Files) else self._columns
 
-    @lazy
+    @cached_property
     def _columns(self) -> Files:
         return Files.of(tuple(self.files))
 
-    @lazy
+    @cached_property
     def sizes(self) -> Mapping[str, float]:
         """Bytes of each file by its name; a name that comes twice is one file."""
         files = self.columns
@@ -142,7 +142,7 @@ class Chunk(Struct, frozen=True, dict=True):
     ram_count: float | None = None
     ready_events: int | None = None
 
-    @lazy
+    @cached_property
     def sizes(self) -> Mapping[str, float]:
         """Bytes of each file by its name; a name in two datasets is one file."""
         if len(self.datasets) == 1:
@@ -152,7 +152,7 @@ class Chunk(Struct, frozen=True, dict=True):
             found.update(dataset.sizes)
         return found
 
-    @lazy
+    @cached_property
     def total_size(self) -> float:
         """Bytes of all files, each name once."""
         return sum(self.sizes.values())

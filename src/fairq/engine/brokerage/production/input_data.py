@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ from fairq.engine.brokerage.pool.bits import bits_of, flags_in, joined, rows_in
 from fairq.engine.brokerage.pool.columns import Columns, Floats
 from fairq.engine.brokerage.storage.availability import available_files, not_looked_up
 from fairq.engine.brokerage.storage.endpoints import endpoints_of, units_reading
-from fairq.lazy import lazy
 
 
 class Part(Struct, frozen=True, gc=False):
@@ -50,12 +50,12 @@ class InputData:
         else:
             self.local = joined([part.rows for part in on_disk if part.size >= size])
 
-    @lazy
+    @cached_property
     def disk_size(self) -> Floats:
         """Bytes on the disks that a queue reads."""
         return self._spread([(part.rows, part.size) for part in self.on_disk])
 
-    @lazy
+    @cached_property
     def disk_files(self) -> Floats:
         """Files on the disks that a queue reads."""
         return self._spread([(part.rows, part.files) for part in self.on_disk])
@@ -70,7 +70,7 @@ class InputData:
         """Files that are on none of a queue's disks."""
         return self.files - self.disk_files
 
-    @lazy
+    @cached_property
     def is_local(self) -> np.ndarray:
         """*local* as one value per row."""
         return flags_in(self.local, len(self._columns))
