@@ -258,7 +258,9 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
     lost = sorted(one.job for one in live if looks[one.name].condition in (Condition.LOST, Condition.STRAY))
     if lost:
         names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
-        detail = f"{len(lost)} of {len(live)} runs have no supervisor: {names}"
+        detail = (
+            f"{len(lost)} of {counted(len(live), 'run')} {'has' if len(lost) == 1 else 'have'} no supervisor: {names}"
+        )
         yield Finding(
             "supervisor", FAULT, detail, "run 'fairq negotiate'; it collects these runs and starts the jobs again"
         )
