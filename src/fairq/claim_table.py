@@ -10,7 +10,6 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from fairq.raw_column import RawColumn
 from fairq.records import Claim
 
 
@@ -90,10 +89,7 @@ class ClaimTable(Mapping[int, Claim]):
     @cached_property
     def queued(self) -> NDArray[np.bool_]:
         """Per claim, whether its job is in the queue."""
-        clusters = self.clusters
-        if not (clusters.may_hold(b"null") if isinstance(clusters, RawColumn) else None in clusters):
-            return np.ones(len(self), np.bool_)
-        return np.array([cluster is not None for cluster in clusters], np.bool_)
+        return np.array([cluster is not None for cluster in self.clusters], np.bool_)
 
     def without(self, slot: int) -> ClaimTable:
         """Return the others than the claim on *slot*."""

@@ -50,11 +50,11 @@ def shares_view(report: ShareReport) -> View:
     groups = Table(
         columns=[
             Column("Group", "owner_group"),
-            Column("Sharing", "job_sharing", _yes_no, "left"),
-            Column("Users", "users"),
-            Column("Queues", "task_queues"),
-            Column("JobShare", "job_share", short),
-            Column("Factor", "factor", _places),
+            Column("Sharing", "job_sharing", _yes_no, "left", level=4),
+            Column("Users", "users", level=3),
+            Column("Queues", "task_queues", level=2),
+            Column("JobShare", "job_share", short, level=1),
+            Column("Factor", "factor", _places, level=1),
             Column("Share", "share", _priority),
         ],
         records=report.groups,
@@ -66,9 +66,9 @@ def shares_view(report: ShareReport) -> View:
         columns=[
             Column("Group", "owner_group"),
             Column("User", "owner"),
-            Column("Queues", "task_queues"),
-            Column("Expected", "expected_share", _priority),
-            Column("Factor", "factor", _places),
+            Column("Queues", "task_queues", level=2),
+            Column("Expected", "expected_share", _priority, level=1),
+            Column("Factor", "factor", _places, level=1),
             Column("Share", "share", _priority),
         ],
         records=report.users,
@@ -78,9 +78,9 @@ def shares_view(report: ShareReport) -> View:
     queues = Table(
         columns=[
             *_queue_columns()[:-2],
-            Column("Pool Share", "pool_share", _priority),
-            Column("Own", "own_priority", _priority),
-            Column("Family", "family"),
+            Column("Pool Share", "pool_share", _priority, level=6),
+            Column("Own", "own_priority", _priority, level=4),
+            Column("Family", "family", level=3),
             *_queue_columns()[-2:],
         ],
         records=[{**queue, "requires": _asks(queue)} for queue in report.queues],
@@ -114,15 +114,15 @@ def _corrections(report: ShareReport) -> Table:
             Column("Corrector", "instance"),
             Column("Of", "entity"),
             Column("Slice", "slice"),
-            Column("Expected", "expected", _percent),
-            Column("Use", "use", short),
-            Column("of all", "use_fraction", _percent),
-            Column("Raw", "raw_correction", _places),
+            Column("Expected", "expected", _percent, level=6),
+            Column("Use", "use", short, level=5),
+            Column("of all", "use_fraction", _percent, level=4),
+            Column("Raw", "raw_correction", _places, level=3),
             Column("Correction", "correction", _places),
-            Column("Bound", "bound"),
-            Column("Max", "max_correction", short),
-            Column("Weight", "weight", _places),
-            Column("Term", "term", _places),
+            Column("Bound", "bound", level=1),
+            Column("Max", "max_correction", short, level=2),
+            Column("Weight", "weight", _places, level=7),
+            Column("Term", "term", _places, level=8),
         ],
         records=rows,
         title="Corrections",
@@ -133,13 +133,13 @@ def check_view(report: CheckReport, *, every: bool) -> View:
     """Return the queues whose stored priority differs from the expected one, or *every* queue with its verdict."""
     columns = [
         Column("Queue", "task_queue"),
-        Column("Group", "owner_group"),
-        Column("Owner", "owner"),
-        Column("CPUTime", "cpu_time"),
-        Column("Jobs", "jobs"),
+        Column("Group", "owner_group", level=3),
+        Column("Owner", "owner", level=2),
+        Column("CPUTime", "cpu_time", level=4),
+        Column("Jobs", "jobs", level=1),
         Column("Expected", "expected", _priority),
         Column("Stored", "stored", _priority),
-        Column("Requires", "requires"),
+        Column("Requires", "requires", level=5),
     ]
     shown = report.queues if every else report.differences
     table = Table(columns=columns, records=[{**one, "requires": _asks(one)} for one in shown], key="task_queues")
@@ -151,8 +151,10 @@ def verdict(report: CheckReport) -> str:
     """Return the result of a check in one sentence."""
     count, wrong = len(report.queues), len(report.differences)
     if not wrong:
-        return f"all {count} task queues have the expected priority (rules {report.rules})"
-    told = f"{wrong} of {count} task queues do not have the expected priority (rules {report.rules})"
+        which = "the only task queue has" if count == 1 else f"all {count} task queues have"
+        return f"{which} the expected priority (rules {report.rules})"
+    which = f"{wrong} of {counted(count, 'task queue')} {'does' if wrong == 1 else 'do'}"
+    told = f"{which} not have the expected priority (rules {report.rules})"
     if report.alike is not None:
         told += (
             f"; all have {report.alike:g}: nothing recalculates them. Check that the TaskQueuesAgent runs"
@@ -180,11 +182,11 @@ def match_view(matched: Matched) -> View:
     ]
     columns = [
         Column("Job", "job"),
-        Column("Group", "group"),
-        Column("Owner", "owner"),
-        Column("Queue", "task_queue"),
-        Column("Priority", "priority", _priority),
-        Column("Chance", "chance", _percent),
+        Column("Group", "group", level=3),
+        Column("Owner", "owner", level=2),
+        Column("Queue", "task_queue", level=1),
+        Column("Priority", "priority", _priority, level=4),
+        Column("Chance", "chance", _percent, level=5),
         Column("Slot", "slot"),
     ]
     document = {
@@ -210,13 +212,22 @@ def match_view(matched: Matched) -> View:
 def shortage(matched: Matched) -> str:
     """Return why pilots got no job."""
     missing = matched.asked - len(matched.matches)
-    who = "the pilot gets no job" if matched.asked == 1 else f"{missing} of {matched.asked} pilots get no job"
+    who = (
+        "the pilot gets no job"
+        if matched.asked == 1
+        else f"{missing} of {matched.asked} pilots {'gets' if missing == 1 else 'get'} no job"
+    )
     if matched.is_barred:
         return f"{who}: {'; '.join(_barred(matched))}"
     if not matched.queues:
         return f"{who}: no job is idle"
     if not matched.matching:
-        return f"{who}: none of {matched.queues} task queues matches; see fairq taskqueues why QUEUE --site ..."
+        none = (
+            "the only task queue does not match"
+            if matched.queues == 1
+            else f"none of {matched.queues} task queues matches"
+        )
+        return f"{who}: {none}; see fairq taskqueues why QUEUE --site ..."
     return f"{who}: the matching task queues are empty"
 
 
@@ -286,7 +297,7 @@ def _sentence(found: WhyNot) -> str:
     chance = "" if found.chance is None else f"; its chance to be drawn first is {found.chance:.1%}"
     ahead = f" {counted(found.ahead, 'older job')} with the same UserPriority go first." if found.ahead else ""
     return (
-        f"{job} is offered to this pilot at {site}, like {found.matching} of {found.queues} task queues. "
+        f"{job} is offered to this pilot at {site}, like {found.matching} of {counted(found.queues, 'task queue')}. "
         f"{queue}{chance} (rules {found.rules}).{ahead}"
     )
 
@@ -310,11 +321,11 @@ def _queue_columns() -> list[Column]:
         Column("Queue", "task_queue"),
         Column("Group", "owner_group"),
         Column("Owner", "owner"),
-        Column("CPUTime", "cpu_time"),
-        Column("Jobs", "jobs"),
-        Column("Average", "average_priority", short),
+        Column("CPUTime", "cpu_time", level=5),
+        Column("Jobs", "jobs", level=1),
+        Column("Average", "average_priority", short, level=7),
         Column("Priority", "priority", _priority),
-        Column("Requires", "requires"),
+        Column("Requires", "requires", level=2),
     ]
 
 

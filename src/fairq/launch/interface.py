@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec import Struct, field
@@ -27,6 +28,27 @@ GPU_VARIABLES = (
 """The environment variables that show a job its GPUs, and no others."""
 
 
+class Owners(Struct, frozen=True):
+    """The *directory* of runs, which is root's, and the program *starter*; without it, nothing is started or ended."""
+
+    directory: Path
+    starter: str | None
+
+
+class Options(Struct, frozen=True):
+    """Options of a launcher.
+
+    They are *cgroup* (a directory, auto or none), the bytes of output that it keeps per job, and the settings
+    ``launch.NAME`` of its *engine*, by their names below it.
+    """
+
+    cgroup: str = "auto"
+    keep_output: int = 16 * 1024**2
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    owners: Owners | None = None
+    """Where the launcher ``local`` of a host's pool runs jobs as their owners; None: as this user."""
+
+
 class Assignment(Struct, frozen=True):
     """A job to run, with everything that a launcher needs to know.
 
@@ -35,8 +57,8 @@ class Assignment(Struct, frozen=True):
     are opened, and *output_files* of the job are moved there after its end. *append* lists the files that are not
     truncated. *log* is a file that must be writable before the program starts. *memory* is a limit in MB (None: no
     limit). *execute_seconds* and *job_seconds* limit the run's time. *grace* is the time in seconds between
-    *kill_signal* and SIGKILL. *limits* are resource limits by their names in `resource`. *cores* are the cores that the
-    run may use (empty: all).
+    *kill_signal*, or that of the order in *signals* (``remove``, ``hold``), and SIGKILL. *limits* are resource limits
+    by their names in `resource`. *cores* are the cores that the run may use (empty: all).
 
     For an engine: *job* is the id in fairq's queue and *submitter* the account there; *held_memory* (MB) and *gpus* are
     what the slot has for the run, and *place* has the attributes ``Engine...`` of the slot, as the engine wrote them.
@@ -59,6 +81,7 @@ class Assignment(Struct, frozen=True):
     execute_seconds: float | None = None
     job_seconds: float | None = None
     kill_signal: int = 15
+    signals: Mapping[str, int] = field(default_factory=dict)
     grace: float = 30.0
     umask: int = 0o022
     limits: Mapping[str, int] = field(default_factory=dict)

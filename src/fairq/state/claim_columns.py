@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fairq.claim_table import ClaimTable
-from fairq.raw_column import RawColumn
 from fairq.records import Claim
 from fairq.state.claims import TERMS, split_terms
 from fairq.state.connection import State
+from fairq.state.rows import loads_array
 
 
 def load(state: State) -> ClaimTable:
@@ -25,7 +25,6 @@ def load(state: State) -> ClaimTable:
     arrays = ", ".join(f"json_group_array({column})" for column in ("slot_id", "terms", "schedd", "cluster", "proc"))
     texts = execute(f"SELECT {arrays} FROM claim NOT INDEXED").fetchone()
     slots, terms = (np.fromstring(text[1:-1], np.int64, sep=",") for text in texts[:2])
-    # Of the jobs, a cycle reads hardly any.
-    schedds, clusters, procs = (RawColumn(text.encode(), len(slots)) for text in texts[2:])
+    schedds, clusters, procs = map(loads_array, texts[2:])
     places = np.searchsorted(np.array(numbers, np.int64), terms)
     return ClaimTable(slots, places, alike, schedds, clusters, procs)

@@ -6,16 +6,13 @@ always valid. Without a copy, the ads are read.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from fairq.ad_table import AdTable, Part, picked, repeated
-from fairq.raw_column import RawColumn
 from fairq.records import Ad
 from fairq.slot_table import STRETCH
 from fairq.state import ad_texts, rows, slot_shapes
@@ -24,13 +21,6 @@ from fairq.state.connection import State
 
 WORTHWHILE = 2000
 """Number of slots below which no copy is made."""
-
-_LONG = 4000
-"""A column of more bytes is parsed only if it is read; shorter ones mostly hold one value for all rows."""
-
-_DECODER = msgspec.json.Decoder(
-    tuple[list[int], list[str], list[tuple[list[str], list[int] | None, list[msgspec.Raw]]]]
-)
 
 
 class Stretch(Struct, frozen=True):
@@ -81,10 +71,7 @@ def dropped(state: State) -> Iterator[None]:
 def load(state: State) -> Iterator[Stretch]:
     """Yield the copy's stretches in pool order; nothing if there is no copy."""
     for (content,) in state.connection.execute("SELECT content FROM slot_columns ORDER BY first"):
-        try:
-            ids, names, parts = _DECODER.decode(content)
-        except msgspec.DecodeError:  # of what Python's parser alone reads: NaN, lone surrogates
-            ids, names, parts = json.loads(content)
+        ids, names, parts = rows.loads_array(content)
         ads = AdTable()
         for of_ads, places, columns in parts:
             size = len(ids) if places is None else len(places)
@@ -122,19 +109,5 @@ def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequenc
     return parts, ads
 
 
-def _unpacked(column: msgspec.Raw | list[Any], size: int) -> Sequence[Any]:
-    if isinstance(column, msgspec.Raw):
-        text = bytes(column)
-        one = _one_number(text, size)
-        if one is None and len(text) > _LONG:
-            return RawColumn(text, size)
-        column = json.loads(text if one is None else b"[%b]" % one)
+def _unpacked(column: list[Any], size: int) -> Sequence[Any]:
     return repeated(column[0], size) if len(column) == 1 else tuple(column)
-
-
-def _one_number(text: bytes, size: int) -> bytes | None:
-    """Return the number that stands in all places of a column's text; None if it is not the same everywhere."""
-    first = text[1 : text.find(b",")]
-    if len(text) != size * (len(first) + 1) + 1 or not first[-1:].isdigit():
-        return None
-    return first if text == b"[%b%b]" % (first, b",%b" % first * (size - 1)) else None

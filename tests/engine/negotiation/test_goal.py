@@ -16,37 +16,29 @@ def test_the_goal_is_the_match_of_this_job_alone() -> None:
     matches, goal = Matches(), Goal("", 1, 5)
     for other in (alike(1, 6), alike(2, 4), alike(1, 4, "elsewhere")):
         matches.extend(other)
-        goal.check(matches, left=3)
+        goal.check(matches)
 
     matches.extend(alike(1, 3))
     with pytest.raises(GoalReached):
-        goal.check(matches, left=3)
-
-
-def test_where_only_the_match_counts_the_last_slot_ends_the_cycle_whoever_has_it() -> None:
-    matches, goal = Matches(), Goal("", 1, 5, or_none_left=True)
-    matches.extend(alike(2, 4))
-    goal.check(matches, left=1)
-    with pytest.raises(GoalReached):
-        goal.check(matches, left=0)
+        goal.check(matches)
 
 
 def test_the_job_is_missed_after_too_much_work_or_without_a_slot_left_but_not_if_it_is_matched() -> None:
     matches, goal = Matches(), Goal("", 1, 5, work=100)
-    goal.check(matches, left=3, work=100)
+    goal.check(matches, work=100)
     with pytest.raises(GoalReached):
-        goal.check(matches, left=3, work=101)
+        goal.check(matches, work=101)
     assert goal.missed
 
     goal = Goal("", 1, 5)
     goal.watch(lambda: True)
     with pytest.raises(GoalReached):
-        goal.check(matches, left=3)
+        goal.check(matches)
     assert goal.missed
 
     goal = Goal("", 1, 5, work=100)
     goal.watch(lambda: True)
     matches.extend(alike(1, 3))
     with pytest.raises(GoalReached):
-        goal.check(matches, left=3, work=101)
+        goal.check(matches, work=101)
     assert not goal.missed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from fairq.ad_overlay import OverlaidAds
 from fairq.ad_table import AdTable, Repeated
-from fairq.engine.classad.column import ABSENT, Column, build, build_array
+from fairq.engine.classad.column import ABSENT, Column, build
 from fairq.engine.classad.kinds import EXPRESSION, RAW
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Rows, Vector, merge
 from fairq.expression_form import OPEN
-from fairq.raw_column import RawColumn
 
 _LARGEST = 10**18
 """NumPy reads larger numbers as the largest one that it has."""
@@ -89,11 +88,7 @@ class Source:
         one = self._ads.one_value(spellings)
         if one is not None:
             return build([one], self.pool)
-        numbers = _whole_numbers(self._ads.columns(spellings))
-        if numbers is not None:
-            column = build_array(numbers, self.pool)
-        else:
-            column = build(self._ads.values(spellings, ABSENT), self.pool)
+        column = build(self._ads.values(spellings, ABSENT), self.pool)
         if self._places is None:
             return column
         return Column(column.vector.take(self._places), column.expressions, column.raw)
@@ -210,23 +205,8 @@ def _shifted(vector: Vector, expressions: int, raw: int) -> Vector:
     return Vector(MIXED, kinds=vector.kinds, codes=vector.codes + more, reals=vector.reals)
 
 
-def _whole_numbers(columns: Iterable[Sequence[Any] | None]) -> NDArray[np.int64] | None:
-    """Return the values of the *columns* if all are whole numbers and none is parsed yet: no object is made of any."""
-    found = []
-    for column in columns:
-        if not isinstance(column, RawColumn) or (text := column.numbers()) is None:
-            return None
-        numbers = np.fromstring(text, np.int64, sep=",")
-        if numbers.max() > _LARGEST or numbers.min() < -_LARGEST:
-            return None
-        found.append(numbers)
-    return np.concatenate(found) if found else None
-
-
 def _may_be_expression(values: Sequence[Any]) -> bool:
     """Return whether any of *values* is an expression, or a list or ad, which may contain one."""
-    if isinstance(values, RawColumn):
-        return values.may_hold(OPEN.encode(), b"[", b"{")
     if isinstance(values, Repeated):
         values = values[:1]
     try:

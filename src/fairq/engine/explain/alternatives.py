@@ -30,14 +30,10 @@ def alternatives(world: World, diagnosis: Diagnosis, cycles: int) -> Alternative
         found = owners if kinds <= OWNERS else administrators
         if len(found) >= _OF_EACH:
             continue
-        told = world.known(remedy, diagnosis)
-        if told is None and cycles > 0 and world.may_try():
+        if cycles > 0 and world.may_try():
             cycles -= 1
-            told = world.foretold(remedy, diagnosis.outcome)
-            if told is None:
-                told = world.changed(remedy).is_matched()
-        if told:
-            found.append(remedy)
+            if world.changed(remedy).is_matched():
+                found.append(remedy)
     return Alternatives(tuple(owners), tuple(administrators))
 
 

@@ -31,8 +31,7 @@ from fairq.engine.negotiation.reject_reason import RejectReason
 from fairq.engine.negotiation.rejections import Rejection
 from fairq.engine.negotiation.requests import job_order
 from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
-from fairq.engine.negotiation.whole import Whole
-from fairq.records import AccountingRecord, Ad, JobRange
+from fairq.records import Ad, JobRange
 
 
 class Reason(StrEnum):
@@ -110,8 +109,8 @@ class CycleInput(Struct, frozen=True):
         """The number of slots and of ranges of idle jobs."""
         return len(self.ads) + sum(len(queue.idle) for queue in self.jobs.queues)
 
-    def cycle(self, goal: Goal | None, whole: Whole | None = None) -> NegotiationCycle:
-        """Return the cycle to be held, which ends at *goal*; *whole* is the pool that these slots are a part of."""
+    def cycle(self, goal: Goal | None) -> NegotiationCycle:
+        """Return the cycle to be held, which ends at *goal*."""
         return NegotiationCycle(
             self.pool,
             self.jobs,
@@ -121,8 +120,7 @@ class CycleInput(Struct, frozen=True):
             self.round_robin_times,
             clock=self.clock,
             goal=goal,
-            whole=whole,
-            memory=self.memory if whole is None else None,
+            memory=self.memory,
         )
 
 
@@ -141,13 +139,7 @@ class Outcome:
         work: float = math.inf,
     ) -> None:
         self.given = given
-        charged = None if until is not None else given.accountant.charges.copy()
         bring_up_to_date(given.pool, given.accountant, given.policy, given.now)
-        self.settled: list[AccountingRecord] | None = None
-        """The accounting records at the start of the cycle, if all slots were charged to their users before."""
-        charges = given.accountant.charges
-        if charged is not None and len(charges) == len(charged) and not charges.changed(charged):
-            self.settled = list(map(replace, given.accountant.records.values()))
         goal = None
         if until is not None:
             missed = until if or_missed else None

@@ -44,15 +44,6 @@ class World(Protocol):
     def changed(self, changes: Sequence[Change]) -> Self:
         """The world after *changes*."""
 
-    def known(self, changes: Sequence[Change], diagnosis: Diagnosis) -> bool | None:
-        """Whether a cycle after *changes* matches the job of the *diagnosis*, if that tells it; else None."""
-
-    def foretold(self, changes: Sequence[Change], held: Outcome) -> bool | None:
-        """Whether a cycle after *changes* matches the job asked about, if a cycle on few slots tells it; else None.
-
-        *held* is the cycle on this world.
-        """
-
     def job(self) -> JobRange:
         """The job asked about, as it is in this world."""
 
@@ -69,7 +60,6 @@ class Search:
 
     def __init__(self, cycles: int) -> None:
         self._left = cycles
-        self._foretells = cycles <= _FEW
 
     def run(self, world: World, diagnosis: Diagnosis) -> Found:
         """Search from *world*, with the *diagnosis* of its cycle."""
@@ -112,15 +102,11 @@ class Search:
             if self._left <= 0 or not world.may_try():
                 break
             self._left -= 1
-            told = known = world.known(remedy, diagnosis)
-            if told is None and self._foretells:
-                told = world.foretold(remedy, diagnosis.outcome)
             after = world.changed(remedy)
-            if after.is_matched() if told is None else told:
+            if after.is_matched():
                 return remedy
             # Without a slot for the job, the reason mostly stays: such a change comes last, if it is needed at all.
-            is_in_vain = known is False or after.is_missed()
-            (in_vain if is_in_vain else tried).append((remedy, after))
+            (in_vain if after.is_missed() else tried).append((remedy, after))
         if depth <= 1 or self._left <= 0 or not world.may_try():
             return None
         partial = [(remedy, after, _diagnosis(after)) for remedy, after in tried]

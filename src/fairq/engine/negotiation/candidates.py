@@ -6,14 +6,14 @@ allows are shared by all submitters whose jobs agree in the attributes that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad import parse
+from fairq.engine.classad import evaluate_in_columns, parse
 from fairq.engine.negotiation.claimable import Claimable
 from fairq.engine.negotiation.expression_cache import ContextNow, ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
@@ -27,11 +27,10 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptionPolicy, PreemptState
 from fairq.engine.negotiation.ranked import RankedCandidates
 from fairq.engine.negotiation.reach import REQUIREMENTS, Reach, slots_stay
-from fairq.engine.negotiation.row_values import RowValues
+from fairq.engine.negotiation.requirements import agreed
 from fairq.engine.negotiation.slot_tests import SlotTests
 from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.negotiation.sorted_lists import SortedLists
-from fairq.engine.negotiation.suiting import Suiting, agreeing
 from fairq.records import Ad
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ class Candidates:
         kinds: an ad of each autocluster, by number, as far as they are known.
         partitions: the partitionable slots that are divided, None if there are none.
         static: the ranks of all slots if they are the same for all jobs; ignored if slots are divided.
-        tells_reasons: whether anybody asks why there are no more matches.
         scene: what is known from cycles like this one.
     """
 
@@ -74,18 +72,15 @@ class Candidates:
         partitions: Partitions | None = None,
         static: StaticRanks | None = None,
         *,
-        tells_reasons: bool = True,
         scene: Scene | None = None,
     ) -> None:
-        self._scene, self._tells_reasons, self._partitions = scene, tells_reasons, partitions
-        self._suiting: Suiting | None = None
+        self._scene, self._partitions = scene, partitions
         self._static = static = static if partitions is None else None
         self._pool, self._policy, self._holders = pool, policy, holders
         self._cost, self._costs = cost, costs
         self.lists = 0
-        self._values = RowValues(pool.ads, None if scene is None else scene.rows)
         holders_known = None if scene is None else Recall(scene, "holders", holders.held.tobytes())
-        self.preemption = PreemptionPolicy(pool.ads, policy, holders, self._values, holders_known)
+        self.preemption = PreemptionPolicy(pool.ads, policy, holders, holders_known)
         self._kept_out = KeptOut(self.preemption, free)
         self._free, self._kinds = free, kinds
         self._listed_last: tuple[RequestContext, RankedCandidates, NDArray[np.bool_] | None] | None = None
@@ -116,13 +111,13 @@ class Candidates:
             self._divide(partitions, tie_order, gets_back, stay)
         if stay:
             known = (None, None) if scene is None else (self._suitable.get, Recall(scene, "reach", keeps_results=False))
-            self.reach = Reach(pool, self.preemption, holders, free, kinds, self._partitioned, *known)
-        self._orderings = Orderings(pool, policy, holders, tie_order, static, self._values, scene, slots_stay=stay)
+            self.reach = Reach(pool, self.preemption, holders, free, self._partitioned, *known)
+        self._orderings = Orderings(pool, policy, holders, tie_order, static, scene, slots_stay=stay)
         recall = None if scene is None else Recall(scene, "machine ranks", keeps_results=False)
         self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing, recall)
         self._same_machine_ranks: list[float] | None = None
         if not self._machine_ranks.read_by_slots:
-            self._same_machine_ranks = self._values.rank(_OWN_RANK, {}, 0.0).tolist()
+            self._same_machine_ranks = self._find_machine_ranks_of({}).tolist()
 
     def _divide(self, partitions: Partitions, tie_order: NDArray[np.int64], gets_back: bool, slots_stay: bool) -> None:
         """Prepare the lists of parts of slots; most pools have none, and load nothing for them."""
@@ -266,8 +261,6 @@ class Candidates:
 
     def suits_any(self, context: RequestContext) -> bool:
         """Whether the job matches any slot that is not draining, whoever uses it; only tells why a turn ended."""
-        if not self._tells_reasons:
-            return False
         if self.reach is not None:
             return self.reach.suits_any(context)
         suitable = self._suitable.get(context)
@@ -287,8 +280,8 @@ class Candidates:
             meeting, preemptable = self.preemption.meets_requirements(context), self.preemption.preemptable(context)
         stay, state, free = self._suitable.is_settled(context), ordering.state, self._free.mask()
         if self._rolled_up is not None:
-            suitable = suitable.copy()
-            suitable[agreeing(context.ad(), self._pool.ads, np.flatnonzero(self._rolled_up))] = True
+            suitable, rolled_up = suitable.copy(), np.flatnonzero(self._rolled_up)
+            suitable[rolled_up] = agreed(context.ad(), self._pool.ads, rolled_up)
         if self._partitioned is not None:
             free[self._divided] &= self._partitioned.suitable(context)
         return SlotTests(suitable, stay, free, held, own, state == RANK, ordering.outranked, meeting, preemptable)
@@ -296,26 +289,6 @@ class Candidates:
     def place(self, context: RequestContext) -> NDArray[np.int64]:
         """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""
         return self._orderings.of_all.get(context).place
-
-    def kind(self, autocluster: int, *, ordered: bool) -> Hashable:
-        """A key, equal for autoclusters for which `none_left` and `keeps_out` tell a submitter the same; None: unknown.
-
-        They tell the same until the next match; if the key is for *ordered* slots, so does a search of their lists, of
-        which limits may refuse a part. Jobs with concurrency limits have none.
-        """
-        if self._scene is None or self.rooms is not None or autocluster in self._scene.autoclusters.limited:
-            return None
-        parts, job = self._partitioned, self._kinds[autocluster]
-        if parts is not None and not (self._parts_are_told and parts.none_has_enough(autocluster, job)):
-            return None
-        suitable = self._suitable.settled(autocluster)
-        if suitable is None:
-            return None
-        if self.reach is not None:
-            return id(suitable)
-        slots = self._orderings.of_all if ordered else self._orderings.claims
-        told, policy = slots.kind(autocluster), self.preemption.kind(autocluster)
-        return None if told is None or policy is None else (id(suitable), told, policy)
 
     def none_left(self, context: RequestContext) -> bool:
         """Whether a list for the job would be empty whatever the limits are; no: it need not be."""
@@ -384,17 +357,14 @@ class Candidates:
     def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Slots of the whole pool where the Requirements of both sides are true."""
         slots = self._pool.ads
-        suitable = np.zeros(len(slots), np.bool_)
-        if self._scene is None:
-            suitable[agreeing(context.ad(), slots)] = True
-            return suitable if self._rolled_up is None else suitable & ~self._rolled_up
-        if self._suiting is None:
-            self._suiting = Suiting(slots, np.arange(len(slots)), self._holders.changing, self._kinds)
-        suitable[self._suiting.find(context)] = True
+        suitable = agreed(context.ad(), slots, np.arange(len(slots)))
         if self._rolled_up is not None:
             suitable &= ~self._rolled_up
         # Jobs that suit the same slots share their lists.
-        return self._scene.memory.mask(suitable)
+        return suitable if self._scene is None else self._scene.memory.mask(suitable)
+
+    def _find_machine_ranks_of(self, job: Ad) -> NDArray[np.float64]:
+        return evaluate_in_columns(_OWN_RANK, self._pool.ads, job).as_rank(0.0)
 
     def _find_machine_ranks(self, context: RequestContext) -> NDArray[np.float64]:
-        return self._values.rank(_OWN_RANK, context.ad(), 0.0)
+        return self._find_machine_ranks_of(context.ad())

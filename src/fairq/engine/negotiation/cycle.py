@@ -22,7 +22,7 @@ from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.dealing import deal_pie
-from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.decision import CycleDecision, StopReason
 from fairq.engine.negotiation.demands import Demands
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
@@ -60,7 +60,6 @@ from fairq.records import JobRange
 if TYPE_CHECKING:
     from fairq.engine.negotiation.groups import Groups
     from fairq.engine.negotiation.memory import Memory, Scene
-    from fairq.engine.negotiation.whole import Whole
 
 MOST_SLOTS = 2000
 """In larger pools, the slots' attributes take longer to compare than to evaluate: a memory has the queues alone."""
@@ -108,9 +107,8 @@ class NegotiationCycle:
 
     Use is counted before (`bring_up_to_date`). Explanations read its `candidates`, the `concurrency` limits, and the
     `cost` of every slot. With a *goal*, it ends when the goal is reached: nothing but the matches is complete then.
-    With *whole*, *pool* has only the slots within reach (`Reach`) of a pool with these figures: the matches are those
-    of a cycle on all slots, the reasons for no more are not. *memory* is that of further cycles on nearly
-    the same pool. If it *tells_rejections* not, it ends with the last slot, and only matches and groups are complete.
+    *memory* is that of further cycles on nearly the same pool. If it *tells_rejections* not, it ends with the last
+    slot, and only matches and groups are complete.
     """
 
     def __init__(
@@ -124,7 +122,6 @@ class NegotiationCycle:
         observer: RejectionObserver | None = None,
         clock: Clock | None = None,
         goal: Goal | None = None,
-        whole: Whole | None = None,
         memory: Memory | None = None,
         tells_rejections: bool = True,
     ) -> None:
@@ -158,13 +155,13 @@ class NegotiationCycle:
         self._schedds = ScheddLimits(policy.max_jobs_running, jobs.queues)
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
-        self._find_queues(jobs, memory, whole)
+        self._find_queues(jobs, memory)
         self.sees_siblings = self._finds_siblings_named(memory)
         """Whether any expression reads who holds another slot of a machine."""
         if self.sees_siblings:
             # With more attributes, expressions may read others.
             self._holders = self._find_holders(sees_siblings=True)
-            self._find_queues(jobs, memory, whole)
+            self._find_queues(jobs, memory)
         self.candidates = Candidates(
             pool,
             policy,
@@ -176,7 +173,6 @@ class NegotiationCycle:
             self._autoclusters.kinds,
             self._partitions,
             static,
-            tells_reasons=whole is None,
             scene=self._scene,
         )
         seen = slots_seen(pool.ads, policy)
@@ -188,8 +184,8 @@ class NegotiationCycle:
             time=now,
             slots=int(np.count_nonzero(shared)),
             candidates=self._free.left,
-            pie=float(sum(in_pie.tolist())) if whole is None else whole.pie,
-            min_slot_weight=self._least_weight(weights, shared) if whole is None else whole.min_slot_weight,
+            pie=float(sum(in_pie.tolist())),
+            min_slot_weight=self._least_weight(weights, shared),
             submitters=[
                 *{id(submitter.decision): submitter.decision for submitter in self._submitters}.values(),
                 *(decision_without(queue, accountant) for queue in kept_out),
@@ -228,14 +224,6 @@ class NegotiationCycle:
             tells_rejections=tells_rejections,
         )
 
-    @property
-    def whole(self) -> Whole:
-        """What a cycle on some of the slots takes from this one."""
-        from fairq.engine.negotiation.whole import Whole
-
-        queues = {(of.name, of.schedd): of.queue for of in self._submitters if isinstance(of.queue, ColumnQueue)}
-        return Whole(self.decision.pie, self.decision.min_slot_weight, self._autoclusters, queues)
-
     def run(self) -> CycleDecision:
         """Divide the pie: one for all submitters, or one for each turn of a group; it ends early at a goal."""
         self._watch_goal()
@@ -250,6 +238,10 @@ class NegotiationCycle:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
         self.decision.overruns = [] if self._budget is None else list(self._budget.overruns)
         self.decision.limits = self.concurrency.figures()
+        if len(self._pool.draining) == len(self._pool.names):
+            for submitter in self.decision.submitters:
+                if submitter.stopped is StopReason.NO_SLOTS:
+                    submitter.stopped = StopReason.UNUSABLE if self._pool.names else StopReason.NO_POOL
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
 
@@ -309,12 +301,12 @@ class NegotiationCycle:
         """Slot weight that a submitter or group uses now."""
         return self._accountant.weighted_used(name)
 
-    def _find_queues(self, jobs: Jobs, memory: Memory | None, whole: Whole | None) -> None:
+    def _find_queues(self, jobs: Jobs, memory: Memory | None) -> None:
         """Number the autoclusters, and find what each submitter has on offer."""
         policy = self._policy
         self._queues: Scene | None = None
         """What is known of the queues from cycles like this one; `_scene`: of the slots, too."""
-        self._autoclusters = self._find_autoclusters(jobs, memory) if whole is None else whole.autoclusters
+        self._autoclusters = self._find_autoclusters(jobs, memory)
         self._scene = self._queues if len(self.cost) <= MOST_SLOTS else None
         constraint = None
         if policy.job_constraint is not None:
@@ -322,14 +314,12 @@ class NegotiationCycle:
             constraint = JobConstraint(
                 policy.job_constraint, self._now, self._autoclusters.kinds, self._budget, lasting
             )
-        known = None if whole is None else whole.queues
         self._submitters = find_submitters(
             jobs,
             self._autoclusters,
             policy,
             self._accountant,
             constraint,
-            known,
             self._queues,
             self._now,
             self._schedds,

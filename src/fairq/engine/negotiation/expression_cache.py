@@ -77,7 +77,6 @@ class Facts(Struct, Generic[Result]):
         results: results by the values of all that they were computed from.
         read: by autocluster, what *columns* tells of it, if its results stay the same within a cycle.
         settled: by that and the values of the slots, the result for each autocluster; of the last few cycles.
-        alike: a number for each key. *kinds*: the number of each autocluster's key.
     """
 
     by_slots: tuple[frozenset[str], bool] | None = None
@@ -88,8 +87,6 @@ class Facts(Struct, Generic[Result]):
     results: dict[Hashable, Result] = field(default_factory=dict)
     read: dict[int, tuple[tuple[str, ...], bool]] = field(default_factory=dict)
     settled: dict[Hashable, dict[int, Result]] = field(default_factory=dict)
-    alike: dict[object, int] = field(default_factory=dict)
-    kinds: dict[int, int] = field(default_factory=dict)
 
 
 class Remembering(Protocol):
@@ -174,7 +171,6 @@ class ExpressionCache(Generic[Result]):
         known = self._keys.get(context.autocluster)
         if known is None:
             known = self._keys[context.autocluster] = self._key(context)
-            self._facts.kinds[context.autocluster] = self._facts.alike.setdefault(known, len(self._facts.alike))
         values, live = known
         key = (values, *(context.ephemeral[name] for name in live)) if live else values
         if self._changing is not None and self._follow[context.autocluster]:
@@ -200,10 +196,6 @@ class ExpressionCache(Generic[Result]):
             if result is not None:
                 self._settled[autocluster] = result
         return result
-
-    def kind(self, autocluster: int) -> int | None:
-        """Return a number, equal for autoclusters of equal results for one submitter at one moment; None: not known."""
-        return self._facts.kinds.get(autocluster)
 
     def _of_cycles(self, read: tuple[tuple[str, ...], bool]) -> dict[int, Result]:
         """The settled results of all cycles in which what is *read* has the same values."""

@@ -16,8 +16,8 @@ class GoalReached(Exception):  # noqa: N818 - no error: the cycle has answered i
 class Goal:
     """The match of one job: no later turn can take it back.
 
-    *or_none_left*: that no slot is left for any job is also answer enough. *or_missed* is the job, if the cycle may end
-    without its match: when no slot is left for it, or after so much *work* (`Ledger.work`). It is *missed* then.
+    *or_missed* is the job, if the cycle may end without its match: when no slot is left for it, or after so much *work*
+    (`Ledger.work`). It is *missed* then.
     """
 
     def __init__(
@@ -26,11 +26,9 @@ class Goal:
         cluster: int,
         proc: int,
         *,
-        or_none_left: bool = False,
         or_missed: JobRange | None = None,
         work: float = math.inf,
     ) -> None:
-        self._or_none_left = or_none_left
         self.or_missed = or_missed
         self.missed = False
         self._work = work
@@ -44,13 +42,11 @@ class Goal:
         """Let *is_hopeless* tell whether no slot is left for the job, to the end of the cycle."""
         self._is_hopeless = is_hopeless
 
-    def check(self, matches: Matches, left: int, work: float = 0) -> None:
+    def check(self, matches: Matches, work: float = 0) -> None:
         """Raise GoalReached if the job is among those of the cycle's *matches* that are new since the last call.
 
-        *left* is the number of slots that are not taken, *work* what the turns cost up to now.
+        *work* is what the turns cost up to now.
         """
-        if self._or_none_left and not left:
-            raise GoalReached
         new = matches.steps[self._seen :]
         self._seen += len(new)
         for step in new:

@@ -121,7 +121,7 @@ class Ledger(Struct, frozen=True):
     def check_goal(self) -> None:
         """End the cycle if it has a goal and has reached it."""
         if self.goal is not None:
-            self.goal.check(self.decision.matches, self.free.left, self.work)
+            self.goal.check(self.decision.matches, self.work)
 
     def check_slots(self) -> None:
         """End the cycle if only matches are asked for, and no slot is left for any.

@@ -19,7 +19,6 @@ from fairq.engine.negotiation.expression_cache import Facts
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.request_columns import ColumnQueue
 from fairq.engine.negotiation.requests import RequestQueue
-from fairq.engine.negotiation.row_values import RowMemory
 from fairq.engine.negotiation.snapshot import SubmitterQueue
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.records import Ad, job_count
@@ -128,7 +127,6 @@ class Scene:
         self._carries = carries
         self._kept = kept
         """Objects whose ids are part of keys, which must stay their own."""
-        self.rows = RowMemory()
         self.admitted: dict[int, bool] = {}
         """By autocluster, whether its jobs meet the constraint on jobs, if the time does not matter."""
         self._facts: dict[Hashable, Facts[Any]] = {}

@@ -27,10 +27,13 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE
 from fairq.engine.negotiation.ranks import negotiator_rank
 from fairq.engine.negotiation.requested import CORES, MODIFIED, price
+from fairq.engine.negotiation.requirements import agreed
 from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
 _REQUIREMENTS = parse("Requirements")
+_BINDABLE = parse("(RequestGPUs > 0) =!= true || countMatches(MY.RequireGPUs, TARGET.AvailableGPUs) >= RequestGPUs")
+"""Whether a slot has left the GPUs that a job requires; a startd refuses other jobs."""
 _MOST_LEVELS = 4096
 """Number of consecutive matches computed at once."""
 
@@ -66,6 +69,7 @@ class Offers:
         # Today's negotiator takes the price from the slot's ad, even if slot weights are off (cp_deduct_assets).
         self._weighing = replace(policy, use_slot_weights=True) if policy.partitionable_slots == "whole" else policy
         self._ranks_by_job = not policy.ignore_job_ranks and "rank" in self._job
+        self._requires_gpus = partitions.binds_gpus and "requiregpus" in self._job
         self._tie_order = tie_order
         size = len(partitions.rows)
         self.suitable = np.zeros(size, np.bool_)
@@ -114,7 +118,7 @@ class Offers:
         The dynamic slots *victims* are preempted for it and return the amounts *given_back*.
         """
         price = float(self.cost[part]) if cost is None else cost
-        self._partitions.propose(part, price, self.amounts[:, part], victims, given_back)
+        self._partitions.propose(part, price, self.amounts[:, part], self._job, victims, given_back)
 
     def drop_unclaimable(self, part: int) -> bool:
         """Whether *part* has no claim left for a match; nobody is offered it any more then."""
@@ -146,6 +150,8 @@ class Offers:
         wanted = amounts > 0
         fits = np.floor(self._partitions.left[wanted, part] / amounts[wanted] + 1e-9)
         count = int(min(fits.min(), self._partitions.claims[part], _MOST_LEVELS))
+        if self._requires_gpus:
+            count = int(min(count, self._partitions.times_by_gpus(part, amounts, self._job)))
         ads = self._partitions.levels(part, amounts, count)
         suits = self._agreed(self._seen_by(part, amounts), ads, np.arange(count))
         in_a_row = count if suits.all() else int(np.argmin(suits))
@@ -275,12 +281,11 @@ class Offers:
         return {**self._job, **requests}
 
     def _agreed(self, job: Ad, ads: AdColumns, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """The slots where the Requirements of both sides are true; missing Requirements are not."""
-        agreed = np.zeros(len(rows), np.bool_)
-        if "requirements" in job:
-            wanted = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, ads, rows).is_true())
-            agreed[wanted] = evaluate_in_columns("Requirements", ads, job, rows[wanted]).is_true()
-        return agreed
+        """Where both sides agree; a job that requires certain GPUs also needs one that can be bound."""
+        found = agreed(job, ads, rows)
+        if self._requires_gpus and found.any():
+            found &= evaluate_in_ad(_BINDABLE, job, ads, rows).is_true()
+        return found
 
     def _ranked(self, job: Ad, parts: NDArray[np.intp]) -> NDArray[np.float64]:
         ads, policy = self._partitions.ads, self._policy

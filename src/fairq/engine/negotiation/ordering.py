@@ -13,11 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from fairq.engine.classad import AdColumns, expression_of
+from fairq.engine.classad import AdColumns, evaluate_in_ad, expression_of
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import ClaimStates, claim_keys
 from fairq.engine.negotiation.ranks import negotiator_rank
-from fairq.engine.negotiation.row_values import RowValues
 from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
@@ -81,9 +80,8 @@ def order_slots(
     tie_order: NDArray[np.int64],
     policy: NegotiationPolicy,
     static: StaticRanks | None,
-    values: RowValues,
 ) -> Ordering:
-    """Order all slots for *job*; *values* evaluates for them.
+    """Order all slots for *job*.
 
     *held* marks slots with a holder to be preempted, *claims* are what a match does to them; *tie_order* is each slot's
     place among equals. With *static* ranks only the reason for the claim comes from the job; there is no
@@ -93,11 +91,11 @@ def order_slots(
     if static is not None:
         keys += static.keys
     else:
-        keys.append(negotiator_rank(policy.pre_job_rank, slots, job, values=values))
+        keys.append(negotiator_rank(policy.pre_job_rank, slots, job))
         if not policy.ignore_job_ranks and "rank" in job:
-            keys.append(values.rank_of_job(expression_of(job["rank"]), job))
-        keys.append(negotiator_rank(policy.post_job_rank, slots, job, values=values))
-    keys += claim_keys(claims, job, slots, held, policy, static is not None, values)
+            keys.append(evaluate_in_ad(expression_of(job["rank"]), job, slots).as_rank(0.0))
+        keys.append(negotiator_rank(policy.post_job_rank, slots, job))
+    keys += claim_keys(claims, job, slots, held, policy, static is not None)
     return _ordering(keys, claims.state, claims.outranked, tie_order)
 
 

@@ -15,7 +15,6 @@ from fairq.engine.negotiation.ordering import Ordering, StaticRanks, order_slots
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import EXPRESSIONS, ClaimStates, claim_states
 from fairq.engine.negotiation.rank_sharing import MachineRanks, SharedByRank
-from fairq.engine.negotiation.row_values import RowValues
 from fairq.engine.negotiation.snapshot import PoolSlots
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ class Orderings:
         holders: Holders,
         tie_order: NDArray[np.int64],
         static: StaticRanks | None,
-        values: RowValues,
         scene: Scene | None,
         *,
         slots_stay: bool,
@@ -53,7 +51,6 @@ class Orderings:
         self._holders = holders
         self._tie_order = tie_order
         self._static = static
-        self._values = values
         self._scene = scene
         self._slots_stay = slots_stay
         self._machine_ranks = MachineRanks(pool.ads, holders.changing)
@@ -61,11 +58,11 @@ class Orderings:
     @cached_property
     def claims(self) -> ExpressionCache[ClaimStates]:
         """What a match would do to each slot."""
-        slots, held, values = self._pool.ads, self._holders.held, self._values
+        slots, held = self._pool.ads, self._holders.held
         read, changing = EXPRESSIONS if held.any() else (), self._holders.changing
         shared = SharedByRank[ClaimStates](self._machine_ranks, read, [], changing)
         return ExpressionCache(
-            lambda context: shared.get(context, lambda of: claim_states(of.ad(), slots, held, values)),
+            lambda context: shared.get(context, lambda of: claim_states(of.ad(), slots, held)),
             slots,
             [],
             read,
@@ -84,7 +81,7 @@ class Orderings:
         if not self._slots_stay:
             return self.of_all
         of_nobody = np.zeros_like(self._holders.held)
-        claims = claim_states({}, self._pool.ads, of_nobody, self._values)
+        claims = claim_states({}, self._pool.ads, of_nobody)
         return self._orders(of_nobody, lambda context: claims)
 
     def _orders(
@@ -100,9 +97,7 @@ class Orderings:
             recall = Recall(self._scene, "ordering", (held.tobytes(), tuple(self._pool.names)))
 
         def order(context: RequestContext) -> Ordering:
-            return order_slots(
-                context.ad(), slots, held, claims(context), self._tie_order, policy, static, self._values
-            )
+            return order_slots(context.ad(), slots, held, claims(context), self._tie_order, policy, static)
 
         of_job, changing = [] if policy.ignore_job_ranks else ["rank"], self._holders.changing
         shared = SharedByRank[Ordering](self._machine_ranks, ranks, of_job, changing)

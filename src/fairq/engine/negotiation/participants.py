@@ -5,7 +5,7 @@ docs/htcondor.md 3.1 and 3.6; matchmaker.cpp, obtainAdsFromCollector, trimStartd
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -122,15 +122,13 @@ def find_submitters(
     policy: NegotiationPolicy,
     accountant: Accountant,
     constraint: JobConstraint | None,
-    known: Mapping[tuple[str, str], ColumnQueue] | None = None,
     scene: Scene | None = None,
     now: int | None = None,
     schedds: ScheddLimits | None = None,
 ) -> list[SubmitterTurn]:
     """The submitters for the jobs' queues; only jobs that meet the *constraint* may be matched, None: all.
 
-    *known* are queues, by submitter and schedd, that another cycle made of the same jobs; *scene* has those of several
-    cycles, at the time *now*.
+    *scene* has queues that several cycles made of the same jobs, at the time *now*.
     """
     order = job_order(jobs.ads, policy.job_order)
     chosen = policy.significant.chosen
@@ -161,10 +159,8 @@ def find_submitters(
 
     for queue in jobs.queues:
         # A queue that a schedd bounds is that of one cycle.
-        bounded = is_bounded(queue)
-        of_other = None if bounded else (known or {}).get((queue.name, queue.schedd))
-        kept = None if bounded else scene
-        found = of_other.anew() if of_other else None if kept is None else kept.queue(queue, now)
+        kept = None if is_bounded(queue) else scene
+        found = None if kept is None else kept.queue(queue, now)
         if found is None:
             found = made_of(queue)
             if kept is not None:

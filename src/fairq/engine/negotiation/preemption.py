@@ -24,13 +24,12 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.classad import AdColumns, parse
+from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.classad.nodes import Literal
 from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.ranks import negotiator_rank
-from fairq.engine.negotiation.row_values import RowValues
 from fairq.records import Ad
 
 _MACHINE_RANK = parse("Rank")
@@ -76,13 +75,13 @@ class ClaimStates(Struct, frozen=True):
     outranked: NDArray[np.bool_]
 
 
-def claim_states(job: Ad, slots: AdColumns, held: NDArray[np.bool_], values: RowValues) -> ClaimStates:
+def claim_states(job: Ad, slots: AdColumns, held: NDArray[np.bool_]) -> ClaimStates:
     """Return the preempt state of each slot for *job*; *held* marks slots with a holder to be preempted."""
     size = len(slots)
     state = np.full(size, NONE, dtype=np.int8)
     if not held.any():
         return ClaimStates(state, np.zeros(size, dtype=np.bool_))
-    rank, current = (values.rank(of, job, 0.0) for of in EXPRESSIONS)
+    rank, current = (evaluate_in_columns(of, slots, job).as_rank(0.0) for of in EXPRESSIONS)
     state[held] = PRIO
     state[held & (rank > current)] = RANK
     return ClaimStates(state, held & (rank < current))
@@ -95,7 +94,6 @@ def claim_keys(
     held: NDArray[np.bool_],
     policy: NegotiationPolicy,
     static: bool,
-    values: RowValues,
 ) -> list[NDArray[np.floating] | NDArray[np.integer]]:
     """The last sort keys of candidates, higher is better: the reason of the claim, then PREEMPTION_RANK.
 
@@ -105,7 +103,7 @@ def claim_keys(
         return []
     keys: list[NDArray[np.floating] | NDArray[np.integer]] = [claims.state]
     if not static:
-        ranks = negotiator_rank(policy.preemption_rank, slots, job, values=values)
+        ranks = negotiator_rank(policy.preemption_rank, slots, job)
         keys.append(np.where(held, ranks, np.float32(0.0)))
     return keys
 
@@ -123,7 +121,6 @@ class PreemptionPolicy:
         slots: the slots' ads.
         policy: the cycle's rules.
         holders: the users of the slots.
-        values: evaluates for all slots.
         recall: where results of earlier cycles are.
     """
 
@@ -132,10 +129,8 @@ class PreemptionPolicy:
         slots: AdColumns,
         policy: NegotiationPolicy,
         holders: Holders,
-        values: RowValues,
         recall: Recall | None = None,
     ) -> None:
-        self._values = values
         self._slots = slots
         self._policy = policy
         self._holders = holders
@@ -163,10 +158,6 @@ class PreemptionPolicy:
     def meets_requirements(self, context: RequestContext) -> NDArray[np.bool_]:
         """The held slots for which PREEMPTION_REQUIREMENTS is true; all of them without that policy."""
         return self._requirements.get(context)
-
-    def kind(self, autocluster: int) -> int | None:
-        """A number, equal for autoclusters that may preempt the same slots for one submitter at one moment."""
-        return self._requirements.kind(autocluster)
 
     def preemptable(self, context: RequestContext) -> NDArray[np.bool_]:
         """Those whose holder's priority is worse by the required margin."""
@@ -213,13 +204,13 @@ class PreemptionPolicy:
         """PREEMPTION_RANK of every slot for the job at this moment."""
         if self._holders.changing is not None:
             self._holders.changing.refresh()
-        return negotiator_rank(self._policy.preemption_rank, self._slots, context.ad(), values=self._values)
+        return negotiator_rank(self._policy.preemption_rank, self._slots, context.ad())
 
     def _evaluate_requirements(self, context: RequestContext) -> NDArray[np.bool_]:
         requirements = self._policy.preemption_requirements
         if requirements is None:
             return self._holders.held
-        return self._holders.held & self._values.true(requirements, context.ad())
+        return self._holders.held & evaluate_in_columns(requirements, self._slots, context.ad()).is_true()
 
 
 class PreemptionLimits(Struct, kw_only=True):

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns
-from fairq.engine.negotiation.row_values import RowValues
 from fairq.records import Ad
 
 LOWEST = -np.inf
@@ -14,18 +13,9 @@ LOWEST = -np.inf
 
 
 def negotiator_rank(
-    expression: Expression,
-    slots: AdColumns,
-    job: Ad,
-    rows: NDArray[np.intp] | None = None,
-    values: RowValues | None = None,
+    expression: Expression, slots: AdColumns, job: Ad, rows: NDArray[np.intp] | None = None
 ) -> NDArray[np.float32]:
-    """Evaluate one of the negotiator's rank expressions with MY = slot, TARGET = job, for all slots or *rows*.
-
-    *values* evaluates for all slots.
-    """
-    if values is not None:
-        return as_stored(values.rank(expression, job, LOWEST))
+    """Evaluate one of the negotiator's rank expressions with MY = slot, TARGET = job, for all slots or *rows*."""
     return as_stored(evaluate_in_columns(expression, slots, job, rows).as_rank(LOWEST))
 
 

@@ -6,7 +6,7 @@ the job, and the first one found is answer enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -27,9 +27,8 @@ from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.matchlist import FreeSlots
 from fairq.engine.negotiation.preemption import EXPRESSIONS, PreemptionPolicy
 from fairq.engine.negotiation.reject_reason import LIMIT, NO_MATCH, POLICY
+from fairq.engine.negotiation.requirements import agreed
 from fairq.engine.negotiation.snapshot import PoolSlots
-from fairq.engine.negotiation.suiting import Suiting, agreeing
-from fairq.records import Ad
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.partitioned_lists import PartitionedLists
@@ -85,7 +84,6 @@ class Reach:
         pool: all slots.
         preemption, holders: who holds which slot.
         free: the candidates, none of them matched yet.
-        kinds: an ad of each autocluster, by number, as far as they are known.
         parts: the partitionable slots that are divided, and get nothing back in this cycle; None: there are none.
         all_suitable: tells for all slots at once whether they suit a job; None: that is not known.
         recall: where earlier cycles are known.
@@ -97,7 +95,6 @@ class Reach:
         preemption: PreemptionPolicy,
         holders: Holders,
         free: FreeSlots,
-        kinds: Sequence[Ad],
         parts: PartitionedLists | None = None,
         all_suitable: Callable[[RequestContext], NDArray[np.bool_]] | None = None,
         recall: Recall | None = None,
@@ -122,9 +119,6 @@ class Reach:
         """The slots within reach, none of them matched yet."""
         looked_at[self._in_use[:_FIRST]] = True
         self._looked_at = looked_at
-        self._tested = None
-        if all_suitable is None:
-            self._tested = Suiting(pool.ads, np.flatnonzero(looked_at), holders.changing, kinds)
         others = ~candidates
         others[list(pool.draining)] = False
         self._others = np.flatnonzero(others)
@@ -241,14 +235,14 @@ class Reach:
         return fits or self._elsewhere.get(context)
 
     def _find_suitable(self, context: RequestContext) -> _Found:
-        if self._tested is None:
-            assert self._all_suitable is not None
-            suitable = self._all_suitable(context)
-            if id(suitable) not in self._known:
-                # The array is kept with it, so that its id stays its own.
-                self._known[id(suitable)] = self._sorted(np.flatnonzero(suitable & self._looked_at)), suitable
-            return self._known[id(suitable)][0]
-        return self._sorted(self._tested.find(context))
+        if self._all_suitable is None:
+            rows = np.flatnonzero(self._looked_at)
+            return self._sorted(rows[agreed(context.ad(), self._slots, rows)])
+        suitable = self._all_suitable(context)
+        if id(suitable) not in self._known:
+            # The array is kept with it, so that its id stays its own.
+            self._known[id(suitable)] = self._sorted(np.flatnonzero(suitable & self._looked_at)), suitable
+        return self._known[id(suitable)][0]
 
     def _sorted(self, found: NDArray[np.intp]) -> _Found:
         held = self._held[found]
@@ -283,7 +277,8 @@ class Reach:
             return
         job, start = context.ad(), 0
         while start < len(rows):
-            found = agreeing(job, self._slots, rows[start : start + size])
+            some = rows[start : start + size]
+            found = some[agreed(job, self._slots, some)]
             if len(found):
                 yield found
             start, size = start + size, size * 4

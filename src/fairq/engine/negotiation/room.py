@@ -19,9 +19,9 @@ from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptState
 from fairq.engine.negotiation.ranks import negotiator_rank
+from fairq.engine.negotiation.requirements import agreed
 from fairq.engine.negotiation.rolled_up import Child, resources_of
 from fairq.engine.negotiation.slots import slot_weights
-from fairq.engine.negotiation.suiting import agreeing
 from fairq.engine.std_sort import std_sorted
 from fairq.records import Ad
 
@@ -105,7 +105,7 @@ class RoomMaker:
             return []
         ads, job = self._shown(levels), context.ad()
         fitting: dict[int, int] = {}
-        for place in agreeing(job, ads, np.arange(len(levels))).tolist():
+        for place in np.flatnonzero(agreed(job, ads, np.arange(len(levels)))).tolist():
             fitting.setdefault(levels[place].row, place)
         return self._rooms([levels[place] for place in fitting.values()], job) if fitting else []
 

@@ -5,9 +5,8 @@ docs/htcondor.md 3.3; matchmaker.cpp, negotiate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -36,13 +35,6 @@ class TurnEnd(Struct, frozen=True):
 
     satisfied: bool
     reason: StopReason
-
-
-class _Refusal(NamedTuple):
-    """Why jobs of a kind are refused, and the list that was searched for them; None: none was needed."""
-
-    reason: RejectReason
-    searched: MatchList | None
 
 
 class Turn:
@@ -76,9 +68,6 @@ class Turn:
         tells_rejections: bool = True,
     ) -> None:
         self._tells_rejections = tells_rejections
-        self._hopeless_kinds: dict[Hashable, _Refusal] = {}
-        self._searched_kinds: dict[Hashable, _Refusal] = {}
-        """How jobs of a kind (`Candidates.kind`) were refused since the last match."""
         self._candidates = candidates
         self._context_of = context_of
         self._limits = limits
@@ -129,21 +118,6 @@ class Turn:
                 return self._done(reasons, busy)
             if skips.skips(request):
                 continue
-            known = self._refusal_of_kind(request.autocluster)
-            if known is not None:
-                # Nothing has happened since a job was refused that this one does not differ from: all is left as after
-                # a search for it.
-                self._told_limits.clear()
-                self._used_up = ()
-                self._list = known.searched
-                self._listed_for = None if self._list is None else (request.autocluster, self._is_beyond_limit)
-                skips.refuse(request, is_failure=self._is_failure(known.reason))
-                if columns is not None:
-                    columns.refuse(request.autocluster)
-                if self._tells_rejections:
-                    self.offered = request.first_job()
-                    yield Refused(self.offered, known.reason, request.autocluster)
-                continue
             outcome = yield from self._offer(request)
             if isinstance(outcome, TurnEnd):
                 return outcome
@@ -157,17 +131,6 @@ class Turn:
             busy = busy or self._candidates.suits_any(self._context_of(request.autocluster))
             if self._limited and self._stop_when_limited:
                 return TurnEnd(False, StopReason.LIMIT)
-
-    def _refusal_of_kind(self, autocluster: int) -> _Refusal | None:
-        """How jobs were refused since the last match that this one does not differ from."""
-        for known, ordered in ((self._hopeless_kinds, False), (self._searched_kinds, True)):
-            if known and (kind := self._candidates.kind(autocluster, ordered=ordered)) is not None and kind in known:
-                return known[kind]
-        return None
-
-    def _forget_refusals(self) -> None:
-        self._hopeless_kinds.clear()
-        self._searched_kinds.clear()
 
     def _pass_over(self, session: ColumnSession) -> RefusedMany | None:
         """Refuse the next requests as far as no slot is left for them, whoever may take how much; None: there are none.
@@ -262,21 +225,16 @@ class Turn:
                 return RejectReason.CONCURRENCY_LIMIT
             hopeless = self._hopeless(request.autocluster, only_rank, job_limits)
             if hopeless is not None:
-                kind = self._candidates.kind(request.autocluster, ordered=False)
-                self._hopeless_kinds[kind] = _Refusal(hopeless, self._list)
                 return hopeless
-            before = self._list
             matches = self._match_list(request.autocluster, only_rank, job_limits)
             if self._in_runs and job_limits is None and isinstance(matches, BucketedMatchList | SortedList):
                 many = self._many(request, matches, first)
                 if many is not None:
-                    self._forget_refusals()
                     yield many
                     continue
             found = matches.pop()
             if found is None:
-                return self._searched_in_vain(request.autocluster, only_rank, matches, is_new=matches is not before)
-            self._forget_refusals()
+                return self._searched_in_vain(request.autocluster, only_rank, matches)
             slot, state = found
             text = None
             if job_limits is not None:
@@ -365,17 +323,13 @@ class Turn:
         changes = not policy.preemption_rank_stable and state != NONE
         return not changes or bool(preemption.ranks(context)[slot] == self._ranks[slot])
 
-    def _searched_in_vain(self, autocluster: int, only_rank: bool, matches: MatchList, *, is_new: bool) -> RejectReason:
+    def _searched_in_vain(self, autocluster: int, only_rank: bool, matches: MatchList) -> RejectReason:
         """The reason for a job for which nothing is left on a list, which may be a new one."""
         self._limited |= matches.refused_by_limit
         if matches.refused_free:
             self._limited_free = True
             self._candidates.note_left(self._context_of(autocluster))
-        reason = self._why(only_rank, matches)
-        if is_new:
-            # Of a list from which slots were taken, the limits refuse some that they permit on a new one.
-            self._searched_kinds[self._candidates.kind(autocluster, ordered=True)] = _Refusal(reason, matches)
-        return reason
+        return self._why(only_rank, matches)
 
     def _name_limits(self, names: Iterable[str]) -> tuple[str, ...]:
         """The limits to name to a request refused for *names*.

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from fairq.launch.cores import allot
 from fairq.launch.interface import Assignment, Known, Launcher, Queued, Refused, Started
+from fairq.quantities import counted
 from fairq.records import Actor, Launch, LaunchPhase
 from fairq.state import jobs, launches
 from fairq.state.connection import State, reading, writing
@@ -18,7 +19,7 @@ from fairq.steps.launch.assignment import assignment, cores_of, resource_of
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.collect import held_slots, mark_started
 from fairq.steps.launch.faults import NOT_OF_JOBS, Faults
-from fairq.steps.launch.holding import hold_faulty
+from fairq.steps.launch.gpus import lacking, waits_for_gpus
 from fairq.steps.launch.launchers import Launchers, of_slot, runs_as_owner
 from fairq.steps.pool.dynamic_slots import load_slots
 
@@ -30,20 +31,18 @@ _NOT_AS_OWNER = "jobs of this pool run as their owners (launch.run_as), which {}
 
 
 class Begun(Struct):
-    """The runs that began, those *ordered* to end instead, and notes for an administrator on the others."""
+    """The runs that began, and notes for an administrator on the others."""
 
     started: list[Launch] = field(default_factory=list)
-    ordered: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
 
 def start(
     path: Path, settings: Settings, launchers: Launchers, actor: Actor, faults: Faults, *, record: bool = True
 ) -> Begun:
-    """Start all startable runs; the caller must hold the cycle's lock.
+    """Start all startable runs, and find the *faults* of others; the caller must hold the cycle's lock.
 
-    Without *record*, the next collection records the starts, as after a crash. A job with one of the *faults* found is
-    held when its launcher says that its run will not begin: an earlier turn may have begun it.
+    Without *record*, the next collection records the starts, as after a crash.
     """
     clock = Clock.at(actor.time)
     result = Begun()
@@ -52,20 +51,18 @@ def start(
         waiting = [launch for launch in waiting if launch.launcher not in launchers.blocked]
         plans = plan(state, settings, launchers, waiting, clock, faults) if waiting else []
     by_launcher: dict[str, list[Assignment]] = {}
-    for launch, one, _ in plans:
-        by_launcher.setdefault(launch.launcher, []).append(one)
     answers: dict[str, Known | Refused] = {}
+    for launch, one, _ in plans:
+        if isinstance(one, Refused):
+            answers[launch.name] = one
+        else:
+            by_launcher.setdefault(launch.launcher, []).append(one)
     for name, assignments in by_launcher.items():
         if runs_as_owner(settings) and launchers[name].is_engine:
             # They would have the rights of the pool's account, and so power over the pool.
             answers |= dict.fromkeys((one.run for one in assignments), Refused(_NOT_AS_OWNER.format(name)))
         else:
             answers |= _answers(launchers[name], assignments, {one.name: one for one in waiting}, faults)
-    if faulty := faults.take():
-        with writing(path) as state:
-            hold_faulty(state, settings, actor, faulty)
-        keys = {fault.procs for fault in faulty}
-        result.ordered = {one.name for one in waiting if Procs(*one.key, one.proc) in keys}
     refused: list[Launch] = []
     for launch, _, _ in plans:
         answer = answers.get(launch.name)
@@ -76,7 +73,8 @@ def start(
             launch.phase, launch.engine_id, launch.reason = LaunchPhase.QUEUED, answer.engine_id, None
             result.started.append(launch)
         elif isinstance(answer, Started):
-            launch.phase, launch.cores = LaunchPhase.STARTED, {"cores": list(answer.cores)} if answer.cores else {}
+            launch.phase = LaunchPhase.STARTED
+            launch.cores |= {"cores": list(answer.cores)} if answer.cores else {}
             launch.pid, launch.pid_start, launch.boot = answer.pid, answer.start, answer.boot
             launch.reason = None
             result.started.append(launch)
@@ -117,10 +115,8 @@ def _refusals(refused: Sequence[Launch]) -> list[str]:
     by_reason: dict[str | None, list[str]] = {}
     for launch in refused:
         by_reason.setdefault(launch.reason, []).append(launch.job)
-    return [
-        f"job {ids[0]}{f' and {len(ids) - 1} others' if ids[1:] else ''} cannot be started yet: {reason}"
-        for reason, ids in by_reason.items()
-    ]
+    others = {reason: f" and {counted(len(ids) - 1, 'other')}" if ids[1:] else "" for reason, ids in by_reason.items()}
+    return [f"job {ids[0]}{others[reason]} cannot be started yet: {reason}" for reason, ids in by_reason.items()]
 
 
 def startable(state: State) -> list[Launch]:
@@ -139,10 +135,10 @@ def startable(state: State) -> list[Launch]:
 
 
 class Plan(NamedTuple):
-    """A run that can start, its assignment, and the owner of its job."""
+    """A run that can start, its assignment, or why there is none yet, and the owner of its job."""
 
     launch: Launch
-    assignment: Assignment
+    assignment: Assignment | Refused
     owner: str
 
 
@@ -160,7 +156,10 @@ def plan(
     *taken* are cores in use that the state does not know of.
     """
     every = {slot.name: slot.ad for slot in load_slots(state)}
-    busy = {core for launch in launches.live(state) for core in launch.cores.get("cores", ())}.union(taken)
+    live = launches.live(state)
+    busy = {core for launch in live for core in launch.cores.get("cores", ())}.union(taken)
+    engines = launchers.engines(live)
+    unready = waits_for_gpus([launch for launch in live if launch.launcher not in engines])
     plans = []
     for launch in waiting:
         found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
@@ -179,8 +178,10 @@ def plan(
                     cores = allot(there, busy, cores_of(ad, slot, clock.now))
             as_owner = job.owner if runs_as_owner(settings) else None
             made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
-            busy.update(cores)
-            plans.append(Plan(launch, made, job.owner))
+            wait = unready.get(launch.name) or (None if launch.launcher in engines else lacking(ad, slot, clock.now))
+            if wait is None:
+                busy.update(cores)
+            plans.append(Plan(launch, made if wait is None else Refused(wait), job.owner))
     return plans
 
 

@@ -53,10 +53,15 @@ def read(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, Any] |
 
 
 def read_if_usable(ad: Mapping[str, Any], name: str, now: int) -> Any:
-    """Return the same as `read`, and None for a value that cannot be used: for records of a job that has ended."""
+    """Return the same as `read`, and None for a value at which it fails: for records of what happens to a job.
+
+    The step that uses the value reports the failure.
+    """
     try:
         return read(ad, name, now)
-    except UnusableValueError:
+    except (OSError, MemoryError):
+        raise
+    except Exception:
         return None
 
 
@@ -288,7 +293,10 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "Args": lambda value: _old_arguments(_string(value)),
     "Environment": lambda value: _variables(_in_quotes(_string(value))),
     "Env": lambda value: _variables(_string(value)),
+    "x509userproxy": _text,
     "KillSig": _signal,
+    "RemoveKillSig": _signal,
+    "HoldKillSig": _signal,
     "KillSigTimeout": _TIME,
     "JobMaxVacateTime": _TIME,
     "AllowedJobDuration": _TIME,
@@ -299,6 +307,8 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "RequestMemory": _AMOUNT,
     "RequestDisk": _AMOUNT,
     "RequestGPUs": _AMOUNT,
+    "WantContainer": _truth,
+    "WantDocker": _truth,
     "JobNotification": _COUNT,
     "NotifyUser": _address,
     "JobMaxRetries": _COUNT,

@@ -12,9 +12,11 @@ from pathlib import Path
 
 from fairq.errors.base import FairqError
 from fairq.errors.host import HostPoolError
+from fairq.quantities import counted
 from fairq.state import jobs, launches, slots
 from fairq.state.connection import reading
 from fairq.steps.setup import account
+from fairq.steps.setup.installed import interpreter_of
 from fairq.steps.setup.layout import ACCOUNT, HOME, PROGRAM, RUNS, STATE
 from fairq.steps.setup.plan import Step, WayBack, make_directories
 
@@ -113,7 +115,7 @@ def ending_jobs(count: int) -> Step:
 def _end_jobs() -> None:
     with reading(STATE) as state:
         names, draining = slots.load_names(state), set(slots.draining_names(state))
-    fairq = _fairq(_python_of(PROGRAM))
+    fairq = _fairq(interpreter_of(PROGRAM))
     if names:
         as_account(*fairq, "slots", "drain", "--fast", *names)
     until = time.monotonic() + _PATIENCE
@@ -124,15 +126,10 @@ def _end_jobs() -> None:
         if not left:
             break
         if time.monotonic() > until:
-            raise FairqError(message=f"{left} jobs have not ended within {_PATIENCE:g} seconds")
+            raise FairqError(message=f"{counted(left, 'job')} did not end within {_PATIENCE:g} s")
         time.sleep(0.2)
     if again := [name for name in names if name not in draining]:
         as_account(*fairq, "slots", "drain", "--cancel", *again)
-
-
-def _python_of(program: Path) -> Path:
-    """Return the interpreter that the script *program* names in its first line."""
-    return Path(program.read_text().split()[0].removeprefix("#!"))
 
 
 def removing(purge: bool) -> Step:

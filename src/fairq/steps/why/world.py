@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from fairq.ad_table import EditedAds
 from fairq.claim_table import ClaimTable
 from fairq.engine.accounting.accountant import Accountant
-from fairq.engine.explain import within_reach
-from fairq.engine.explain.ahead_of_own import is_matched_first
 from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.clauses import without
-from fairq.engine.explain.diagnosis import CycleInput, Diagnosis, Outcome
+from fairq.engine.explain.diagnosis import CycleInput, Outcome
 from fairq.engine.explain.pieces import pieces_of, rows_called
 from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -31,23 +29,6 @@ from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.pool.claimed_ads import without_claim, without_draining
 from fairq.steps.pool.imported_parts import merged
 from fairq.steps.why.effort import Tried
-
-_BRING_NO_SLOT = frozenset(
-    {
-        ChangeKind.JOB_ATTRIBUTE,
-        ChangeKind.REQUIREMENTS_CLAUSE,
-        ChangeKind.JOB_PRIORITY,
-        ChangeKind.FACTOR,
-        ChangeKind.PRIORITY,
-        ChangeKind.FLOOR,
-        ChangeKind.CEILING,
-    }
-)
-"""Changes of the job or of its submitter's record: with them, a cycle can hand out the same slots."""
-
-_OF_USERS = frozenset({"remoteuserprio", "remoteuserfloor", "remoteuserresourcesinuse", "preemptingrank"})
-"""Attributes, in lower case, that a cycle gives slots in place of those that they advertise, if any slot has a user."""
-
 
 _SETS_A_VALUE = frozenset(ChangeKind) - {
     ChangeKind.JOB_ATTRIBUTE,
@@ -128,38 +109,6 @@ class ImaginedPool(Struct, frozen=True):
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
         given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock, self.memory)
         return Outcome(given, until, or_missed=or_missed, work=work)
-
-    def known(self, changes: Sequence[Change], diagnosis: Diagnosis) -> bool | None:
-        """Return whether a cycle after *changes* matches the job of the *diagnosis* on this pool, if that tells it."""
-        is_priority = len(changes) == 1 and changes[0].kind is ChangeKind.JOB_PRIORITY
-        if is_priority and is_matched_first(diagnosis, changes[0].to):
-            return True
-        reach = within_reach.rows_within_reach(diagnosis.outcome)
-        has_slots = reach is None or len(reach) or any(change.kind not in _BRING_NO_SLOT for change in changes)
-        return None if has_slots else False
-
-    def foretold(self, changes: Sequence[Change], held: Outcome) -> bool | None:
-        """Return whether a cycle after *changes* matches the job in question, if the slots within reach tell it.
-
-        None: they do not. *held* is the cycle on this pool.
-        """
-        reach = within_reach.rows_within_reach(held)
-        if reach is None:
-            return None
-        if len(changes) > 1 or changes[0].kind is not ChangeKind.FREE_SLOT or pieces_of(self.slots):
-            return None
-        row = self._row(changes[0].of)
-        rows = np.union1d(reach, [row])
-        place = int(np.searchsorted(rows, row))
-        world = self._with_slots(rows, {place: without_claim(self.ads[row], self.now)})._without_job(
-            self.slots.keys[row]
-        )
-        accountant = within_reach.freed(held, list(world.slots.keys), self.slots.keys[row])
-        if accountant is None or not _OF_USERS.isdisjoint(world.slots.ads.names()):
-            return None
-        times, clock = self.round_robin_times, time.monotonic
-        given = CycleInput(world.slots, world.jobs, accountant, self.policy, self.now, times, world.ads, clock)
-        return within_reach.is_matched(held, given, (place, held.cycle.cost[row]), self.job())
 
     def about(self, job: JobRange, work: float = math.inf) -> Self:
         """Return the same pool with the first job of a range as the job in question.
