@@ -175,6 +175,8 @@ def test_line_break_cannot_be_written_in_long_form() -> None:
         ('[{"A": 1},\n{"A": 1}', "line 2, ad 3"),
         ('[{"A": 1}\n{"A": 1}]', "line 2, ad 2"),
         ('[{"A": 1},]', "line 1, ad 2"),
+        ('[{"A": 1},\n{"A": tru', "line 2, ad 2: not JSON"),
+        ('[{"A": 1},\n{"A": [1,\n2', "line 3, ad 2: the text ends too early"),
         ("A = 1\n\nB = 1\nwhat is this", "line 4, ad 2"),
     ],
 )

@@ -123,15 +123,16 @@ class JsonAds:
         """Read the next piece of the text, and forget what is before the next ad; return False at the end."""
         if len(self._text) - self._at > LARGEST_AD:
             raise self._at_line(f"the ad has no end within {LARGEST_AD >> 20} Mi characters", self._at)
-        ahead = self._text[self._at :]
-        pieces = [self._source.read()]
+        pieces = [self._text[self._at :], self._source.read()]
+        if not pieces[-1]:
+            return False
         # An ad that goes on is parsed from its beginning again: the longer it is, the more is read.
-        while pieces[-1] and sum(map(len, pieces)) < len(ahead):
+        while pieces[-1] and sum(map(len, pieces[1:])) < len(pieces[0]):
             pieces.append(self._source.read())
         self._line += self._text.count("\n", 0, self._at)
-        self._text = "".join((ahead, *pieces))
+        self._text = "".join(pieces)
         self._at = 0
-        return pieces[0] != ""
+        return True
 
     def _may_be_cut(self, failure: json.JSONDecodeError) -> bool:
         near_the_end = len(self._text) - failure.pos < _LONGEST_TOKEN
