@@ -23,7 +23,7 @@ from fairq.state.failures import BUSY_CODES, mapped, primary_code
 from fairq.state.kept import Lease, kept_open, take
 from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
-from fairq.state.schema import MIGRATIONS
+from fairq.state.schema import newest
 from fairq.waiting import WAIT, Patience
 
 __all__ = [
@@ -80,7 +80,7 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
     with mapped(path, wait), ExitStack() as open_files:
         connection = _opened(path, patience, open_files) or open_files.enter_context(closing(_memory()))
         version = _begin_reading(connection, path, patience)
-        if version < len(MIGRATIONS):
+        if version < newest():
             connection = open_files.enter_context(_upgraded_copy(connection, version))
         connection.execute("PRAGMA query_only = ON")
         yield State(connection, known_as)
@@ -126,7 +126,7 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
             sweep(path.parent)
         kept = False
         try:
-            if 0 < version < len(MIGRATIONS):
+            if 0 < version < newest():
                 _keep_copy(path, version, wait)
             migrate(connection, version)
             before = connection.total_changes
