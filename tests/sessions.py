@@ -1,17 +1,22 @@
-"""The console sessions of the README and of docs/: what the pages show, and what fairq prints now.
+"""The console sessions of the README and of docs/: what the pages show, and what fairq prints on a terminal now.
 
-``python -m tests.sessions`` writes into the pages what is printed now.
+The pages show 80 columns, `tests/data/listings` the same at 60 and 120. ``python -m tests.sessions`` writes into all of
+them what is printed now.
 """
 
 from __future__ import annotations
 
 import os
+import pty
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from tests import at_widths
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -40,43 +45,94 @@ def shown(page: Path) -> list[Step]:
     return [step for block in BLOCK.findall(page.read_text()) for step in steps(block)]
 
 
-def printed(page: Path, directory: Path) -> list[Step]:
-    """Run the commands of *page* in the empty *directory* and return what they print."""
+def printed(page: Path) -> dict[int, list[Step]]:
+    """Run the commands of *page* on a terminal and return what they print at each width."""
+    # Two names of one length: the page must not depend on where the session ran.
+    directory, home = Path(tempfile.mkdtemp(prefix="", dir="/tmp")), "/home/ann/try"
     program = directory / "bin" / "fairq"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fairq "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m tests.at_widths "$@"\n')
     program.chmod(0o755)
     commands = [command for command, _ in shown(page)]
-    ended = subprocess.run(
-        ["bash", "-c", "".join(f"{command}\necho '{MARK}'\n" for command in commands)],
-        cwd=directory,
-        env={**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "TZ": "UTC"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=True,
+    environment = {
+        **os.environ,
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "TERM": "xterm",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+    }
+    try:
+        script = "".join(f"{command}\necho '{MARK}'\n" for command in commands)
+        text = _on_terminal(["bash", "-c", script], directory, environment).replace(str(directory), home)
+    finally:
+        shutil.rmtree(directory)
+    texts = text.split(f"{MARK}\n")[:-1]
+    return {
+        cells: [(command, _at(cells, text)) for command, text in zip(commands, texts, strict=True)]
+        for cells in at_widths.WIDTHS
+    }
+
+
+def _on_terminal(words: list[str], directory: Path, environment: dict[str, str]) -> str:
+    """Return what a program prints on a terminal, without colours and without lines that it took back."""
+    outer, inner = pty.openpty()
+    running = subprocess.Popen(
+        words, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=inner, stderr=inner
     )
-    texts = ended.stdout.split(f"{MARK}\n")[:-1]
-    return [(command, _trimmed(text)) for command, text in zip(commands, texts, strict=True)]
+    os.close(inner)
+    printed = b""
+    with os.fdopen(outer, "rb", buffering=0) as terminal:
+        try:
+            while piece := terminal.read(65536):
+                printed += piece
+        except OSError:  # so Linux tells the end of a terminal
+            pass
+    assert running.wait() == 0, printed.decode()
+    text = re.sub(r"\x1b\[[0-9;]*m", "", printed.decode().replace("\r\n", "\n"))
+    return re.sub(r"[^\n]*\r\x1b\[K", "", text)
 
 
-def _trimmed(text: str) -> str:
-    """Return *text* without the blanks at the ends of its lines, which editors do not keep."""
-    return "".join(line.rstrip() + "\n" for line in text.splitlines())
+def _at(cells: int, text: str) -> str:
+    """Return what is printed at a width, without the blanks at the ends of its lines, which editors do not keep."""
+    kept, is_shown = "", True
+    for line in text.removesuffix("\n").split("\n") if text else ():
+        if line.startswith(at_widths.MARK):
+            is_shown = line[1:] in ("", str(cells))
+        elif is_shown:
+            kept += line.rstrip() + "\n"
+    return kept
 
 
-def fill(page: Path, directory: Path) -> None:
-    """Write into *page* what its commands print now."""
-    now = iter(printed(page, directory))
+def is_piped(command: str) -> bool:
+    """Return whether what *command* prints is for programs: as wide as its values are."""
+    return bool(re.search(r" \| | --(af|json|csv|tsv)\b", command))
+
+
+def listing(page: Path, cells: int) -> Path:
+    """Return the file with what *page* would show at another width."""
+    return ROOT / "tests" / "data" / "listings" / f"{page.stem}-{cells}.txt"
+
+
+def as_text(steps: list[Step]) -> str:
+    """Return the text of steps, as a terminal has it."""
+    return "".join(f"$ {command}\n{text}" for command, text in steps)
+
+
+def fill(page: Path) -> None:
+    """Write into *page*, and into its listings at other widths, what its commands print now."""
+    at = printed(page)
+    now = iter(at.pop(80))
 
     def block(found: re.Match[str]) -> str:
-        renewed = [next(now) for _ in steps(found.group(1))]
-        return "```console\n" + "".join(f"$ {command}\n{text}" for command, text in renewed) + "```"
+        return "```console\n" + as_text([next(now) for _ in steps(found.group(1))]) + "```"
 
     page.write_text(BLOCK.sub(block, page.read_text()))
+    for cells, others in at.items():
+        listing(page, cells).parent.mkdir(exist_ok=True)
+        listing(page, cells).write_text(as_text(others))
 
 
 if __name__ == "__main__":
     for one in PAGES:
-        with tempfile.TemporaryDirectory() as scratch:
-            fill(one, Path(scratch))
+        fill(one)

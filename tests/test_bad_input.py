@@ -138,7 +138,7 @@ CASES: list[tuple[str, int, str]] = [
     (f"submit --request-memory {'9' * 5000} -- /bin/true", 32, "99; give an amount of 0 or more, for example 2GB"),
     ("remove", 2, "no jobs are selected; name jobs, clusters or owners, or give --constraint or --all"),
     ("remove 1 --all", 2, "--all and single jobs exclude each other; give only one"),
-    ("remove 99", 30, "there is no job 99 in the queue; list the jobs with 'fairq queue'"),
+    ("remove 99", 30, "there is no job 99 in the queue; 'fairq queue' lists the jobs"),
     ("hold 1.99", 30, "there is no job 1.99 in the queue"),
     ("remove 1.x", 36, "'1.x' is not a job; give a job (7.0, 7.0@SCHEDD), a range (7.0-99), a cluster (7) or an owner"),
     ("remove 1.5-2", 36, "'1.5-2' is not a job"),

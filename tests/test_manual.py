@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from fairq.cli.examples import laid_out
 from fairq.cli.manual import generated
 from fairq.cli.manual.overview import exit_codes
 from fairq.cli.manual.walk import walk
@@ -33,13 +34,13 @@ def plain(page: str) -> str:
     return re.sub(r"\\f.|\\&", "", page).replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
 
 
-def rendered(name: str, directory: Path) -> str:
-    """Return a page as man or mandoc prints it on a wide terminal; without both, its text without marks."""
+def rendered(name: str, directory: Path, width: int = 240) -> str:
+    """Return a page as man or mandoc prints it on a terminal; without both, its text without marks."""
     page = directory / Path(name).name
     page.write_text(FILES[name])
-    for call in (["man", "-l", page], ["mandoc", "-T", "utf8", "-O", "width=240", page]):
+    for call in (["man", "-l", page], ["mandoc", "-T", "utf8", "-O", f"width={width}", page]):
         if shutil.which(str(call[0])):
-            environment = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "240", "MANPAGER": "cat", "TERM": "dumb"}
+            environment = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": str(width), "MANPAGER": "cat", "TERM": "dumb"}
             shown = subprocess.run(call, env=environment, capture_output=True, text=True, check=False).stdout
             if "has been minimized" not in shown:
                 return re.sub(r".\x08|\x1b\[[0-9;]*m", "", shown)
@@ -117,8 +118,16 @@ def test_a_rendered_page_prints_each_example_once(command, tmp_path):
         for line in one.examples:
             kind = line.replace(one.words[-2], "KIND") if len(one.words) > 2 else line
             if "#" in line:
-                assert page.count(" ".join(line.split())) == (kind not in printed), line
+                assert page.count(" ".join(" ".join(laid_out([line])).split())) == (kind not in printed), line
             printed.add(kind)
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.startswith("man/")])
+def test_a_page_fits_80_columns(name, tmp_path):
+    page = rendered(name, tmp_path, 80)
+    if page == plain(FILES[name]):
+        pytest.skip("neither man nor mandoc prints pages here")
+    assert [line for line in page.splitlines() if len(line) > 80] == []
 
 
 def test_a_rendered_page_lists_the_options_of_like_commands_once(tmp_path):

@@ -52,7 +52,7 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
 
 
 def test_the_lines_of_cron_run_and_are_quiet_on_success(tmp_path: Path) -> None:
-    lines = re.findall(r"^    (?:\S+ ){5} ?(FAIRQ_STATE=\S+ .*)$", PAGE, re.MULTILINE)
+    lines = re.findall(r"^    (?:\S+ ){5} *(fairq .*)$", PAGE, re.MULTILINE)
     assert len(lines) == 5
     box = tmp_path / "mail"
     box.write_text('#!/bin/sh\ncat > "$0.box"\n')
@@ -61,13 +61,16 @@ def test_the_lines_of_cron_run_and_are_quiet_on_success(tmp_path: Path) -> None:
     program = f"{sys.executable} -m fairq"
     for line in lines:
         # cron gives a shell what stands before an unescaped percent sign.
-        words = line.replace("\\%", "%").replace("/var/lib/fairq/", f"{tmp_path}/").replace(PROGRAM, program)
-        words = words.replace("/var/lib/prometheus/node-exporter", str(tmp_path))
+        words = (
+            line.replace("\\%", "%")
+            .replace("fairq", program, 1)
+            .replace("/var/lib/prometheus/node-exporter", str(tmp_path))
+        )
         done = subprocess.run(
             ["/bin/sh", "-c", words],
             capture_output=True,
             text=True,
-            env={**os.environ, "HOME": str(tmp_path)},
+            env={**os.environ, "HOME": str(tmp_path), "FAIRQ_STATE": str(tmp_path / "pool.db")},
             check=False,
         )
         assert done.returncode == 0, line

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests import sessions
 
+from fairq.cli.output.text import width
 from fairq.cli.tree import REGISTRY
 
 ROOT = sessions.ROOT
@@ -19,9 +20,23 @@ def of_page(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", sessions.PAGES, ids=of_page)
-def test_a_session_prints_what_the_page_shows(page, tmp_path):
-    for now, then in zip(sessions.printed(page, tmp_path), sessions.shown(page), strict=True):
-        assert now == then, "run python -m tests.sessions, and read what it changed"
+def test_a_terminal_shows_what_the_page_and_its_listings_show(page):
+    """The page has a terminal of 80 columns; the listings have narrow and wide ones."""
+    at = sessions.printed(page)
+    advice = "run python -m tests.sessions, and read what it changed"
+    for now, then in zip(at[80], sessions.shown(page), strict=True):
+        assert now == then, advice
+    for cells in (60, 120):
+        assert sessions.as_text(at[cells]) == sessions.listing(page, cells).read_text(), advice
+
+
+@pytest.mark.parametrize("cells", [60, 80, 120])
+@pytest.mark.parametrize("page", sessions.PAGES, ids=of_page)
+def test_no_table_and_no_sentence_is_wider_than_its_terminal(page, cells):
+    shown = sessions.shown(page) if cells == 80 else sessions.steps(sessions.listing(page, cells).read_text())
+    for command, text in shown:
+        if command.startswith("fairq ") and not sessions.is_piped(command):
+            assert max(map(width, text.splitlines()), default=0) <= cells, command
 
 
 @pytest.mark.parametrize("page", PAGES, ids=of_page)

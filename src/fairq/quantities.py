@@ -115,6 +115,16 @@ def local(seconds: float) -> datetime:
     return datetime.fromtimestamp(max(_FIRST_DAY, min(seconds, _LAST_DAY)))
 
 
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Return a count with its noun: *one* for one; for others *many*, or *one* with an s."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def rounded(value: float) -> str:
+    """Return a number for a sentence: a whole or large number without decimals, another one with three digits."""
+    return f"{value:.0f}" if (value % 1 == 0 and abs(value) < 1e15) or 100 <= abs(value) < 1e15 else f"{value:.3g}"
+
+
 def shown_time(seconds: float) -> str:
     """Return a time for messages: ISO 8601, local, to the second."""
     return local(seconds).isoformat(" ", "seconds")

@@ -169,7 +169,7 @@ class TestCheck:
                 for one in json.loads(ended.out)["files"]}  # fmt: skip
         assert told == {"queues": (1, 1, 1, 0), "tasks": (2, 1, 1, 1)}
         assert "tasks.csv, line 4 (task 'x'): jediTaskID must be a whole number" in ended.err
-        assert "the other 3 records would be taken" in ended.err
+        assert "3 other records would be taken" in ended.err
         assert [one["name"] for one in listed("queues")] == ["Q"]
         assert grid(files, "--replace").code == 80
         assert [one["jediTaskID"] for one in listed("tasks")] == [2, 3]

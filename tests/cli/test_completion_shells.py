@@ -34,7 +34,7 @@ def environment(
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     Path(f"{state}.toml").write_text("[groups.physics]\nquota = 1\n[groups.physics.hep]\nquota = 1\n")
     for words in (
-        ["slots", "add", "node", "--count", "2"],
+        ["slots", "add", "node", "--count", "2", "--attribute", 'SlurmPartitions="batch,long"'],
         ["submit", "--count", "2", "--accounting-group-user", "anna", "--now", NOW, "--", "/bin/sleep", "5"],
         ["submit", "--accounting-group-user", "bert", "--now", NOW, "--", "/bin/sleep", "5"],
         ["negotiate", "--now", NOW],
@@ -159,6 +159,12 @@ def test_it_offers_what_fits_the_place(complete: Complete) -> None:
         "fairq why phy": ["physics", "physics.hep"],
         "fairq why 1.0 --slot slot2": ["slot2@node"],
         "fairq taskqueues shares --rules d": ["documented", "dirac"],
+        "fairq plot ": ["priority", "queue", "shares", "usage", "wait"],
+        "fairq plot usage --by ": ["group", "pool", "submitter"],
+        "fairq report --by s": ["slot", "submitter"],
+        "fairq undo ": ["1", "3", "4"],
+        "fairq slots sync sl": ["slurm"],
+        "fairq slots sync slurm --partition b": ["batch"],
         "fairq negotiate --dry": ["--dry-run"],
     }  # fmt: skip
     found = {line: complete(line) for line in wanted}

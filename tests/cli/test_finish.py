@@ -87,7 +87,7 @@ def test_today_s_negotiator_pays_nothing_back(pool):
 
 def test_a_whole_cluster_finishes_where_it_runs(pool):
     pool("submit", "--now", T + 10, "--count", 2, "--", "/bin/sh")
-    assert pool("finish", "--all", "--now", T + 20).out == "All jobs have been finished (1 job)\n"
+    assert pool("finish", "--all", "--now", T + 20).out == "1 job has been finished\n"
     assert len(json.loads(pool("queue", "--json").out)) == 2
 
 
@@ -110,7 +110,7 @@ def test_the_end_is_in_the_history(pool):
 
 def test_a_dry_run_tells_what_would_finish_and_refuses_what_could_not(pool, state):
     before = state.read_bytes()
-    assert pool("finish", "1", "--dry-run", "--now", T + 20).out == "All jobs in cluster 1 would be finished (1 job)\n"
+    assert pool("finish", "1", "--dry-run", "--now", T + 20).out == "1 job in cluster 1 would be finished\n"
     assert pool("finish", "1", "--dry-run", "--at", T, "--now", T + 20).code == 37
     assert state.read_bytes() == before
 

@@ -66,7 +66,7 @@ def test_changes_go_to_the_program_and_a_copy_is_read(run, site: Path, tmp_path:
     assert run("queue").code == run("status").code == 0
     assert calls(tmp_path) == before
     assert run("remove", "--constraint", "ProcId > 0").out == (
-        "All jobs matching constraint ProcId > 0 have been removed (2 jobs)\n"
+        "2 jobs matching constraint ProcId > 0 have been removed\n"
     )
     assert "undone" in run("undo").out
     assert run("userprio", "--setfactor", "root@lab", "4").out == (

@@ -185,3 +185,15 @@ def test_an_offline_machine_is_the_last_resort(rules: str, run: Run, state: Path
     taken = [slot for slot, *_ in matches(run, state, tmp_path, rules, slots, jobs)]
     assert sorted(taken[:2]) == ["slot1@m2", "slot1@m3"]
     assert taken[2:] == (["slot1@m1"] if rules == "htcondor" else [])
+
+
+def test_a_pool_without_usable_slots_is_said_to_be_so(run: Run, state: Path) -> None:
+    job = ("submit", "--state", state, "--now", NOW, "--", "/bin/true")
+    assert run(*job).code == 0
+    cycle = ("negotiate", "--state", state, "--now", NOW, "--dry-run")
+    assert "the pool has no slots\n" in run(*cycle).out
+    assert run("slots", "--state", state, "add", "node", "--count", 2, "--now", NOW).code == 0
+    assert run("slots", "--state", state, "drain", "slot1@node", "--now", NOW).code == 0
+    assert "draining" not in run(*cycle).out
+    assert run("slots", "--state", state, "drain", "slot2@node", "--now", NOW).code == 0
+    assert "all slots are draining or offline\n" in run(*cycle).out

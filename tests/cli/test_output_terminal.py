@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import io
 import json
 import os
 import pty
@@ -12,12 +11,21 @@ import struct
 import subprocess
 import sys
 import termios
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fairq.cli.output import Column, Table, rich_table
+from fairq.cli.figures import duration, moment
+from fairq.cli.output import Column, Table
+from fairq.cli.output.terminal_table import Drawing
 from fairq.cli.output.terminal import Style
+from fairq.cli.output.text import width
 
 RECORDS = [{"Name": "group_physics.higgs.anna@example.org", "Priority": 0.5, "Jobs": 12}]
 
@@ -86,13 +94,13 @@ def test_a_wide_terminal_gets_the_table_in_one_line_per_record(show):
 def test_a_narrow_terminal_is_never_overrun(show, columns):
     lines = without_colour(show(columns)).splitlines()
     assert max(map(len, lines)) <= columns
-    assert "12" in lines[-1] or "12" in "".join(lines)
+    assert "0.50" in lines[1]
 
 
 def test_no_color_leaves_the_table_without_colours(show):
     shown = show(100, NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]", shown)
-    assert "──" in shown
+    assert "\x1b[1mUser" in shown
 
 
 def test_a_dumb_terminal_gets_plain_text(show):
@@ -109,15 +117,115 @@ def test_long_work_shows_its_progress_on_a_terminal_and_only_there():
     assert (ended.stdout, ended.stderr) == (b"", b"")
 
 
-def test_a_terminal_that_is_too_narrow_leaves_out_columns_and_says_which() -> None:
-    def drawn(columns: int) -> list[str]:
-        stream = io.StringIO()
-        shown = [Column("NAME", "Name"), Column("WAIT", "Wait", level=1), Column("MORE", "More", level=2)]
-        records = [{"Name": "anna", "Wait": 10**9, "More": 10**9}]
-        rich_table.write(Table(shown, records), records, True, Style(columns, colour=False), stream)
-        return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in stream.getvalue().splitlines()]
+def drawn(columns: list[Column], records: list[dict[str, object]], cells: int) -> list[str]:
+    drawing = Drawing(Table(columns, records), records, True, Style(cells, colour=False), False)
+    return [without_colour(line) for line in [*drawing.lines(records), *drawing.note()]]
 
-    assert drawn(28)[0].split() == ["NAME", "WAIT", "MORE"]
-    assert drawn(27)[0].split() == ["NAME", "WAIT"]
-    assert drawn(27)[2:] == ["anna  1000000000", "The terminal is too narrow", "for MORE."]
-    assert drawn(15)[0].split() == ["NAME"]
+
+def test_a_terminal_that_is_too_narrow_leaves_out_columns_and_says_which() -> None:
+    columns = [Column("NAME", "Name"), Column("WAIT", "Wait", level=1), Column("MORE", "More", level=2)]
+    records = [{"Name": "anna", "Wait": 10**9, "More": 10**9}]
+
+    assert drawn(columns, records, 28) == ["NAME        WAIT        MORE", "anna  1000000000  1000000000"]
+    assert drawn(columns, records, 26) == ["NAME       WAIT       MORE", "anna 1000000000 1000000000"]
+    assert drawn(columns, records, 25)[1:] == ["anna 1000000000", "The terminal is too", "narrow for MORE."]
+    assert drawn(columns, records, 14)[:2] == ["NAME", "anna"]
+
+
+@pytest.fixture
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tables show local time: let that be UTC."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+FIVE = [
+    Column("Name", "Name"),
+    Column("Submitted", "Time", moment),
+    Column("Run time", "Run", duration, "right"),
+    Column("Unused", "Nothing"),
+    Column("Reason", "Reason"),
+]
+
+
+@pytest.mark.parametrize(
+    ("cells", "lines"),
+    [
+        (
+            86,
+            """
+            Name                     Submitted    Run time  Unused  Reason
+            anna@example.org  2026-11-20 09:00  0+00:00:00          suitable slots are in use
+            """,
+        ),
+        (
+            76,
+            """
+            Name                Submitted  Run time  Unused  Reason
+            anna@example.org  11-20 09:00        0s          suitable slots are in use
+            """,
+        ),
+        (
+            70,
+            """
+            Name                Submitted  Run time  Reason
+            anna@example.org  11-20 09:00        0s  suitable slots are in use
+            """,
+        ),
+        (
+            60,
+            """
+                                          Run
+            Name              Submitted  time  Reason
+            anna@e…ple.org  11-20 09:00    0s  suitable slots are in use
+            """,
+        ),
+        (
+            45,
+            """
+                                        Run
+            Name            Submitted  time  Reason
+            anna@…le.org  11-20 09:00    0s  suitable
+                                             slots are in
+                                             use
+            """,
+        ),
+        (
+            32,
+            """
+                                         Run
+            Name             Submitted  time
+            anna@e…le.org  11-20 09:00    0s
+            The terminal is too narrow for
+            Reason.
+            """,
+        ),
+    ],
+)
+def test_columns_shorten_in_a_fixed_order(cells: int, lines: str, utc: None) -> None:
+    records = [{"Name": "anna@example.org", "Time": 1_795_165_200, "Run": 0, "Reason": "suitable slots are in use"}]
+
+    assert drawn(FIVE, records, cells) == dedent(lines).strip("\n").splitlines()
+
+
+WORD = st.text("aé漢\u0301 .@=", max_size=40)
+CELLS = st.lists(st.one_of(WORD, st.integers(), st.floats(allow_nan=False), st.none()), min_size=3, max_size=3)
+
+
+@given(
+    st.lists(st.tuples(WORD, CELLS, st.integers(0, 2), st.sampled_from(["wrap", "cut", "keep"])), min_size=1),
+    st.integers(20, 120),
+)
+def test_no_table_is_wider_than_its_terminal(columns: list[Any], cells: int) -> None:
+    shown = [
+        Column(heading, str(place), level=level if place else 0, narrow=narrow)
+        for place, (heading, _, level, narrow) in enumerate(columns)
+    ]
+    records = [{str(place): one[1][row] for place, one in enumerate(columns)} for row in range(3)]
+    lines = drawn(shown, records, cells)
+
+    assert max(map(width, lines)) <= cells
+    assert drawn(shown, records, 10_000) == drawn(shown, records, 10_001)

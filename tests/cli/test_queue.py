@@ -145,13 +145,13 @@ def test_removing_a_running_job_frees_and_charges_its_slot(pool, run, state):
     ("words", "out", "gone"),
     [
         (["1.3"], "Job 1.3 removed\n", {"1.3"}),
-        (["2"], "All jobs in cluster 2 have been removed (3 jobs)\n", {"2.0", "2.1", "2.2"}),
-        (["bob@example.org"], "All jobs of bob@example.org have been removed (3 jobs)\n", {"2.0", "2.1", "2.2"}),
-        (["2.1-2"], "Jobs 2.1-2 have been removed (2 jobs)\n", {"2.1", "2.2"}),
-        (["--constraint", "ProcId == 2"], "All jobs matching constraint ProcId == 2 have been removed (2 jobs)\n",
+        (["2"], "3 jobs in cluster 2 have been removed\n", {"2.0", "2.1", "2.2"}),
+        (["bob@example.org"], "3 jobs of bob@example.org have been removed\n", {"2.0", "2.1", "2.2"}),
+        (["2.1-2"], "2 jobs in 2.1-2 have been removed\n", {"2.1", "2.2"}),
+        (["--constraint", "ProcId == 2"], "2 jobs matching constraint ProcId == 2 have been removed\n",
          {"1.2", "2.2"}),
         (["2", "--constraint", "ProcId == 2"],
-         "All jobs in cluster 2 matching constraint ProcId == 2 have been removed (1 job)\n", {"2.2"}),
+         "1 job in cluster 2 matching constraint ProcId == 2 has been removed\n", {"2.2"}),
     ],
 )  # fmt: skip
 def test_remove_takes_exactly_what_was_named(pool, words, out, gone):
@@ -161,7 +161,7 @@ def test_remove_takes_exactly_what_was_named(pool, words, out, gone):
 
 
 def test_all_means_all(pool):
-    assert pool("remove", "--all").out == "All jobs have been removed (13 jobs)\n"
+    assert pool("remove", "--all").out == "13 jobs have been removed\n"
     assert statuses(pool) == {}
 
 
@@ -171,13 +171,13 @@ def test_a_held_job_frees_its_slot_keeps_its_reason_and_comes_back(pool, run, st
     assert running(pool) == {"1.0", "1.1"}
     assert set(pool("queue", "2", "--af", "HoldReason").out.splitlines()) == {"input is wrong"}
 
-    assert pool("release", "2.0-1").out == "Jobs 2.0-1 have been released (2 jobs)\n"
+    assert pool("release", "2.0-1").out == "2 jobs in 2.0-1 have been released\n"
     assert [statuses(pool)[job] for job in ("2.0", "2.1", "2.2")] == [1, 1, 5]
 
 
 def test_a_cluster_is_held_where_it_can_be(pool):
     pool("hold", "2.1")
-    assert pool("hold", "2").out == "All jobs in cluster 2 have been held (2 jobs)\n"
+    assert pool("hold", "2").out == "2 jobs in cluster 2 have been held\n"
 
 
 @pytest.mark.parametrize(
@@ -293,3 +293,35 @@ def test_a_job_may_say_that_it_was_submitted_outside_the_calendar(fairq, state, 
 
     assert ended.code == 0, ended.err
     assert ended.out.count("9999-12-3") == 2
+
+
+def test_a_job_that_is_not_there_is_named_with_the_place_where_it_is(pool):
+    pool("finish", "1.0")
+    assert pool("queue", "77").err == "there is no job 77 in the queue; 'fairq queue' lists the jobs\n"
+    assert pool("queue", "1.0", "--json").err == (
+        "there is no job 1.0 in the queue; it has ended: 'fairq history 1.0' shows it\n"
+    )
+    assert pool("queue", "zed").err == "no job in the queue belongs to 'zed'\n"
+    assert pool("history", "1.1").err == "not ended yet: 'fairq queue 1.1' shows what is in the queue\n"
+    assert pool("history", "77").err == "no job that has ended matches; 'fairq history' shows all\n"
+    assert pool("hold", "1.0").err.endswith("it has ended: 'fairq history 1.0' shows it\n")
+
+
+def test_the_log_knows_jobs_that_ended_without_a_launcher(pool, run, state):
+    def events(job):
+        return [line.split()[3:] for line in run("log", "--state", state, job).out.splitlines()[1:]]
+
+    assert pool("finish", "1.0", "--exit-code", "3").code == 0
+    pool("remove", "1.5", "--reason", "not needed")
+    assert events("1.0") == [
+        ["submitted"], ["started", "on", "slot1@node"], ["ended", "exit", "code", "3"]
+    ]  # fmt: skip
+    assert events("1.5") == [
+        ["submitted"], ["removed", "not", "needed"]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("user", ["bob", "bob@example.org", "zed"])
+def test_a_user_is_the_same_as_argument_and_as_option(pool, user):
+    assert pool("queue", "--user", user, "--json").out == pool("queue", user, "--json").out
+    assert pool("history", "--user", user, "--json").out == pool("history", user, "--json").out

@@ -77,6 +77,16 @@ def test_a_record_for_somebody_never_seen_is_told(userprio, pool: Path):
     assert "new record" not in userprio("-setfactor", "bbo@pool", "6").err
 
 
+def test_the_same_user_in_another_domain_or_group_is_told(run, state: Path, monkeypatch):
+    monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "pool")
+    line = ("submit", "--accounting-group", "physics", "--accounting-group-user", "bob", "--", "/bin/true")
+    assert run("--state", state, *line).code == 0
+    assert "physics.bob@pool was set" in run("--state", state, "userprio", "-setfactor", "bob", "5").out
+    for name in ("bob@pool", "bob@elsewhere", "physics.bob@elsewhere"):
+        ended = run("--state", state, "userprio", "-setfactor", name, "5", "--dry-run")
+        assert f"new record {name}; did you mean physics.bob@pool?" in ended.err
+
+
 def test_a_plain_edit_that_ends_a_lease_says_so(userprio, pool: Path):
     userprio("-setceiling", "bob", "5", "-duration", "1h")
     ended = userprio("-setceiling", "bob", "7")
@@ -137,3 +147,4 @@ class TestJobs:
         assert "accounting_group physic is not configured" in queue("bob@here", "--accounting-group", "physic").err
         run("--state", state, "slots", "add", "a")
         assert "did you mean physics?" in run("--state", state, "why", "5.0").out
+        assert "WARNING" not in queue("bob@here", "--accounting-group", "nice-user").err

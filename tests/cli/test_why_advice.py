@@ -110,7 +110,7 @@ def test_the_changes_that_start_most_jobs_come_first(run, pool: Path):
     assert all(starts)
     best = found["help"][0]
     assert (best["who"], best["starts"], best["change"]) == ("administrator", 5, "add 5 slots like slot1_1@node")
-    assert "What would help most: add 5 slots like slot1_1@node (starts 5 jobs more)." in found["summary"]
+    assert "What would help most: add 5 slots like slot1_1@node (starts 5 more jobs)." in found["summary"]
 
 
 def test_what_is_left_of_a_machine_is_no_advice_to_jobs_larger_than_a_whole_one(run, pool: Path):

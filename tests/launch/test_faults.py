@@ -16,8 +16,7 @@ import pytest
 from msgspec.structs import asdict
 from tests.launch.conftest import is_alive, until
 
-from fairq.launch.discovery import Options
-from fairq.launch.interface import Assignment, Condition
+from fairq.launch.interface import Assignment, Condition, Options
 from fairq.launch.local import Local
 from fairq.launch.supervisor.specification import complete
 from fairq.launch.supervisor.watch import supervise

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from fairq.launch.discovery import Options
-from fairq.launch.interface import Assignment
-from fairq.launch.owned import Owned, Owners
+from fairq.launch.interface import Assignment, Options, Owners
+from fairq.launch.owned import Owned
 from fairq.launch.root.document import WrongError, check_log, check_run, parse
 from fairq.launch.root.owners import RefusedError, account_of
 from fairq.launch.root.policy import Policy, UnsafeError, check_owned_by_root, read_policy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -49,6 +50,19 @@ def test_a_watched_command_draws_in_place_until_q(state: Path) -> None:
     assert output.endswith(BACK)
     assert "fairq status, every 1m; q ends" in output
     assert "none; 'fairq negotiate' holds one" in output
+
+
+def test_the_watched_queue_shows_18_jobs_and_their_number_on_a_terminal_of_80_by_24(state: Path) -> None:
+    for number in range(25):
+        words = ["submit", "--accounting-group-user", f"user{number}", "--", "/bin/sleep", str(number)]
+        subprocess.run([sys.executable, "-m", "fairq", "-q", "--state", state, *words], check=True)
+    _, output, _ = on_terminal(["--state", str(state), "queue", "--watch", "60"], b"q")
+    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", output).replace("\r", "").split("\n")
+
+    assert len(lines) == 24
+    assert max(map(len, lines)) <= 80
+    assert [line.split(".")[0] for line in lines[3:21]] == [str(cluster) for cluster in range(1, 19)]
+    assert lines[-2:] == ["... 7 more lines", "25 jobs; 25 idle"]
 
 
 def test_a_watched_command_that_is_ended_by_a_signal_gives_the_terminal_back(state: Path) -> None:

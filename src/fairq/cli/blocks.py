@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 
-from fairq.cli.output.text import width
+from fairq.cli.output.text import cut, width
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _LETTERS = " .:-=+*#@"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LABEL = 24
-
-
-def is_plain() -> bool:
-    """Return whether only ASCII can be shown."""
-    locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
-    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-    return encoding != "utf8" or locale == "C" or os.environ.get("TERM") == "dumb"
 
 
 def spark(values: Sequence[float | None], largest: float, *, plain: bool) -> str:
@@ -45,8 +36,5 @@ def bar(share: float, cells: int, *, plain: bool) -> str:
 
 def label(text: str, cells: int = _LABEL, *, plain: bool = False) -> str:
     """Return *text* in a given number of cells, cut in the middle if too long."""
-    if width(text) > cells:
-        dots = ".." if plain else "…"
-        left = (cells - len(dots)) // 2
-        text = text[:left] + dots + text[len(text) - (cells - len(dots) - left) :]
+    text = cut(text, cells, ".." if plain else "…")
     return text + " " * (cells - width(text))

@@ -109,8 +109,10 @@ def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]
             from fairq.state import broker_data
 
             return broker_data.starting(state, QUEUES if kind == "queue" else TASKS, prefix)
-        from fairq.state import cycles, jobs, slots, submitters
+        from fairq.state import cycles, jobs, slots, submitters, undo
 
+        if kind == "partition":
+            return [name for name in slots.partitions(state) if name.startswith(prefix)]
         if kind == "cycle":
             return [name for one in cycles.summaries(state, 50) if (name := str(one.number)).startswith(prefix)]
         if kind in ("job", "subject") and prefix[:1].isalpha():
@@ -122,5 +124,6 @@ def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]
             "slot": slots.names_starting,
             "submitter": submitters.names_starting,
             "owner": jobs.owners_starting,
+            "change": undo.numbers_starting,
         }
         return of_kind.get(kind, jobs.names_starting)(state, prefix)

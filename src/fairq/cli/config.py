@@ -12,6 +12,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, DryRun, Option
 from fairq.cli.output import Column, Output, Report, Table, View, emit, write_text
 from fairq.errors.base import FairqError
+from fairq.quantities import counted
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -54,7 +55,7 @@ def show(
     if differences:
         emit(_differences(invocation.settings, [entry for entry in chosen if entry.key.point]), output)
         return
-    columns = [Column("Setting", "name"), Column("Value", "text", _shown)]
+    columns = [Column("Setting", "name", narrow="keep"), Column("Value", "text", _shown)]
     if origin:
         columns.append(Column("Origin", "origin"))
     records = [_record(entry, origin) for entry in chosen]
@@ -182,7 +183,7 @@ def path(invocation: Invocation, output: Output) -> None:
     columns = [
         Column("Layer", "layer"),
         Column("File", "path"),
-        Column("Exists", "exists", _yes_no, "left"),
+        Column("Exists", "exists", _yes_no, "left", level=1),
         Column("Changes go there", "changes", _yes_no, "left"),
     ]
     emit(View(tables=[Table(columns=columns, records=records)]), output)
@@ -279,18 +280,19 @@ def _record(entry: Entry, origin: bool) -> dict[str, Any]:
 def _differences(settings: Settings, points: list[Entry]) -> View:
     """Return the rule points with the values of both sets of rules and the value in use."""
     columns = [
-        Column("Program", "program"),
-        Column("Setting", "name"),
+        Column("Program", "program", level=3),
+        Column("Setting", "name", narrow="keep"),
         Column("documented", "documented"),
         Column("program", "program_value"),
-        Column("in use", "text"),
-        Column("Origin", "origin"),
+        Column("in use", "text", level=1),
+        Column("Origin", "origin", level=2),
     ]
     schemes = dict.fromkeys(point.key.scheme for point in points)
     chosen = ", ".join(f"{scheme.rules} = {settings[scheme.rules]}" for scheme in schemes)
     table = Table(columns=columns, records=[_difference(point) for point in points], empty="no rule points")
     fields = ("program", "name", "documented", "program_value", "value", "origin", "meaning")
-    return View(text=f"{chosen}; {len(points)} rule points" if points else None, tables=[table], fields=fields)
+    text = f"{chosen}; {counted(len(points), 'rule point')}" if points else None
+    return View(text=text, tables=[table], fields=fields)
 
 
 def _difference(entry: Entry) -> dict[str, Any]:
@@ -352,9 +354,9 @@ def _summary(imported: ImportedConfig) -> dict[str, Any]:
 def _sentence(imported: ImportedConfig, dry_run: bool) -> str:
     summary = _summary(imported)
     kinds = ("settings", "groups", "limits", *(["delays"] if summary["delays"] else []))
-    counts = ", ".join(f"{summary[name]} {name}" for name in kinds)
+    counts = ", ".join(counted(summary[name], name.removesuffix("s")) for name in kinds)
     left = len(imported.not_taken)
-    sentence = f"{counts} from {imported.taken} lines; {left} not imported"
+    sentence = f"{counts} from {counted(imported.taken, 'line')}; {left} not imported"
     if dry_run:
         return f"{imported.text}\n# would write this to {imported.file}: {sentence}"
     kept = f" (the former one is {imported.former})" if imported.former else ""

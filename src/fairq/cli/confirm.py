@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Option
+from fairq.cli.output import activity
 from fairq.cli.output.messages import tell_error
 
 Yes = Annotated[bool, Option("--yes", help="Do not ask for confirmation.")]
@@ -23,6 +24,7 @@ def asks(yes: bool) -> bool:
 
 def confirm(invocation: Invocation, question: str) -> None:
     """Ask *question* (yes or no), and end the command unless the answer is yes."""
+    activity.end()  # it would be drawn over the question
     sys.stdout.flush()
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()

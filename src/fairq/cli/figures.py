@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from fairq.cli.output import Form
 from fairq.cli.output.text import unsigned
-from fairq.quantities import local
+from fairq.quantities import counted, local, shown_duration
 
 __all__ = [
     "SLOT",
@@ -15,6 +16,7 @@ __all__ = [
     "local",
     "moment",
     "percent",
+    "second",
     "share_colour",
     "short",
     "stopped_by",
@@ -32,11 +34,6 @@ def short(value: float) -> str:
     return unsigned(f"{value:g}")
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """Return a count with its noun: *one* for one; for others *many*, or *one* with an s."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
-
-
 def percent(value: float) -> str:
     """Return a share of 0 to 1 as a percentage."""
     return unsigned(f"{100 * value:.1f}%")
@@ -48,16 +45,31 @@ def stopped_by(submitter: Mapping[str, Any]) -> dict[str, Any]:
     return dict(submitter) if group is None else {**submitter, "stopped": f"{submitter['stopped']} ({group})"}
 
 
-def duration(seconds: float) -> str:
-    """Return a duration as ``d+hh:mm:ss``."""
+def _duration(seconds: float) -> str:
     minutes, second = divmod(int(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours // 24}+{hours % 24:02}:{minute:02}:{second:02}"
 
 
-def moment(seconds: float) -> str:
-    """Return a local time to the minute."""
-    return local(seconds).strftime("%Y-%m-%d %H:%M")
+def _brief_duration(seconds: float) -> str:
+    """Return the two largest units of a duration, as ``2h5m``."""
+    unit = 1 if seconds < 3600 else 60 if seconds < 86400 else 3600
+    return shown_duration(int(seconds) // unit * unit)
+
+
+duration = Form(_duration, _brief_duration)
+"""A duration as ``d+hh:mm:ss``; in brief as ``2h5m``."""
+
+
+def _local(form: str) -> Callable[[float], str]:
+    return lambda seconds: local(seconds).strftime(form)
+
+
+moment = Form(_local("%Y-%m-%d %H:%M"), _local("%m-%d %H:%M"))
+"""A local time to the minute; in brief without the year."""
+
+second = Form(_local("%Y-%m-%d %H:%M:%S"), _local("%m-%d %H:%M:%S"))
+"""A local time to the second; in brief without the year."""
 
 
 SLOT = 0.999

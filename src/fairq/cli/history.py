@@ -73,7 +73,7 @@ def history(
     history.keep_jobs. The options of condor_history also work with one dash and abbreviated: -limit, -long, -json,
     -constraint, -af, -completedsince.
     """
-    from fairq.steps.jobs.past import Past, Wanted, wanted_jobs
+    from fairq.steps.jobs.past import Past, Wanted, still_queued, wanted_jobs
     from fairq.steps.jobs.selection import parse_targets
 
     if completed and removed:
@@ -90,8 +90,14 @@ def history(
         exit_code=code,
         failed=exit_ is not None and code is None,
     )
-    found = Past(invocation.existing_state, wanted_jobs(wanted, parse_targets(jobs or ())))
+    targets = parse_targets(jobs or ())
+    wanted = wanted_jobs(wanted, targets)
+    found = Past(invocation.existing_state, wanted)
     view = _view(invocation, found, output, limit, procs=procs, long=long)
+    if view.tables and not view.tables[0].records:
+        anything = wanted == Wanted() and output.constraint is None
+        nothing = "no job has ended" if anything else "no job that has ended matches; 'fairq history' shows all"
+        view.tables[0].empty = still_queued(invocation.existing_state, targets) or nothing
     emit(view, output)
 
 
@@ -118,7 +124,7 @@ def _view(invocation: Invocation, found: Past, output: Output, limit: int | None
     if limit is None and len(records) == _LINES and next(lines, None) is not None:
         invocation.note(f"only the last {_LINES} lines are shown; give --limit or --since")
     columns = [*_COLUMNS, _REASON] if any(ad["Reason"] for ad in records) else _COLUMNS
-    tables = [Table(columns=columns, records=records, constrained=True, empty="no job has ended")]
+    tables = [Table(columns=columns, records=records, constrained=True)]
     if output.constraint is None and records:
         total = counted(len(found), "job")
         tables.append(Table(columns=[], records=[{}], plain=lambda _: total + "\n", constrained=True))
@@ -152,7 +158,7 @@ _COLUMNS = [
     Column("EXIT", "Exit", _plain, "right"),
     Column("CPU", "CpuEfficiency", _share, "right", level=2),
     Column("MEMORY", "Memory", _plain, "right", level=4),
-    Column("CMD", "Command", level=1),
+    Column("CMD", "Command", narrow="cut", level=1),
 ]
 
 _REASON = Column("REASON", "Reason")

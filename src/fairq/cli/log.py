@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fairq.cli.command import App
-from fairq.cli.figures import local
+from fairq.cli.figures import second
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -30,7 +30,8 @@ def log(
     """Show the events of a job: submitted, started, ended, evicted, held, released, removed.
 
     With log = FILE in the submit description, the same events are written to FILE, which HTCondor's tools can read.
-    Events of jobs that have left the queue are kept for launch.keep_history.
+    Events of jobs that have left the queue are kept for launch.keep_history. Of jobs that ended without a launcher, as
+    by fairq finish, the history has them.
     """
     from fairq.steps.jobs.selection import parse_targets
     from fairq.steps.launch.output import events_of
@@ -50,13 +51,13 @@ def log(
         }
         for event in found
     ]
-    columns = [Column("Time", "EventTime", _time, "left"), Column("Job", "Job", align="left"), Column("Event", "Event"),
-               Column("Detail", "Detail")]  # fmt: skip
+    columns = [
+        Column("Time", "EventTime", second, "left"),
+        Column("Job", "Job", align="left", level=1),
+        Column("Event", "Event"),
+        Column("Detail", "Detail"),
+    ]
     emit(View(tables=[Table(columns=columns, records=records, empty="no events are recorded")]), output)
-
-
-def _time(value: Any) -> str:
-    return f"{local(value):%Y-%m-%d %H:%M:%S}"
 
 
 def _procs(cluster: int, first: int, last: int, wanted: int | None) -> str:
@@ -66,10 +67,9 @@ def _procs(cluster: int, first: int, last: int, wanted: int | None) -> str:
 
 
 def _detail(number: int, body: dict[str, Any]) -> str:
-    if number == 0:
-        return f"from {body.get('host', '')}"
-    if number == 1:
-        return f"on {body.get('slot', '')}"
+    if number in (0, 1):
+        where = body.get("host" if number == 0 else "slot")
+        return f"{'from' if number == 0 else 'on'} {where}" if where else ""
     parts = []
     if number in (4, 5):
         if body.get("signal") is not None:

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from fairq.cli.command import LARGEST_INTEGER, WATCH, App, Entry, call, output_options
+from fairq.cli.examples import laid_out
 from fairq.cli.global_options import GLOBAL_OPTIONS, QUIET, VERBOSE, VERSION, WITH_VALUE, GlobalOption, count_leading
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import AF_SEPARATOR, Argument, Option
@@ -286,7 +287,9 @@ def build(app: App, name: str) -> Any:
     for entry in app.entries:
         settings = dict(entry.settings)
         if entry.examples:
-            settings["epilog"] = "\b\nExamples:\n" + inspect.cleandoc(entry.examples)
+            settings["epilog"] = "\n".join(
+                ["\b", "Examples:", *laid_out(inspect.cleandoc(entry.examples).splitlines())]
+            )
         function = expand(entry.function, watch=entry.watch)
         kind = SetCommand if entry.value_last else Command
         built.command(entry.name, cls=type(kind.__name__, (kind,), {"entry": entry}), **settings)(function)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
-from fairq.cli import blocks
 from fairq.cli.command import App
 from fairq.cli.figures import local
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Now, Option, parse_time
 from fairq.cli.output import Report, emit
+from fairq.cli.output.terminal import is_plain
 from fairq.errors.base import UsageError
 from fairq.quantities import shown_duration
 
@@ -86,7 +87,7 @@ def plot(
     from fairq.cli import plot_views as views
     from fairq.steps.reports.series import BY, WHAT, series, shares
 
-    plain = ascii_ or blocks.is_plain()
+    plain = ascii_ or is_plain(sys.stdout)
     if out is not None:
         from fairq.cli import plot_file
 

@@ -65,10 +65,11 @@ def prio(
     editor, _ = job_editor(invocation, now, reason, dry_run=dry_run)
     changed = editor.prioritise(selection, value, relative=by is not None)
     if by is None:
-        done = f"set to priority {value}"
+        done, words_of_it = f"set to priority {value}", f"given priority {value}"
     else:
         done = f"{'lowered' if value < 0 else 'raised'} in priority by {abs(value)}"
-    emit(report(changed.targets, selection, done, dry_run), output)
+        words_of_it = f"given a priority {'lower' if value < 0 else 'higher'} by {abs(value)}"
+    emit(report(changed.targets, selection, done, dry_run, words_of_it), output)
 
 
 def _number(text: str) -> int:

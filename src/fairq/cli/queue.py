@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fairq.cli.command import App
-from fairq.cli.figures import duration, moment
+from fairq.cli.figures import counted, duration, moment
 from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import Now, Option
-from fairq.cli.output import Column, Output, Record, Table, View, emit
+from fairq.cli.output import Column, Form, Output, Record, Table, View, emit, terminal
 from fairq.cli.output.long import long_texts
 from fairq.cli.queue_arguments import QUEUE
 from fairq.cli.queue_options import Jobs
@@ -17,7 +18,7 @@ from fairq.errors.base import UsageError
 from fairq.expression_form import is_expression, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fairq.steps.jobs.pages import QueuePages
     from fairq.steps.jobs.view import Queue
@@ -168,19 +169,21 @@ def _summary(found: Queue | QueuePages) -> Table:
 
 
 def _summary_line(found: Queue | QueuePages) -> str:
+    """Return the line of condor_q; on a terminal it leaves out what there is none of."""
+    is_brief = terminal.style(sys.stdout) is not None
     counts = found.counts()
     named = ((4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended"))
-    total = sum(counts.values())
     matched = found.matched()
-    counts[2] = counts.get(2, 0) - matched
-    text = f"{total} job{'' if total == 1 else 's'}; " + ", ".join(f"{counts.get(s, 0)} {name}" for s, name in named)
+    total = counted(sum(counts.values()), "job")
+    parts = [(counts.get(status, 0) - (matched if status == 2 else 0), name) for status, name in named]
+    shown = [f"{count} {name}" for count, name in parts if count or not is_brief]
     if matched:
-        text += f", {matched} matched"
-    return text + "\n"
+        shown.append(f"{matched} matched")
+    return "; ".join(filter(None, [total, ", ".join(shown)])) + "\n"
 
 
-def _submitted(time: Any) -> str:
-    return moment(time) if isinstance(time, int) else str(time)
+def _submitted(form: Callable[[float], str]) -> Callable[[Any], str]:
+    return lambda time: form(time) if isinstance(time, int) else str(time)
 
 
 def _letter(status: Any) -> str:
@@ -204,13 +207,13 @@ def _colour(job: Record) -> str:
 _COLUMNS = [
     Column("ID", "Jobs"),
     Column("SUBMITTER", "Submitter"),
-    Column("SUBMITTED", "QDate", _submitted, "right"),
-    Column("RUN_TIME", "RunTime", duration, "right"),
+    Column("SUBMITTED", "QDate", Form(_submitted(moment.full), _submitted(moment.brief)), "right", level=3),
+    Column("RUN_TIME", "RunTime", duration, "right", level=1),
     Column("ST", "Shown", _letter, "left", _colour),
-    Column("PRI", "JobPrio"),
-    Column("CPUS", "RequestCpus", _plain, "right"),
-    Column("MEMORY", "RequestMemory", _plain, "right"),
-    Column("CMD", "Command"),
+    Column("PRI", "JobPrio", level=5),
+    Column("CPUS", "RequestCpus", _plain, "right", level=2),
+    Column("MEMORY", "RequestMemory", _plain, "right", level=4),
+    Column("CMD", "Command", narrow="cut"),
 ]
 
 _HELD = [

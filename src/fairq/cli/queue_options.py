@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from fairq.cli.confirm import MOST_UNASKED, asks, confirm
+from fairq.cli.figures import counted
 from fairq.cli.options import Argument, Option
 from fairq.cli.output import View
 from fairq.errors.base import UsageError
@@ -71,18 +72,18 @@ def confirm_many(invocation: Invocation, what: str, everything: bool, yes: bool,
         return
     jobs = count()
     if everything or jobs > MOST_UNASKED:
-        confirm(invocation, f"{what} {_jobs(jobs)}?")
+        confirm(invocation, f"{what} {counted(jobs, 'job')}?")
 
 
-def report(targets: Sequence[tuple[Target, int]], selection: Selection, done: str, dry_run: bool) -> View:
-    """Return the view to show after *done* (``removed``) happened to the jobs of *targets*."""
-    what = f"would be {done}" if dry_run else done
+def report(
+    targets: Sequence[tuple[Target, int]], selection: Selection, done: str, dry_run: bool, words: str | None = None
+) -> View:
+    """Return the view to show after *done* (``removed``; *words* for people) happened to jobs of *targets*."""
+    what = words or done
     if not selection.targets:
-        count = sum(jobs for _, jobs in targets)
-        condition = "" if selection.constraint is None else f" matching constraint {selection.constraint}"
-        lines = [f"All jobs{condition} {_have(what)} ({_jobs(count)})"]
+        lines = [_sentence(sum(jobs for _, jobs in targets), "", selection, what, dry_run)]
     else:
-        lines = [_line(target, count, selection, what) for target, count in targets if count]
+        lines = [_line(target, count, selection, what, dry_run) for target, count in targets if count]
     document = {
         "action": done,
         "jobs": sum(count for _, count in targets),
@@ -99,16 +100,13 @@ def note_ending(invocation: Invocation, count: int) -> None:
                         f"{what} still ending; until then they keep their slots")  # fmt: skip
 
 
-def _line(target: Target, count: int, selection: Selection, what: str) -> str:
+def _line(target: Target, count: int, selection: Selection, what: str, dry_run: bool) -> str:
     if target.is_one_job:
-        return f"{target.described()} {what}"
+        return f"Job {target.text} {'would be ' if dry_run else ''}{what}"
+    return _sentence(count, target.place(), selection, what, dry_run)
+
+
+def _sentence(count: int, place: str, selection: Selection, what: str, dry_run: bool) -> str:
     condition = "" if selection.constraint is None else f" matching constraint {selection.constraint}"
-    return f"{target.described()}{condition} {_have(what)} ({_jobs(count)})"
-
-
-def _have(what: str) -> str:
-    return what if what.startswith("would") else f"have been {what}"
-
-
-def _jobs(count: int) -> str:
-    return f"{count} job{'' if count == 1 else 's'}"
+    have = "would be" if dry_run else "has been" if count == 1 else "have been"
+    return f"{counted(count, 'job')}{place}{condition} {have} {what}"

@@ -30,11 +30,11 @@ def starts_view(invocation: Invocation, found: Queue, output: Output, limit: int
     columns = [
         Column("ID", "Jobs"),
         Column("SUBMITTER", "Submitter"),
-        Column("PLACE", "PlaceInLine"),
-        Column("EARLIEST", "EarliestStart", moment, "right"),
+        Column("PLACE", "PlaceInLine", level=1),
+        Column("EARLIEST", "EarliestStart", moment, "right", level=4),
         Column("START" if each else "FROM", "EstimatedStart", moment, "right"),
-        *([] if each else [Column("TO", "LastStart", moment, "right")]),
-        Column("LATEST", "LatestStart", moment, "right"),
+        *([] if each else [Column("TO", "LastStart", moment, "right", level=2)]),
+        Column("LATEST", "LatestStart", moment, "right", level=3),
     ]
     if records:
         invocation.note(f"estimates, if {'; '.join(forecast.assumptions())}")

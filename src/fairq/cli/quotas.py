@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fairq.cli.command import App
+from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Now, Option
 from fairq.cli.output import Output, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.cli.whatif_options import Factor, Set, With, Without
 from fairq.errors.base import InvalidNumberError, UsageError
+from fairq.quantities import rounded
 
 if TYPE_CHECKING:
     from fairq.steps.quotas.tree import QuotaReport
@@ -110,9 +112,8 @@ def show(
     if output.format != "table":
         emit(views.records_view(report, output.constraint), output)
     elif (tree or style is not None) and not plain and invocation.settings.groups:
-        width = None if style is None else style.width
         blocks = style is not None and draws_blocks(sys.stdout)
-        emit(views.tree_view(report, output.constraint, _title(report), width=width, blocks=blocks), output)
+        emit(views.tree_view(report, output.constraint, _title(report), blocks=blocks), output)
     else:
         emit(views.condor_view(report, output.constraint, header=output.header), output)
 
@@ -160,7 +161,7 @@ def check(
         raise checked.errors[-1]
     if checked.oddities:
         raise SystemExit(1)
-    count = f"{checked.groups} group{'' if checked.groups == 1 else 's'}"
+    count = counted(checked.groups, "group")
     invocation.note(f"no problems in {count}" if checked.groups else "no groups are configured")
 
 
@@ -178,8 +179,8 @@ def _compare(invocation: Invocation, output: Output, size: float | None, alterat
     if not comparison.size_then and size is None:
         invocation.note("the pool has no slots; --slots N gives it a size")
     _note_overruns(invocation, comparison.overruns)
-    now_words = f"a pool of {comparison.size_now:g}"
-    then_words = ", ".join(filter(None, [f"a pool of {comparison.size_then:g}", alteration.words]))
+    now_words = f"a pool of {rounded(comparison.size_now)}"
+    then_words = ", ".join(filter(None, [f"a pool of {rounded(comparison.size_then)}", alteration.words]))
     groups = views.comparison_view(comparison, output.constraint, now_words, then_words)
     title = "Long-run use if all keep as many jobs as now"
     users = whatif.submitters_table(found, title=title, key=None, cycle=False)
@@ -200,4 +201,4 @@ def _note_overruns(invocation: Invocation, overruns: Sequence[Mapping[str, Any]]
 
 def _title(report: QuotaReport) -> str:
     of = "before the next cycle" if report.last is None else f"cycle {report.last.cycle}"
-    return f"Groups in a pool of {report.total:g}, {of}"
+    return f"Groups in a pool of {rounded(report.total)}, {of}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fairq.cli.figures import share_colour
 from fairq.cli.output import Column, Record, Table, View
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = "<none>"
 
-_WIDE = 100
-"""Minimum width of a terminal, in cells, for all columns of the tree."""
+_BARS = ("Share of Pool", "Use of Quota")
 
 
 def records_view(report: QuotaReport, constraint: str | None) -> View:
@@ -47,10 +46,10 @@ def _chosen(report: QuotaReport, constraint: str | None) -> list[Ad]:
     return selected([group_record(ad) for ad in report.groups], (), constraint)
 
 
-def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width: int | None, blocks: bool) -> View:
+def tree_view(report: QuotaReport, constraint: str | None, title: str, *, blocks: bool) -> View:
     """Return the tree: every group below its parent, with bars for its share of the pool and for its use.
 
-    *width* is the terminal's width, None for no limit; *blocks*: the terminal shows block characters.
+    *blocks*: the terminal shows block characters.
     """
     groups = sorted(_chosen(report, constraint), key=_depth_first)
     there = {group["group"].lower() for group in groups}
@@ -66,28 +65,23 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, width:
         shown: Callable[[Any], str],
         align: str = "right",
         colour: Callable[[Record], str] | None = None,
+        level: int = 0,
     ) -> Column:
-        return Column(heading, "Group", shown, "right" if align == "right" else "left", colour)
+        side: Literal["left", "right"] = "right" if align == "right" else "left"
+        return Column(heading, "Group", shown, side, colour, level, "keep" if heading in _BARS else "wrap")
 
-    few = [
+    columns = [
         column("Group", lambda group: _indented(group, there), "left"),
+        column("Configured", _configured, level=5),
         column("Quota", lambda group: _short(group["quota"])),
-        column("Surplus", _surplus, "left"),
-        column("Requested", lambda group: _short(group["requested"])),
+        column("Own", lambda group: _short(group["own"]), level=6),
+        column("Surplus", _surplus, "left", level=3),
+        column("Requested", lambda group: _short(group["requested"]), level=2),
+        column("Allocated", lambda group: _short(group["allocated"] or 0.0), level=4),
         column("In Use", lambda group: _short(group["in_use"]), colour=_use_colour),
-        column("Share of Pool", share, "left"),
+        column("Share of Pool", share, "left", level=1),
         column("Use of Quota", use, "left", _use_colour),
     ]
-    more = {
-        1: column("Configured", _configured),
-        2: column("Own", lambda group: _short(group["own"])),
-        4: column("Allocated", lambda group: _short(group["allocated"] or 0.0)),
-    }
-    columns: list[Column] = []
-    for place, each in enumerate(few):
-        if place in more and (width is None or width >= _WIDE):
-            columns.append(more[place])
-        columns.append(each)
     records = [{"Group": group} for group in groups]
     return View(tables=[Table(columns=columns, records=records, title=title, constrained=True)])
 
@@ -104,10 +98,10 @@ def comparison_view(comparison: Comparison, constraint: str | None, what_now: st
     groups = selected(comparison.groups, (), constraint)
     there = {group["group"].lower() for group in groups}
     columns = [Column("Group", "group", lambda name: _indented({"group": name}, there))]
-    for heading in ("Configured", "Quota", "Own", "Allocated"):
+    for heading, level in (("Configured", 3), ("Quota", 0), ("Own", 2), ("Allocated", 1)):
         columns += [
-            Column(f"{heading} now", f"{heading.lower()}_now", _short, "right"),
-            Column("then", f"{heading.lower()}_then", _short, "right"),
+            Column(f"{heading} now", f"{heading.lower()}_now", _short, "right", level=level),
+            Column("then", f"{heading.lower()}_then", _short, "right", level=level),
         ]
     sizes = {"group": "pool", "quota_now": comparison.size_now, "quota_then": comparison.size_then}
     table = Table(

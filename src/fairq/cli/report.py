@@ -121,9 +121,13 @@ def _window(since: str | None, until: str | None, month: str | None, now: int) -
 
 
 def _wanted(user: str | None, group: str | None) -> Any:
+    from fairq.steps.userprio.rows import named
+
+    is_user = None if user is None else named([user])
+
     def wanted(name: str) -> bool:
         in_group = group is None or name == group or name.startswith(f"{group}.")
-        return in_group and (user is None or name == user)
+        return in_group and (is_user is None or is_user(name))
 
     return wanted
 

@@ -61,9 +61,9 @@ def _ended(records: list[dict[str, Any]]) -> Table:
         columns=[
             Column("Job", "job"),
             Column("Slot", "slot"),
-            Column("Seconds", "seconds"),
-            Column("Exit", "exit_code"),
-            Column("Signal", "signal"),
+            Column("Seconds", "seconds", level=2),
+            Column("Exit", "exit_code", level=1),
+            Column("Signal", "signal", level=3),
             Column("Outcome", "outcome"),
             Column("Reason", "reason"),
         ],

@@ -95,7 +95,7 @@ def _metrics(document: Mapping[str, Any], policies: Sequence[Mapping[str, Any]])
                 record[f"shown_{number}"] = _whole(change[name])
             records.append(record)
     columns = [Column("Figure", "label", None, "left")]
-    columns += [Column(policy["policy"], f"shown_{n}", str, "right") for n, policy in enumerate(policies)]
+    columns += [Column(policy["policy"], f"shown_{n}", str, "right", level=n) for n, policy in enumerate(policies)]
     kept = [{name: value for name, value in record.items() if name != "of"} for record in records]
     return Table(columns, kept, title=_title(document))
 
@@ -116,6 +116,8 @@ def _cell(metric: _Metric, value: float | None, base: float | None) -> str:
 
 
 _DAY = 86400
+_MORE = 100
+"""Level of columns that go before any policy does; the last policy goes first."""
 
 
 def _title(document: Mapping[str, Any]) -> str:
@@ -123,7 +125,7 @@ def _title(document: Mapping[str, Any]) -> str:
     seconds = document["last_submit_time"] - document["start_time"]
     span = f"{seconds / _DAY:.1f} days" if seconds >= _DAY else shown_duration(seconds)
     load = document["offered_load"]
-    cores = f" with {document['weight']:.0f} cores" if document["weight"] != document["slots"] else ""
+    cores = f" with {counted(round(document['weight']), 'core')}" if document["weight"] != document["slots"] else ""
     words = f"{jobs} of {counted(document['users'], 'user')} in {span} on {counted(document['slots'], 'slot')}{cores}"
     if load is None:
         return words
@@ -140,11 +142,11 @@ def _names(records: Sequence[Record], count: int, what: str, heading: str) -> Ta
             row[f"wait_{number}"] = of["mean_wait"]
             row[f"part_{number}"] = of["delivered"] / of["entitled"] if of["entitled"] else None
         rows.append(row)
-    columns = [Column(heading, what), Column("Jobs", "jobs"), Column("Work, h", "work", _whole)]
+    columns = [Column(heading, what), Column("Jobs", "jobs", level=_MORE), Column("Work, h", "work", _whole)]
     for number, policy in enumerate(policies):
-        columns.append(Column(f"Wait {policy}", f"wait_{number}", _seconds, "right"))
+        columns.append(Column(f"Wait {policy}", f"wait_{number}", _seconds, "right", level=number))
         if any(row[f"part_{number}"] is not None for row in rows):
-            columns.append(Column(f"Share {policy}", f"part_{number}", percent, "right"))
+            columns.append(Column(f"Share {policy}", f"part_{number}", percent, "right", level=_MORE + number))
     title = f"{heading}s with most work ({len(rows)} of {count}): mean wait, and delivered by entitled share"
     return Table(columns, rows, title=title)
 
@@ -160,8 +162,8 @@ def _windows(document: Mapping[str, Any]) -> Table:
     columns = [Column("From", "start_time", moment, "left")]
     for number, policy in enumerate(policies):
         columns += [
-            Column(f"Used {policy}", f"utilisation_{number}", percent, "right"),
-            Column(f"Jain {policy}", f"jain_index_{number}", _three, "right"),
+            Column(f"Used {policy}", f"utilisation_{number}", percent, "right", level=number),
+            Column(f"Jain {policy}", f"jain_index_{number}", _three, "right", level=_MORE + number),
         ]
     shown = [row for start, row in sorted(rows.items()) if start <= last]
     return Table(columns, shown, title=f"Windows of {shown_duration(document['window'])}, up to the last submission")

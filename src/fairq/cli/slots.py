@@ -337,15 +337,17 @@ def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output) -> View:
     empty = "no slots; add some with fairq slots add" if output.constraint is None else "no slot matches the constraint"
     columns = [
         Column("Name", "Name"),
-        Column("OpSys", "OpSys"),
-        Column("Arch", "Arch"),
+        Column("OpSys", "OpSys", level=5),
+        Column("Arch", "Arch", level=4),
         Column("State", "State", colour=_colour),
-        Column("Activity", "Activity"),
-        Column("LoadAv", "LoadAvg", lambda load: f"{load:.3f}" if isinstance(load, float) else str(load), "right"),
-        Column("Cpus", "Cpus"),
-        Column("Mem", "Memory"),
+        Column("Activity", "Activity", level=3),
+        Column(
+            "LoadAv", "LoadAvg", lambda load: f"{load:.3f}" if isinstance(load, float) else str(load), "right", level=6
+        ),
+        Column("Cpus", "Cpus", level=1),
+        Column("Mem", "Memory", level=2),
         Column("User", "RemoteUser"),
-        Column("Job", "JobId"),
+        Column("Job", "JobId", level=1),
     ]
     counted = [
         Column("", "Platform", align="right"),

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 from fairq.cli.command import App
 from fairq.cli.confirm import Yes, asks, confirm
-from fairq.cli.figures import local
+from fairq.cli.figures import second
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Now, Option, Reason, time_of
 from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
 from fairq.errors.base import FairqError
+from fairq.quantities import counted
 
 app = App(help="Manage the state file: path, check, backup, compact, restore, history, past cycles.")
 
@@ -37,7 +38,7 @@ def path(invocation: Invocation, output: Report) -> None:
 
     place = locate(invocation.state_path)
     record = {"path": str(place.path), "exists": place.size is not None, "size": place.size}
-    emit(View(text=str(place.path), document=record), output)
+    emit(View(text=[str(place.path)], document=record), output)
 
 
 @app.command(
@@ -72,7 +73,7 @@ def check(invocation: Invocation, output: Output) -> None:
     )
     emit(View(tables=[table]), output)
     if found:
-        faults = "1 fault" if len(found) == 1 else f"{len(found)} faults"
+        faults = counted(len(found), "fault")
         raise FairqError(message=f"{faults} found in {place.path}; read the list above, then restore a backup")
     invocation.note(f"{place.path} has no faults")
 
@@ -190,15 +191,15 @@ def history(
     ]
     columns = [
         Column("Number", "number"),
-        Column("Time", "time", _time, align="left"),
-        Column("User", "user"),
-        Column("Command", "command"),
+        Column("Time", "time", second, align="left", level=1),
+        Column("User", "user", level=2),
+        Column("Command", "command", level=4),
         Column("Subject", "subject"),
-        Column("Before", "before", _value, align="left"),
+        Column("Before", "before", _value, align="left", level=5),
         Column("After", "after", _value, align="left"),
     ]
     if any(record["reason"] for record in records):
-        columns.insert(4, Column("Reason", "reason", lambda reason: reason or "-", align="left"))
+        columns.insert(4, Column("Reason", "reason", lambda reason: reason or "-", align="left", level=3))
     fields = ("number", "time", "user", "command", "reason", "subject", "before", "after")
     emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
 
@@ -238,11 +239,11 @@ def cycles(
     ]
     columns = [
         Column("Cycle", "cycle"),
-        Column("Time", "time", _time, align="left"),
-        Column("Rules", "rules"),
+        Column("Time", "time", second, align="left", level=1),
+        Column("Rules", "rules", level=4),
         Column("Matches", "matches"),
-        Column("Preempted", "preempted"),
-        Column("Kept", "kept", lambda kept: "yes" if kept else "no"),
+        Column("Preempted", "preempted", level=2),
+        Column("Kept", "kept", lambda kept: "yes" if kept else "no", level=3),
     ]
     emit(View(tables=[Table(columns, records, empty="no cycles yet")]), output)
 
@@ -273,16 +274,12 @@ def cycle(
     if "submitters" not in document:
         invocation.note(f"the decision of cycle {document['cycle']} has been pruned; only its matches remain")
     elif not matches and not any(of["idle"] for of in document["submitters"]):
-        invocation.note(f"cycle {document['cycle']} of {_time(document['time'])} had nothing to match")
+        invocation.note(f"cycle {document['cycle']} of {second(document['time'])} had nothing to match")
     emit(cycle_view(document, matches), output)
 
 
 def _as_lines(records: Sequence[Record]) -> str:
     return "".join(f"{record['finding']}\n" for record in records)
-
-
-def _time(seconds: int) -> str:
-    return local(seconds).isoformat(" ")
 
 
 def _value(value: Any) -> str:

@@ -50,11 +50,11 @@ def shares_view(report: ShareReport) -> View:
     groups = Table(
         columns=[
             Column("Group", "owner_group"),
-            Column("Sharing", "job_sharing", _yes_no, "left"),
-            Column("Users", "users"),
-            Column("Queues", "task_queues"),
-            Column("JobShare", "job_share", short),
-            Column("Factor", "factor", _places),
+            Column("Sharing", "job_sharing", _yes_no, "left", level=4),
+            Column("Users", "users", level=3),
+            Column("Queues", "task_queues", level=2),
+            Column("JobShare", "job_share", short, level=1),
+            Column("Factor", "factor", _places, level=1),
             Column("Share", "share", _priority),
         ],
         records=report.groups,
@@ -66,9 +66,9 @@ def shares_view(report: ShareReport) -> View:
         columns=[
             Column("Group", "owner_group"),
             Column("User", "owner"),
-            Column("Queues", "task_queues"),
-            Column("Expected", "expected_share", _priority),
-            Column("Factor", "factor", _places),
+            Column("Queues", "task_queues", level=2),
+            Column("Expected", "expected_share", _priority, level=1),
+            Column("Factor", "factor", _places, level=1),
             Column("Share", "share", _priority),
         ],
         records=report.users,
@@ -78,9 +78,9 @@ def shares_view(report: ShareReport) -> View:
     queues = Table(
         columns=[
             *_queue_columns()[:-2],
-            Column("Pool Share", "pool_share", _priority),
-            Column("Own", "own_priority", _priority),
-            Column("Family", "family"),
+            Column("Pool Share", "pool_share", _priority, level=6),
+            Column("Own", "own_priority", _priority, level=4),
+            Column("Family", "family", level=3),
             *_queue_columns()[-2:],
         ],
         records=[{**queue, "requires": _asks(queue)} for queue in report.queues],
@@ -114,15 +114,15 @@ def _corrections(report: ShareReport) -> Table:
             Column("Corrector", "instance"),
             Column("Of", "entity"),
             Column("Slice", "slice"),
-            Column("Expected", "expected", _percent),
-            Column("Use", "use", short),
-            Column("of all", "use_fraction", _percent),
-            Column("Raw", "raw_correction", _places),
+            Column("Expected", "expected", _percent, level=6),
+            Column("Use", "use", short, level=5),
+            Column("of all", "use_fraction", _percent, level=4),
+            Column("Raw", "raw_correction", _places, level=3),
             Column("Correction", "correction", _places),
-            Column("Bound", "bound"),
-            Column("Max", "max_correction", short),
-            Column("Weight", "weight", _places),
-            Column("Term", "term", _places),
+            Column("Bound", "bound", level=1),
+            Column("Max", "max_correction", short, level=2),
+            Column("Weight", "weight", _places, level=7),
+            Column("Term", "term", _places, level=8),
         ],
         records=rows,
         title="Corrections",
@@ -133,13 +133,13 @@ def check_view(report: CheckReport, *, every: bool) -> View:
     """Return the queues whose stored priority differs from the expected one, or *every* queue with its verdict."""
     columns = [
         Column("Queue", "task_queue"),
-        Column("Group", "owner_group"),
-        Column("Owner", "owner"),
-        Column("CPUTime", "cpu_time"),
-        Column("Jobs", "jobs"),
+        Column("Group", "owner_group", level=3),
+        Column("Owner", "owner", level=2),
+        Column("CPUTime", "cpu_time", level=4),
+        Column("Jobs", "jobs", level=1),
         Column("Expected", "expected", _priority),
         Column("Stored", "stored", _priority),
-        Column("Requires", "requires"),
+        Column("Requires", "requires", level=5),
     ]
     shown = report.queues if every else report.differences
     table = Table(columns=columns, records=[{**one, "requires": _asks(one)} for one in shown], key="task_queues")
@@ -180,11 +180,11 @@ def match_view(matched: Matched) -> View:
     ]
     columns = [
         Column("Job", "job"),
-        Column("Group", "group"),
-        Column("Owner", "owner"),
-        Column("Queue", "task_queue"),
-        Column("Priority", "priority", _priority),
-        Column("Chance", "chance", _percent),
+        Column("Group", "group", level=3),
+        Column("Owner", "owner", level=2),
+        Column("Queue", "task_queue", level=1),
+        Column("Priority", "priority", _priority, level=4),
+        Column("Chance", "chance", _percent, level=5),
         Column("Slot", "slot"),
     ]
     document = {
@@ -310,11 +310,11 @@ def _queue_columns() -> list[Column]:
         Column("Queue", "task_queue"),
         Column("Group", "owner_group"),
         Column("Owner", "owner"),
-        Column("CPUTime", "cpu_time"),
-        Column("Jobs", "jobs"),
-        Column("Average", "average_priority", short),
+        Column("CPUTime", "cpu_time", level=5),
+        Column("Jobs", "jobs", level=1),
+        Column("Average", "average_priority", short, level=7),
         Column("Priority", "priority", _priority),
-        Column("Requires", "requires"),
+        Column("Requires", "requires", level=2),
     ]
 
 

@@ -139,7 +139,8 @@ def _ask(invocation: Invocation, edits: Edits, actor: Actor) -> None:
     questions = edits.questions()
     if edits.prune is not None and tried.changes:
         questions.append(f"delete {counted(sum(one.after is None for one in tried.changes), 'record')}")
-    questions += [_new_record(name, meant).replace("?", "") for name, meant in tried.strangers.items()]
+    for name, meant in tried.strangers.items():
+        questions.append(f"new record {name}" + (f", not {meant}" if meant else ""))
     for question in questions:
         confirm(invocation, f"{question[:1].upper()}{question[1:]}?")
 

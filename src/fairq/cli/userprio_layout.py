@@ -15,30 +15,33 @@ _NO_SORT_KEY = 3.40282001e38
 
 
 class _Column(Struct, frozen=True):
+    """A column: its width, its heading in condor_userprio; on a terminal its title and level, see `Column`."""
+
     width: int
     heads: tuple[str, str]
     title: str
+    level: int = 0
 
 
 _COLUMNS = {
-    "group_id": _Column(5, ("Group", "Id"), "Id"),
-    "order": _Column(9, ("Group", "Order"), "Order"),
-    "sort_key": _Column(9, ("Group", "Sort Key"), "Sort Key"),
-    "effective_quota": _Column(9, ("Effective", "Quota"), "Quota"),
-    "config_quota": _Column(9, ("Config", "Quota"), "Config"),
-    "surplus": _Column(7, ("Use", "Surplus"), "Surplus"),
-    "subtree_quota": _Column(9, ("Subtree", "Quota"), "Subtree"),
+    "group_id": _Column(5, ("Group", "Id"), "Id", 11),
+    "order": _Column(9, ("Group", "Order"), "Order", 12),
+    "sort_key": _Column(9, ("Group", "Sort Key"), "Sort Key", 13),
+    "effective_quota": _Column(9, ("Effective", "Quota"), "Quota", 1),
+    "config_quota": _Column(9, ("Config", "Quota"), "Config", 6),
+    "surplus": _Column(7, ("Use", "Surplus"), "Surplus", 7),
+    "subtree_quota": _Column(9, ("Subtree", "Quota"), "Subtree", 8),
     "priority": _Column(12, ("Effective", "Priority"), "Priority"),
-    "real_priority": _Column(8, ("Real", "Priority"), "Real"),
-    "factor": _Column(9, ("Priority", "Factor"), "Factor"),
+    "real_priority": _Column(8, ("Real", "Priority"), "Real", 9),
+    "factor": _Column(9, ("Priority", "Factor"), "Factor", 2),
     "in_use": _Column(6, ("Wghted", "In Use"), "In Use"),
-    "usage": _Column(12, ("Total Usage", "(wghted-hrs)"), "Usage (h)"),
-    "begin": _Column(16, ("Usage", "Start Time"), "First Use"),
-    "last": _Column(16, ("Last", "Usage Time"), "Last Use"),
-    "since": _Column(10, ("Time Since", "Last Usage"), "Idle"),
-    "requested": _Column(10, ("Weighted", "Requested"), "Requested"),
-    "floor": _Column(9, ("Submitter", "Floor"), "Floor"),
-    "ceiling": _Column(9, ("Submitter", "Ceiling"), "Ceiling"),
+    "usage": _Column(12, ("Total Usage", "(wghted-hrs)"), "Usage (h)", 1),
+    "begin": _Column(16, ("Usage", "Start Time"), "First Use", 10),
+    "last": _Column(16, ("Last", "Usage Time"), "Last Use", 9),
+    "since": _Column(10, ("Time Since", "Last Usage"), "Idle", 3),
+    "requested": _Column(10, ("Weighted", "Requested"), "Requested", 4),
+    "floor": _Column(9, ("Submitter", "Floor"), "Floor", 5),
+    "ceiling": _Column(9, ("Submitter", "Ceiling"), "Ceiling", 5),
 }
 
 _NO_DATA = "n/d"
@@ -47,9 +50,9 @@ _OF_GROUPS = QUOTAS | {"sort_key"}
 """Columns in which a group without data shows this."""
 
 
-def column_title(name: str) -> str:
-    """Return the heading of column *name* on a terminal: short, in one line."""
-    return _COLUMNS[name].title
+def title_and_level(name: str) -> tuple[str, int]:
+    """Return the heading of column *name* on a terminal, short and in one line, and its level there."""
+    return _COLUMNS[name].title, _COLUMNS[name].level
 
 
 def lay_out(listing: Listing) -> Iterator[str]:

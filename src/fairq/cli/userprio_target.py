@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 from fairq.cli.figures import percent, short
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Column, Output, Table, View, emit
-from fairq.quantities import shown_duration
+from fairq.quantities import rounded, shown_duration
 
 if TYPE_CHECKING:
     from fairq.steps.userprio.target import Plan
@@ -81,9 +81,13 @@ def _notes(plan: Plan) -> list[str]:
     for entry in plan.entries:
         entitled = entry.share_after * plan.pie
         if entry.is_target and entry.asks < entitled:
-            notes.append(f"{entry.name} asks for {entry.asks:g} of {entitled:.4g} slots now; others use the rest")
+            notes.append(
+                f"{entry.name} asks for {rounded(entry.asks)} of {rounded(entitled)} slots now; others use the rest"
+            )
         if entry.is_target and 0 <= entry.ceiling < entitled:
-            notes.append(f"the ceiling of {entry.name} is {entry.ceiling}, below its share of {entitled:.4g} slots")
+            notes.append(
+                f"the ceiling of {entry.name} is {entry.ceiling}, below its share of {rounded(entitled)} slots"
+            )
         if entry.is_target and entry.leased:
             notes.append(f"the factor of {entry.name} is a lease" + (", which has ended" if plan.applied else ""))
         if entry.is_target and abs(entry.share_simulated - entry.share_after) > _NEAR * entry.share_after:
@@ -91,7 +95,7 @@ def _notes(plan: Plan) -> list[str]:
     if all(entry.is_target for entry in plan.entries) and len(plan.entries) > 1 and not plan.complete:
         notes.append("nobody else has jobs or recent usage: the targets divide everything in this ratio")
     of = "the pool" if plan.group == "<none>" else f"group {plan.group}"
-    notes.append(f"shares are of {of}, {plan.pie:g} slots, if all in the table have enough jobs")
+    notes.append(f"shares are of {of}, {rounded(plan.pie)} slots, if all in the table have enough jobs")
     half = shown_duration(round(plan.half_life / 2))
     notes.append(f"shares follow slowly: half of the way takes about {half}, plus the run time of the jobs")
     if not plan.applied:

@@ -11,11 +11,11 @@ from fairq.cli.output import Column, Table, View
 from fairq.cli.output.long import long_texts
 from fairq.cli.userprio_layout import (
     cell_text,
-    column_title,
     lay_out,
     name_of,
     short_time,
     summary_text,
+    title_and_level,
     update_line,
 )
 from fairq.errors.base import UsageError
@@ -141,6 +141,8 @@ def _with_text(found: Listing, lines: list[str], header: bool, columns: Sequence
     if not header:
         lines = lines[_HEADING_LINES:]
     text = "".join(f"{line}\n" for line in lines)
+    if not columns:
+        return View(text=[text])
     table = Table(
         columns=columns,
         # The terminal's cells are made from the row when drawn; a pipe does not use them.
@@ -154,11 +156,11 @@ def _with_text(found: Listing, lines: list[str], header: bool, columns: Sequence
 
 
 def _terminal_columns(found: Listing) -> list[Column]:
-    def column(heading: str, name: str) -> Column:
+    def column(name: str, heading: str, level: int = 0) -> Column:
         colour = (lambda record: _use_colour(record["Row"], found)) if name == "in_use" else None
-        return Column(heading, "Row", lambda row: _cell(name, row, found), _side(name), colour)
+        return Column(heading, "Row", lambda row: _cell(name, row, found), _side(name), colour, level)
 
-    return [column("Name", "name"), *(column(column_title(name), name) for name in found.columns)]
+    return [column("name", "Name"), *(column(name, *title_and_level(name)) for name in found.columns)]
 
 
 def _use_colour(row: Row, found: Listing) -> str:

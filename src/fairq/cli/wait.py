@@ -8,6 +8,7 @@ from fairq.cli.command import App
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Option, duration_of
 from fairq.errors.launch import JobHeldError, JobRemovedError, WaitTimeoutError
+from fairq.quantities import shown_duration
 
 app = App()
 
@@ -52,7 +53,8 @@ def wait(
     ended = [one for one in verdicts if one.how != "pending"]
     if not ended or (len(ended) < len(verdicts) and not any_):
         pending = [one.job for one in verdicts if one.how == "pending"]
-        raise WaitTimeoutError(count=len(pending), seconds=timeout, job=pending[0])
+        left = f"job {pending[0]} has" if len(pending) == 1 else f"{len(pending)} jobs, {pending[0]} among them, have"
+        raise WaitTimeoutError(time=shown_duration(timeout or 0), jobs=f"{left} not ended")
     for one in ended:
         if one.how == "held":
             raise JobHeldError(job=one.job, reason=one.reason or "no reason is given")

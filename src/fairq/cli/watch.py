@@ -19,7 +19,7 @@ from fairq import committed
 from fairq.cli.options import parse_duration
 from fairq.cli.output.messages import tell_error
 from fairq.errors.base import FairqError, InvalidNumberError, UsageError
-from fairq.quantities import shown_duration
+from fairq.quantities import counted, shown_duration
 
 _OTHER_SCREEN, _BACK = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 _HOME, _REST_OF_LINE, _REST = "\x1b[H", "\x1b[K", "\x1b[J"
@@ -56,7 +56,7 @@ def watch(show: Callable[[], None], text: str, title: str) -> None:
             if not committed.happened() and _is_ended(seconds):
                 return
     # The command has changed the state: this must happen only once.
-    stdout.write("\n".join(lines))
+    stdout.writelines(f"{line}\n" for line in lines)
 
 
 def _printed(show: Callable[[], None]) -> list[str]:
@@ -67,15 +67,15 @@ def _printed(show: Callable[[], None]) -> list[str]:
             show()
         except FairqError as error:
             tell_error(error)
-    return frame.getvalue().split("\n")
+    return frame.getvalue().split("\n")[:-1]
 
 
 def _drawn(lines: list[str], head: str) -> str:
-    """Return the screen: the head with the time, then *lines*, cut to the terminal's height."""
+    """Return the screen: the head with the time, then *lines*, without those before the last one that find no room."""
     size = shutil.get_terminal_size()
     left = size.lines - 2
     if len(lines) > left:
-        lines = [*lines[: left - 1], f"... {len(lines) - left} more lines"]
+        lines = [*lines[: left - 2], f"... {counted(len(lines) - left + 1, 'more line')}", lines[-1]]
     shown = [f"{time.strftime('%H:%M:%S')}  {head}"[: size.columns], "", *lines]
     return _HOME + "\n".join(line + _REST_OF_LINE for line in shown).replace("\n", "\r\n") + _REST
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.cli.figures import short, two_places
 from fairq.cli.output import Column, Table
+from fairq.quantities import rounded
 
 if TYPE_CHECKING:
     from fairq.steps.simulate.whatif import WhatIf
@@ -16,9 +17,9 @@ def submitters_table(found: WhatIf, *, title: str, key: str | None = "changes", 
     """Return the result of each submitter now and after the change; without *cycle*, in the long run only."""
     columns = [Column("Submitter", "submitter")]
     if any(record["factor_now"] != record["factor_then"] for record in found.submitters):
-        columns += _pair("Factor", "factor", short)
+        columns += _pair("Factor", "factor", short, level=1)
     if cycle and found.now.decision is not None:
-        columns += [*_pair("Limit", "limit", two_places), *_pair("Matched", "matched", short)]
+        columns += [*_pair("Limit", "limit", two_places, level=3), *_pair("Matched", "matched", short, level=2)]
     columns += _pair("Long Run", "long_run", two_places)
     return Table(columns, found.submitters, title=title, key=key)
 
@@ -29,10 +30,10 @@ def groups_table(found: WhatIf) -> Table:
     return Table(columns, found.groups, title="Groups", key="groups")
 
 
-def _pair(heading: str, member: str, shown: Any) -> list[Column]:
+def _pair(heading: str, member: str, shown: Any, level: int = 0) -> list[Column]:
     return [
-        Column(f"{heading} now", f"{member}_now", shown, "right"),
-        Column("then", f"{member}_then", shown, "right"),
+        Column(f"{heading} now", f"{member}_now", shown, "right", level=level),
+        Column("then", f"{member}_then", shown, "right", level=level),
     ]
 
 
@@ -42,8 +43,8 @@ def summary(found: WhatIf) -> Sequence[str]:
     parts = [("matched", "The next cycle")] if found.now.decision is not None else []
     for member, when in [*parts, ("long_run", "In the long run")]:
         changes = found.changed(member)
-        gains = [f"{name} {by:+.4g}" for name, by in changes if by > 0]
-        losses = [f"{name} {by:+.4g}" for name, by in reversed(changes) if by < 0]
+        gains = [f"{name} +{rounded(by)}" for name, by in changes if by > 0]
+        losses = [f"{name} {rounded(by)}" for name, by in reversed(changes) if by < 0]
         if not changes:
             lines.append(f"{when}: no changes{_why_none(found, member)}")
         else:

@@ -111,7 +111,7 @@ def _details(document: dict[str, Any]) -> list[str]:
         few = queue["ahead"] <= 1
         ahead = counted(queue["ahead"], "other job") if queue["ahead"] else "No other job"
         ahead += f" of its submitter {'is' if few else 'are'} ahead"
-        next_cycle = f"the next cycle starts {queue['matched'] or 'none'} of the {queue['idle']} idle jobs"
+        next_cycle = f"the next cycle starts {queue['matched'] or 'none'} of the {counted(queue['idle'], 'idle job')}"
         if queue["idle"] == 1:
             next_cycle = "the next cycle does not start it"
         lines.append(
@@ -219,27 +219,27 @@ _USERS = [
 ]
 _ENTITLED = [
     Column("Submitter", "submitter"),
-    Column("Group", "group"),
-    Column("Priority", "effective_priority", two_places),
-    Column("Idle", "idle"),
-    Column("In Use", "used", _short),
-    Column("Share", "share", percent),
-    Column("Limit", "limit", two_places),
-    Column("Floor", "floor", lambda value: str(value or "")),
-    Column("Ceiling", "ceiling", _bound, "right"),
+    Column("Group", "group", level=5),
+    Column("Priority", "effective_priority", two_places, level=3),
+    Column("Idle", "idle", level=1),
+    Column("In Use", "used", _short, level=2),
+    Column("Share", "share", percent, level=1),
+    Column("Limit", "limit", two_places, level=4),
+    Column("Floor", "floor", lambda value: str(value or ""), level=6),
+    Column("Ceiling", "ceiling", _bound, "right", level=6),
     Column("Matched", "matched"),
     Column("Stopped by", "stopped"),
 ]
 _QUOTAS = [
     Column("Group", "group"),
-    Column("Quota", "quota", two_places),
-    Column("Subtree", "subtree_quota", two_places),
-    Column("Requested", "requested", _short),
-    Column("Allocated", "allocated", two_places),
-    Column("Surplus", "surplus", two_places),
+    Column("Quota", "quota", two_places, level=1),
+    Column("Subtree", "subtree_quota", two_places, level=6),
+    Column("Requested", "requested", _short, level=4),
+    Column("Allocated", "allocated", two_places, level=3),
+    Column("Surplus", "surplus", two_places, level=5),
     Column("In Use", "used", _short),
-    Column("After", "used_after", _short),
-    Column("Subtree Use", "subtree_used", _short),
+    Column("After", "used_after", _short, level=2),
+    Column("Subtree Use", "subtree_used", _short, level=7),
 ]
 _TABLES = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group, "pool": _pool}
 """The tables of every kind of answer."""
@@ -247,20 +247,25 @@ _TABLES = {"job": _job, "pair": _pair, "submitter": _submitter, "group": _group,
 _REASONS = [
     Column("Jobs", "jobs"),
     Column("Reason", "reason"),
-    Column("Submitters", "submitters", lambda found: ", ".join(f"{name} ({n})" for name, n in [*found.items()][:3])),
-    Column("Example", "example", None, "left"),
+    Column(
+        "Submitters",
+        "submitters",
+        lambda found: ", ".join(f"{name} ({n})" for name, n in [*found.items()][:3]),
+        level=2,
+    ),
+    Column("Example", "example", None, "left", level=1),
 ]
 _HELP = [
     Column("Starts", "starts"),
-    Column("Who", "who"),
+    Column("Who", "who", level=2),
     Column("Change", "change"),
-    Column("Reason", "reason"),
-    Column("Example", "example", None, "left"),
+    Column("Reason", "reason", level=3),
+    Column("Example", "example", None, "left", level=1),
 ]
 _CLAUSES = [
     Column("Side", "side"),
     Column("Clause", "clause"),
-    Column("Value", "value", _short, "left"),
+    Column("Value", "value", _short, "left", level=1),
     Column("Passes", "passes", lambda value: "yes" if value else "no"),
 ]
 _RANKS = [Column("Rank", "rank"), Column("Value", "value", _short, "right")]

@@ -104,7 +104,7 @@ def _of_csv(member: str, table: Table) -> Any:
         group, span, entity, average = (found.get(name, "") for name in _HISTORY)
         use = history.setdefault(group, {}).setdefault(span, {})
         if entity in use:
-            problem = f"duplicate use of {entity or 'nobody'} in {span} seconds"
+            problem = f"duplicate use of {entity or 'nobody'} in {span} s"
             raise TaskQueueDumpError(source=table.source, where=where, problem=problem, cure="remove one")
         use[entity] = average
     return history

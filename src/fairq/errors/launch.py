@@ -41,7 +41,7 @@ class JobRemovedError(FairqError):
 
 
 class WaitTimeoutError(FairqError):
-    """within {seconds} seconds, {count} of the jobs did not end, the first of them {job}; give a longer --timeout"""
+    """after {time}, {jobs}; give a longer --timeout"""
 
     exit_code = 93
     summary = "Jobs have not ended within the time of 'fairq wait --timeout'"

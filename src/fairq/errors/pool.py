@@ -11,7 +11,7 @@ from fairq.quantities import shown_time
 
 
 class UnknownJobError(FairqError):
-    """there is no job {job} in the queue; list the jobs with 'fairq queue'"""
+    """there is no job {job} in the queue; {hint}"""
 
     exit_code = 30
     summary = "There is no job of this number"

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct, field
+from typing import TYPE_CHECKING
 
 from fairq.errors.launch import UnknownLauncherError
 
 if TYPE_CHECKING:
-    from fairq.launch.interface import Launcher
-    from fairq.launch.owned import Owners
+    from fairq.launch.interface import Launcher, Options
 
 NONE = "none"
 """The launcher name for a pool that starts no jobs."""
 
 _GROUP = "fairq.launchers"
-
-
-class Options(Struct, frozen=True):
-    """Options of a launcher.
-
-    They are *cgroup* (a directory, auto or none), the bytes of output that it keeps per job, and the settings
-    ``launch.NAME`` of its *engine*, by their names below it.
-    """
-
-    cgroup: str = "auto"
-    keep_output: int = 16 * 1024**2
-    engine: Mapping[str, Any] = field(default_factory=dict)
-    owners: Owners | None = None
-    """Where the launcher ``local`` of a host's pool runs jobs as their owners; None: as this user."""
 
 
 OWN = {

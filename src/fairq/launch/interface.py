@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec import Struct, field
@@ -25,6 +26,27 @@ GPU_VARIABLES = (
     "GPU_DEVICE_ORDINAL",
 )  # fmt: skip
 """The environment variables that show a job its GPUs, and no others."""
+
+
+class Owners(Struct, frozen=True):
+    """The *directory* of runs, which is root's, and the program *starter*; without it, nothing is started or ended."""
+
+    directory: Path
+    starter: str | None
+
+
+class Options(Struct, frozen=True):
+    """Options of a launcher.
+
+    They are *cgroup* (a directory, auto or none), the bytes of output that it keeps per job, and the settings
+    ``launch.NAME`` of its *engine*, by their names below it.
+    """
+
+    cgroup: str = "auto"
+    keep_output: int = 16 * 1024**2
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    owners: Owners | None = None
+    """Where the launcher ``local`` of a host's pool runs jobs as their owners; None: as this user."""
 
 
 class Assignment(Struct, frozen=True):

@@ -16,8 +16,7 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from fairq.launch import processes, run_directories
-from fairq.launch.discovery import Options
-from fairq.launch.interface import Assignment, Condition, Known, Look, Node, Refused, Slots, Started
+from fairq.launch.interface import Assignment, Condition, Known, Look, Node, Options, Refused, Slots, Started
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
 from fairq.launch.supervisor.specification import complete

@@ -8,11 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
-
 from fairq.launch import run_directories
-from fairq.launch.discovery import Options
-from fairq.launch.interface import Assignment, Condition, Known, Look, Refused, Started
+from fairq.launch.interface import Assignment, Condition, Known, Look, Options, Owners, Refused, Started
 from fairq.launch.local import Local, begun_as
 from fairq.launch.supervisor import record
 from fairq.launch.supervisor.owned import WAKE
@@ -21,13 +18,6 @@ _SUDO = ("/usr/bin/sudo", "-n")
 _MARK = b"fairq.launch.root"
 _PATIENCE = 180.0
 """Seconds that the program may take; the runs that it starts begin all the same."""
-
-
-class Owners(Struct, frozen=True):
-    """The *directory* of runs, which is root's, and the program *starter*; without it, nothing is started or ended."""
-
-    directory: Path
-    starter: str | None
 
 
 class Owned(Local):

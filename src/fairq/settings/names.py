@@ -68,28 +68,41 @@ def without_quotes(text: str, where: str) -> str:
 
 def unknown(text: str, where: str) -> UnknownSettingError:
     """Return the error for *text*, which names no setting, with the nearest existing name."""
+    hint = _of_table(text) or _nearest(text) or "'fairq config show' lists them"
+    return UnknownSettingError(where=where, key=text, hint=hint)
+
+
+def _of_table(text: str) -> str | None:
+    """Return what there is in the table that *text* is, or is in."""
+    inside = f"{text.strip('[].').lower()}."
+    for name in (*SINGLE, "groups.NAME.quota", "limits.NAME"):
+        if name.startswith(inside):
+            return f"it is a table; name a setting in it, such as {name}"
+    return f"a group has {', '.join(GROUP_KEYS)}" if text.rpartition(".")[0].startswith("groups") else None
+
+
+def _nearest(text: str) -> str | None:
     import difflib
 
-    section, _, name = text.rpartition(".")
-    if section.startswith("groups"):
-        return UnknownSettingError(where=where, key=text, hint=f"a group has {', '.join(GROUP_KEYS)}")
-    if same := [key.full_name for key in SINGLE.values() if key.name == name.lower()]:
-        return UnknownSettingError(where=where, key=text, hint=f"did you mean {' or '.join(same)}?")
-    own = [key.name for key in SINGLE.values() if key.section == section.lower()]
-    if nearest := difflib.get_close_matches(name.lower(), own, 1, 0.6):
-        return UnknownSettingError(where=where, key=text, hint=f"did you mean {section.lower()}.{nearest[0]}?")
+    section, _, name = text.lower().rpartition(".")
+    if f"{section}.{name}" in SINGLE:
+        return f"did you mean {section}.{name}?"
+    if same := [key.full_name for key in SINGLE.values() if key.name == name]:
+        return f"did you mean {' or '.join(same)}?"
+    own = [key.name for key in SINGLE.values() if key.section == section]
+    if nearest := difflib.get_close_matches(name, own, 1, 0.6):
+        return f"did you mean {section}.{nearest[0]}?"
     known = {key.name: key.full_name for key in SINGLE.values()} | {name: name for name in SINGLE}
-    wanted = (text.lower(), name.lower())
-    close = [match for word in wanted for match in difflib.get_close_matches(word, known, 1, 0.6)]
-    if close:
-        return UnknownSettingError(where=where, key=text, hint=f"did you mean {known[close[-1]]}?")
-    return UnknownSettingError(where=where, key=text, hint="'fairq config show' lists them")
+    close = [match for word in (text.lower(), name) for match in difflib.get_close_matches(word, known, 1, 0.6)]
+    return f"did you mean {known[close[-1]]}?" if close else None
 
 
 def unknown_section(name: str, where: str) -> UnknownSettingError:
     """Return the error for a table (or a key outside any table) that the settings do not have."""
     import difflib
 
+    if name in SECTIONS:
+        return UnknownSettingError(where=where, key=name, hint=f"it is a table; write [{name}] above its settings")
     if key := _bare(name.lower()):
         hint = f"did you mean {key.name} under [{key.section}]?"
         return UnknownSettingError(where=where, key=name, hint=hint)

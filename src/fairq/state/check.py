@@ -11,6 +11,7 @@ from contextlib import closing
 from functools import cache
 from itertools import groupby
 
+from fairq.quantities import counted
 from fairq.records import SLOT_ELSEWHERE, JobStatus
 from fairq.state import claims, copies, job_ads, meta, slot_shapes, usage
 from fairq.state.connection import State, migrated
@@ -197,7 +198,7 @@ def _counters_against_claims(state: State) -> Iterator[str]:
     ):
         held = weights.get(name, [])
         if used != len(held):
-            yield f"accounting: {name} is recorded as using {used} slots, but has claims on {len(held)}"
+            yield f"accounting: {name} is recorded as using {counted(used, 'slot')}, but has claims on {len(held)}"
         elif not math.isclose(weighted, sum(held), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
             yield (
                 f"accounting: {name} is recorded as using slots of weight {weighted!r}, but the claims have "

@@ -204,6 +204,13 @@ def attribute_names(state: State) -> list[str]:
     return sorted({name for ad in slot_shapes.ads(state, (ad for (ad,) in newest)) for name in ad})
 
 
+def partitions(state: State) -> list[str]:
+    """Return the partitions of Slurm that the newest slots are in, in order."""
+    newest = state.connection.execute("SELECT ad FROM slot ORDER BY id DESC LIMIT 1000")
+    ads = slot_shapes.ads(state, (ad for (ad,) in newest))
+    return sorted({name for ad in ads for name in str(ad.get("SlurmPartitions", "")).split(",") if name})
+
+
 def _next_id(state: State) -> int:
     return int(state.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM slot").fetchone()[0])
 

@@ -68,6 +68,15 @@ def of_entry(state: State, number: int) -> Undoable | None:
     return None if row is None else _undoable(row)
 
 
+def numbers_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
+    """Return the numbers of the changes that can be undone, the last one first."""
+    found = state.connection.execute(
+        "SELECT first FROM undo WHERE undone IS NULL AND kind <> ? AND first LIKE ? || '%' ORDER BY first DESC LIMIT ?",
+        (NEVER, prefix, limit),
+    )
+    return [str(number) for (number,) in found]
+
+
 def mark(state: State, first: int, entry: int) -> None:
     """Note that *entry* of the history undid the change that begins with entry *first*."""
     state.connection.execute("UPDATE undo SET undone = ? WHERE first = ?", (entry, first))

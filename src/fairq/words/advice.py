@@ -8,27 +8,39 @@ from typing import Any
 from fairq.engine.explain.alternatives import Alternatives
 from fairq.engine.explain.machines import TooLarge
 from fairq.engine.explain.remedies import Remedy
+from fairq.quantities import rounded
 from fairq.words.changes import change_order
 
-_UNITS: dict[str, tuple[str, float]] = {
-    "Cpus": ("cores", 1), "Memory": ("GB of memory", 1024), "Disk": ("GB of disk", 1024 * 1024), "GPUs": ("GPUs", 1),
+_UNITS: dict[str, tuple[str, str, float]] = {
+    "Cpus": ("cores", "cores", 1), "Memory": ("GB of memory", "MB of memory", 1024),
+    "Disk": ("GB of disk", "kB of disk", 1024 * 1024), "GPUs": ("GPUs", "GPUs", 1),
 }  # fmt: skip
+"""The unit of a sentence, the one that jobs request in, and how many of these it has."""
+
 _COMMANDS = {"Cpus": "request_cpus", "Memory": "request_memory", "Disk": "request_disk", "GPUs": "request_gpus"}
 
 
 def too_large_sentence(found: Sequence[TooLarge]) -> str:
-    """Return the sentence that no machine is large enough, with the cure."""
+    """Return the sentence that no machine, or no part of one, is large enough, with the cure."""
+    is_divided = all(one.machine >= one.asked for one in found)
     parts = []
     for one in found:
-        unit, size = _UNITS[one.resource]
+        unit, exact, size = _UNITS[one.resource]
+        asked, largest = rounded(one.asked / size), rounded(one.largest / size)
+        if asked == largest:
+            unit, asked, largest = exact, f"{one.asked:.15g}", f"{one.largest:.15g}"
         if one.largest == 1:
             unit = unit.removesuffix("s")
-        most = f"has more than {one.largest / size:.6g} {unit}" if one.largest else f"has {unit.rpartition('of ')[2]}"
-        parts.append(f"No machine {most}; you ask for {one.asked / size:.6g}.")
+        most = f"has more than {largest} {unit}" if one.largest else f"has {unit.rpartition('of ')[2]}"
+        parts.append(f"No {'slot' if is_divided else 'machine'} {most}; you ask for {asked}.")
     less = ", ".join(f"{_COMMANDS[one.resource]} = {one.largest:.15g}" for one in found if one.largest)
     if less:
         parts.append(f"You can ask for less: at most {less}.")
-    return " ".join([*parts, "An administrator can add a larger machine."])
+    if is_divided:
+        parts.append("A machine has enough, but is divided: an administrator can make one slot of it, --partitionable.")
+    else:
+        parts.append("An administrator can add a larger machine.")
+    return " ".join(parts)
 
 
 def advice_lines(found: Alternatives) -> list[str]:

@@ -15,7 +15,11 @@ from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.remedies import job_name, weight
 from fairq.engine.explain.search import Found
 from fairq.engine.quotas.enforcement import rounding
+from fairq.quantities import rounded
 from fairq.words.changes import change_words, is_owners
+
+_MANY = 3
+"""Number of slots from which a sentence counts them instead of naming them."""
 
 _MOST = {">=": "largest", ">": "largest", "<=": "smallest", "<": "smallest"}
 
@@ -42,16 +46,25 @@ def _joined(found: Found) -> str:
     changes = _without_invented_names(found.changes)
     freed = [change.of for change in changes if change.kind is ChangeKind.FREE_SLOT]
     others = [change for change in changes if change.kind is not ChangeKind.FREE_SLOT]
-    free = f"{' and '.join(freed)} {'is' if len(freed) == 1 else 'are'} free"
+    free = free_sentence(freed)
     if not others:
         return f"once {free}"
     if len(others) == 1:
-        return f"{change_words(others[0])}{f' and once {free}' if freed else ''}"
+        return f"{change_words(others[0])}{f', once {free}' if freed else ''}"
     owners = _listed([change for change in others if is_owners(change)])
     administrators = _listed([change for change in others if not is_owners(change)])
     parts = [f"{owners} (you can set this)"] if owners else []
     parts += [f"{administrators} (an administrator can set this)"] if administrators else []
     return f"with all of: {'; '.join(parts)}{f', once {free}' if freed else ''}"
+
+
+def free_sentence(slots: Sequence[str | None]) -> str:
+    """Return that *slots* are free; many are counted, by their machine if it is one."""
+    if len(slots) < _MANY:
+        return f"{' and '.join(map(str, slots))} {'is' if len(slots) == 1 else 'are'} free"
+    machines = {str(slot).partition("@")[2] for slot in slots}
+    where = f" of {machines.pop()}" if len(machines) == 1 else ""
+    return f"{len(slots)} slots{where} are free, {slots[0]} among them"
 
 
 def _listed(changes: Sequence[Change]) -> str:
@@ -88,15 +101,15 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
             return _refused(of, refusals)
         case Reason.LIMIT:
             if submitter.share > 1 - 1e-9 and used >= submitter.limit - 1e-9:
-                return f"the pool is full: {submitter.submitter} alone has {used:g} in use"
+                return f"the pool is full: {submitter.submitter} alone has {rounded(used)} in use"
             return (
                 f"{submitter.submitter} has reached its submitter limit of {submitter.limit:.2f} "
-                f"({100 * submitter.share:.1f}% of the pie): {_jobs_ahead(of)}{used:g} in use"
+                f"({100 * submitter.share:.1f}% of the pie): {_jobs_ahead(of)}{rounded(used)} in use"
             )
         case Reason.QUOTA:
             return _used_up(of)
         case Reason.CEILING:
-            return f"{submitter.submitter} has reached its ceiling of {submitter.ceiling}: {used:g} in use"
+            return f"{submitter.submitter} has reached its ceiling of {submitter.ceiling}: {rounded(used)} in use"
         case Reason.SCHEDD:
             most = of.outcome.given.policy.max_jobs_running.get(submitter.schedd, 0)
             whose = f"schedd {submitter.schedd}" if submitter.schedd else "the schedd"
@@ -114,7 +127,7 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
         case Reason.JOB_CONSTRAINT:
             return "it is excluded by negotiator_job_constraint"
         case Reason.SLOT_CONSTRAINT:
-            return f"the {of.lost[LostTo.KEPT_OUT]} matching slots are excluded by negotiator_slot_constraint"
+            return f"negotiator_slot_constraint excludes {_matching(of.lost[LostTo.KEPT_OUT])}"
         case Reason.PIECES:
             return "the partitionable slots have too few free resources: other jobs use the rest"
         case Reason.TAKEN:
@@ -129,6 +142,10 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
             return f"{which} drained, offline or absent"
         case _:
             return _in_use(of)
+
+
+def _matching(count: int) -> str:
+    return "the only matching slot" if count == 1 else f"any of the {count} matching slots"
 
 
 def _taken(of: Diagnosis) -> str:
@@ -153,11 +170,12 @@ def _used_up(of: Diagnosis) -> str:
     cycle = of.outcome.cycle
     least = of.outcome.decision.min_slot_weight if cycle.candidates.divides else weight(of)
     if not figures.accept_surplus and 0 < figures.subtree_quota < least - rounding(least):
-        return f"the quota of group {group}, {figures.subtree_quota:g}, is too small for a slot of weight {least:g}"
+        quota = f"the quota of group {group}, {rounded(figures.subtree_quota)}"
+        return f"{quota}, is too small for a slot of weight {rounded(least)}"
     used = figures.used_after if figures.parent is None else max(figures.subtree_used, figures.used_after)
     surplus = "" if figures.accept_surplus else ", and it accepts no surplus"
-    entitled = f"{figures.allocated:g} (quota {figures.quota:g})"
-    return f"group {group} is allocated {entitled} and has {used:g} in use{surplus}"
+    entitled = f"{rounded(figures.allocated)} (quota {rounded(figures.quota)})"
+    return f"group {group} is allocated {entitled} and has {rounded(used)} in use{surplus}"
 
 
 def _skipped(of: Diagnosis) -> str:
@@ -178,13 +196,13 @@ def _out_of_time(of: Diagnosis) -> str:
 def _limited(of: Diagnosis) -> str:
     small = of.limit_too_small
     if small is not None:
-        amount = of.limit_amounts[small.name]
-        return f"it asks for {amount:g} of the concurrency limit {small.name}, whose maximum is {small.maximum:g}"
+        asks = f"it asks for {rounded(of.limit_amounts[small.name])} of the concurrency limit {small.name}"
+        return f"{asks}, whose maximum is {rounded(small.maximum)}"
     name = of.concurrency_limit or ", ".join(of.rejection.limits if of.rejection else ())
     figures = of.concurrency_figures.get(name)
     if figures is None:
         return f"the concurrency limit {name} is reached"
-    return f"the concurrency limit {name} is reached: {figures.in_use:g} of {figures.maximum:g} in use"
+    return f"the concurrency limit {name} is reached: {rounded(figures.in_use)} of {rounded(figures.maximum)} in use"
 
 
 def _in_use(of: Diagnosis) -> str:
@@ -195,7 +213,7 @@ def _in_use(of: Diagnosis) -> str:
     }.get(of.reason, "")
     count = of.used_by.total()
     if not count:
-        return f"the {of.lost[LostTo.CLAIMED_OTHERS]} matching slots accept no jobs now, although nobody uses them"
+        return f"no job can start now on {_matching(of.lost[LostTo.CLAIMED_OTHERS])}, although nobody uses it"
     if of.reason is Reason.OWN_JOBS and list(of.used_by) == [of.job.submitter]:
         rest = ": the pool is full with its own jobs"
     which = "the only matching slot is" if count == 1 else f"all {count} matching slots are"

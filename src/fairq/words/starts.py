@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairq.quantities import local
+from fairq.quantities import counted, local
 
 
 def start_sentence(start: Mapping[str, Any]) -> str:
@@ -14,7 +14,7 @@ def start_sentence(start: Mapping[str, Any]) -> str:
         earliest = start["horizon_time"] if start["earliest_time"] is None else start["earliest_time"]
         text = f"It does not start before {_moment(earliest)}"
     else:
-        place = f"Place {start['place']} of {start['idle']} idle jobs in the pool"
+        place = f"Place {start['place']} of {counted(start['idle'], 'idle job')} in the pool"
         text = f"{place}; it starts about {_moment(start['start_time'])}{_between(start)}"
     return f"{text}, if {'; '.join(start['assumptions'])}."
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairq.engine.explain.losses import LostTo
-from fairq.quantities import shown_time
+from fairq.quantities import counted, rounded, shown_time
 from fairq.records import OVER_RESOURCES, UNUSABLE, Ad, JobRange, JobStatus, Run
 
 
@@ -112,11 +112,11 @@ def _value(value: Any) -> str:
 def submitter_sentence(of: dict[str, Any], pie: float) -> str:
     """Return a submitter's entitlement and use, and why the next cycle would give it no more."""
     share = f"{100 * of['share']:.1f}% of {'the pie' if of['group'] == '<none>' else of['group']}"
-    text = f"{of['submitter']} is entitled to {_weight(of['limit'], pie)} ({share}), has {of['used']:g} in use"
+    text = f"{of['submitter']} is entitled to {_weight(of['limit'], pie)} ({share}), has {rounded(of['used'])} in use"
     if not of["idle"]:
         return f"{text}, and has no idle jobs."
-    started = f"{of['matched']} (weight {of['matched_weight']:g})" if of["matched"] else "none"
-    text += f"; the next cycle starts {started} of its {of['idle']} idle jobs"
+    started = f"{of['matched']} (weight {rounded(of['matched_weight'])})" if of["matched"] else "none"
+    text += f"; the next cycle starts {started} of its {counted(of['idle'], 'idle job')}"
     if of["matched"] == of["idle"]:
         return f"{text}."
     stopped = of["stopped"]
@@ -131,9 +131,11 @@ def group_sentence(of: dict[str, Any], turns: Sequence[dict[str, Any]], members:
     """Return a group's quota, use and surplus, and the limit that stops it."""
     idle = sum(member["idle"] for member in members)
     matched = sum(member["matched"] for member in members)
-    surplus = f" and gets {of['surplus']:g} of surplus" if of["surplus"] else ""
-    text = f"group {of['group']} has a quota of {of['quota']:g}, requests {of['requested']:g}{surplus}, has "
-    text += f"{of['used']:g} in use, and the next cycle starts {matched} of its {idle} idle jobs"
+    surplus = f" and gets {rounded(of['surplus'])} of surplus" if of["surplus"] else ""
+    text = (
+        f"group {of['group']} has a quota of {rounded(of['quota'])}, requests {rounded(of['requested'])}{surplus}, has "
+    )
+    text += f"{rounded(of['used'])} in use, and the next cycle starts {matched} of its {idle} idle jobs"
     if matched == idle:
         return f"{text}."
     stopper = next((turn["stopped_by"] for turn in reversed(turns) if turn["stopped_by"]), None)
@@ -144,4 +146,4 @@ def group_sentence(of: dict[str, Any], turns: Sequence[dict[str, Any]], members:
 
 
 def _weight(value: float, pie: float) -> str:
-    return f"{value:.2f}" if value < 1e12 else f"all of {pie:g}"
+    return f"{value:.2f}" if value < 1e12 else f"all of {rounded(pie)}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fairq.cli.broker.importing import Lenient, tell
 from fairq.cli.command import App
+from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Now, Option
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -66,7 +67,7 @@ def import_(
     if check:
         invocation.note("dry run: nothing was changed")
     if refused:
-        fate = f"the other {bundle.number} records {'would be' if check else 'were'} taken"
+        fate = f"{counted(bundle.number, 'other record')} {'would be taken' if check else 'taken'}"
         raise RecordsRefusedError(source=source, refused=refused[0], others=more(refused), fate=fate)
     if not lenient:
         soften(bundle.told("softened"), source, dry_run=check)
@@ -75,23 +76,19 @@ def import_(
 def _view(bundle: Bundle, check: bool) -> View:
     columns = [
         Column("File", "file"),
-        Column("Kind", "kind"),
-        Column("Read as", "form"),
+        Column("Kind", "kind", level=1),
+        Column("Read as", "form", level=2),
         Column("Records", "records"),
-        Column("New", "added"),
-        Column("Removed", "removed"),
+        Column("New", "added", level=3),
+        Column("Removed", "removed", level=4),
         Column("Refused", "refused"),
-        Column("Softened", "softened"),
-        Column("Left out", "left_out"),
+        Column("Softened", "softened", level=5),
+        Column("Left out", "left_out", level=6),
     ]
     records = [_record(part) for part in bundle.parts]
-    count = f"{_several(bundle.number, 'record')} of {_several(len(records), 'file')}"
+    count = f"{counted(bundle.number, 'record')} of {counted(len(records), 'file')}"
     text = f"Dry run: {count} would be imported" if check else f"{count} imported"
     return View(tables=[Table(columns, records, key="files")], document={"unknown": bundle.unknown}, text=text)
-
-
-def _several(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _record(part: Part) -> dict[str, Any]:

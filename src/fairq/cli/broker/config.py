@@ -39,9 +39,9 @@ def list_(
     columns = [
         Column("Name", "name"),
         Column("Value", "value", _said),
-        Column("Set", "set", _said),
-        Column("Default", "default", _said),
-        Column("Unit", "unit"),
+        Column("Set", "set", _said, level=3),
+        Column("Default", "default", _said, level=2),
+        Column("Unit", "unit", level=1),
         Column("Meaning", "help"),
     ]
     found = look(invocation.state_path, settings or [])

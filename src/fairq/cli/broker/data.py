@@ -54,7 +54,11 @@ def app_of(kind: Kind) -> App:
 
 
 def _view(kind: Kind, records: list[dict[str, Any]]) -> View:
-    columns = [Shown(column.name, column.name, _form(column)) for column in kind.columns if column.shown]
+    shown = (column for column in kind.columns if column.shown)
+    columns = [
+        Shown(column.name, column.name, _form(column), level=0 if column.key else place)
+        for place, column in enumerate(shown)
+    ]
     empty = f"there are no {kind.several}; see fairq broker {kind.name} import --help"
     fields = [column.name for column in kind.columns]
     return View(tables=[Table(columns=columns, records=records, empty=empty)], fields=fields)
@@ -92,4 +96,4 @@ def _described(column: Column) -> list[str]:
     if column.aliases:
         facts.append("also named " + ", ".join(column.aliases))
     text = f"{column.name}: {column.help} ({', '.join(facts)})"
-    return textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="      ")
+    return textwrap.wrap(text, 72, initial_indent="  ", subsequent_indent="      ")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fairq.cli.broker.run import few
 from fairq.cli.command import App
-from fairq.cli.figures import moment
+from fairq.cli.figures import counted, moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -52,16 +52,13 @@ def _view(found: Difference) -> View:
     count = len(found.tasks)
     columns = [
         Column("Task", "task"),
-        Column("Before", "before", _status),
-        Column("After", "after", _status),
-        Column("Gained", "gained", few),
-        Column("Lost", "lost", few),
+        Column("Before", "before", _status, level=2),
+        Column("After", "after", _status, level=1),
+        Column("Gained", "gained", few, level=3),
+        Column("Lost", "lost", few, level=3),
         Column("Why", "queues", _reasons),
     ]
-    text = (
-        f"{_run(found.before)} to {_run(found.after)}: {count} task{'' if count == 1 else 's'} changed, "
-        f"{found.unchanged} did not"
-    )
+    text = f"{_run(found.before)} to {_run(found.after)}: {counted(count, 'task')} changed, {found.unchanged} did not"
     document = {"before": found.before, "after": found.after, "unchanged": found.unchanged}
     return View(tables=[Table(columns, found.tasks, key="tasks", empty="")], document=document, text=text)
 

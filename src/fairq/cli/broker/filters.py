@@ -31,13 +31,13 @@ def filters(invocation: Invocation, output: Output) -> None:
     from fairq.steps.broker.filters import look
 
     columns = [
-        Column("Activity", "activity"),
-        Column("Kind", "kind"),
-        Column("Place", "place", lambda place: f"{place:g}", "right"),
-        Column("Stage", "stage"),
+        Column("Activity", "activity", level=3),
+        Column("Kind", "kind", level=1),
+        Column("Place", "place", lambda place: f"{place:g}", "right", level=5),
+        Column("Stage", "stage", level=2),
         Column("Name", "name"),
-        Column("Reasons", "reasons", lambda reasons: ", ".join(dict.fromkeys(reasons))),
-        Column("Origin", "origin"),
+        Column("Reasons", "reasons", lambda reasons: ", ".join(dict.fromkeys(reasons)), level=1),
+        Column("Origin", "origin", level=4),
     ]
     records = look()
     for record in records:

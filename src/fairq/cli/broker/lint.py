@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.findings import told
 from fairq.cli.command import App
+from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Now
 from fairq.cli.output import Output, Table, View, emit
@@ -58,7 +59,7 @@ def lint(
     emit(View(tables=[Table(columns=(), records=records, plain=_sentences)], fields=_FIELDS), output)
     if found:
         raise SystemExit(1)
-    there = f"{number} queue{'' if number == 1 else 's'}"
+    there = counted(number, "queue")
     empty = "there are no queues; import them with fairq broker queues import"
     invocation.note(f"no findings in {there}" if number else empty)
 

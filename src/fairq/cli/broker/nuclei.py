@@ -20,10 +20,10 @@ def nuclei(invocation: Invocation, output: Output) -> None:
     columns = [
         Column("nucleus", "nucleus"),
         Column("queues", "queues", ",".join),
-        Column("output", "output"),
-        Column("write_wan", "write_wan"),
-        Column("bareNucleus", "bareNucleus"),
-        Column("sharing", "sharing", ",".join),
+        Column("output", "output", level=2),
+        Column("write_wan", "write_wan", level=3),
+        Column("bareNucleus", "bareNucleus", level=4),
+        Column("sharing", "sharing", ",".join, level=1),
     ]
     every = invocation.settings["broker.every_queue"]
     empty = "there is no nucleus; give a site that role with fairq broker sites import"

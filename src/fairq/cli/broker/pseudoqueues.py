@@ -22,4 +22,5 @@ def pseudoqueues(invocation: Invocation, output: Output) -> None:
     empty = "there are no unified queues"
     records = pseudo_queues(invocation.state_path)
     fields = ["queue", "unified", *names[1:]]
-    emit(View(tables=[Table([Column(name, name) for name in names], records, empty=empty)], fields=fields), output)
+    columns = [Column(name, name, level=place) for place, name in enumerate(names)]
+    emit(View(tables=[Table(columns, records, empty=empty)], fields=fields), output)

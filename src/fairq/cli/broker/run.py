@@ -9,10 +9,10 @@ from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.data import data_notes
 from fairq.cli.command import App
-from fairq.cli.figures import moment
+from fairq.cli.figures import counted, moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, DryRun, Now, Option
-from fairq.cli.output import Column, Output, Table, View, emit, progress
+from fairq.cli.output import Column, Form, Output, Table, View, emit, progress
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
@@ -23,14 +23,17 @@ app = App()
 _SHOWN = 3
 """Number of queues shown in a task's line."""
 
+_RETRY = Form(cache(moment.full), cache(moment.brief))
+"""Most tasks wait for the same moment."""
+
 STAGE_COLUMNS = [
     Column("Stage", "stage"),
     Column("Before", "before"),
     Column("After", "after"),
-    Column("Pseudo before", "pseudo_before"),
-    Column("After", "pseudo_after"),
-    Column("Cut", "cut", lambda cut: f"{cut:.0f}%", "right"),
-    Column("Temporary", "marked"),
+    Column("Pseudo before", "pseudo_before", level=3),
+    Column("After", "pseudo_after", level=3),
+    Column("Cut", "cut", lambda cut: f"{cut:.0f}%", "right", level=1),
+    Column("Temporary", "marked", level=2),
 ]
 
 
@@ -115,10 +118,9 @@ def _view(done: Run, dry_run: bool) -> View:
         Column("Task", "task"),
         Column("Status", "status"),
         Column("Best queues", "queues", few),
-        Column("Weight", "weight", lambda weight: f"{weight:.4g}", "right"),
+        Column("Weight", "weight", lambda weight: f"{weight:.4g}", "right", level=2),
         Column("Why", "reason"),
-        # Most tasks wait for the same moment.
-        Column("Next retry", "retry_time", cache(moment)),
+        Column("Next retry", "retry_time", _RETRY, level=1),
     ]
     fields = ["task", "status", "activity", "queues", "weight", "reason", "retry_time"]
     return View(
@@ -149,7 +151,7 @@ def _document(done: Run) -> dict[str, Any]:
 def _headline(done: Run, dry_run: bool) -> str:
     number = len(done.decided)
     counts = ", ".join(f"{count} {status}" for status, count in done.counts.items())
-    tasks = f"{number} task{'' if number == 1 else 's'}"
+    tasks = counted(number, "task")
     name = f"Dry run: would broker {tasks}" if dry_run else f"Cycle {done.number}: {tasks}"
     return f"{name}: {counts}; rules {done.rules.name}"
 

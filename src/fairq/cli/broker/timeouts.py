@@ -9,7 +9,7 @@ from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.timeouts import WORDS
 from fairq.cli.command import App
-from fairq.cli.figures import duration
+from fairq.cli.figures import counted, duration
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now, Option
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -115,20 +115,23 @@ def _view(cleaned: Cleaned) -> View:
             Column("Job", "panda_id"),
             Column("State", "job_status"),
             Column("Queue", "computing_site"),
-            Column("Share", "gshare"),
-            Column("Label", "prod_source_label"),
-            Column("Prio", "current_priority"),
-            Column("Row", "row"),
-            Column("Age", "age", duration, "right"),
-            Column("Limit", "limit", duration, "right"),
+            Column("Share", "gshare", level=7),
+            Column("Label", "prod_source_label", level=8),
+            Column("Prio", "current_priority", level=6),
+            Column("Row", "row", level=2),
+            Column("Age", "age", duration, "right", level=1),
+            Column("Limit", "limit", duration, "right", level=3),
             Column("Action", "action"),
-            Column("Code", "code"),
-            *([Column("Compared", "numbers", _compared)] if any(one["numbers"] for one in cleaned.found) else []),
+            Column("Code", "code", level=5),
+            *(
+                [Column("Compared", "numbers", _compared, level=4)]
+                if any(one["numbers"] for one in cleaned.found)
+                else []
+            ),
         ],
         records=jobs,
         key="jobs",
-        title=f"{count} job{'' if count == 1 else 's'} {'ended' if cleaned.applied else 'to end'}, "
-        f"rules {cleaned.rules}",
+        title=f"{counted(count, 'job')} {'ended' if cleaned.applied else 'to end'}, rules {cleaned.rules}",
         empty="no job is past its time limit",
         constrained=True,
     )

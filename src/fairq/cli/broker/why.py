@@ -13,7 +13,7 @@ from fairq.cli.broker.sentences.data import data_notes
 from fairq.cli.broker.sentences.reasons import meaning_of, tell
 from fairq.cli.command import App
 from fairq.cli.comparison import Compare, comparison_columns, comparison_sentence, comparison_table
-from fairq.cli.figures import moment
+from fairq.cli.figures import counted, moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Now, Option
 from fairq.cli.output import Column, Output, Table, View, emit
@@ -156,7 +156,7 @@ def _headline(told: dict[str, Any]) -> str:
     when = f"In cycle {told['cycle']}" if told["cycle"] is not None else "Now"
     if told["status"] == "assigned":
         names = [candidate["queue"] for candidate in told["candidates"]]
-        outcome = f"goes to {len(names)} queue{'' if len(names) == 1 else 's'}: {some(names)}"
+        outcome = f"goes to {counted(len(names), 'queue')}: {some(names)}"
     else:
         outcome = f"has no eligible queue: {told['reason'] or told['status']}"
     lines = [f"{when} task {told['task']} {outcome} ({told['activity']}, rules {told['rules']})."]
@@ -170,27 +170,41 @@ def _headline(told: dict[str, Any]) -> str:
 
 
 def _queue_columns(found: Why, one: bool) -> list[Column]:
-    columns = [Column("Queue", "queue"), Column("Stage", "stage"), Column("Reason", "reason"),
-               Column("Weight", "weight", _figure, "right")]  # fmt: skip
+    columns = [
+        Column("Queue", "queue"),
+        Column("Stage", "stage", level=4),
+        Column("Reason", "reason"),
+        Column("Weight", "weight", _figure, "right", level=3),
+    ]
     if found.cycle is None:
         columns += [
-            Column("Compared", "compared", compared),
-            Column("Terms of the weight", "terms", _terms),
-            *([Column("From", "numbers", compared)] if one else []),
+            Column("Compared", "compared", compared, level=2),
+            Column("Terms of the weight", "terms", _terms, level=5),
+            *([Column("From", "numbers", compared, level=6)] if one else []),
             Column("Passes if", "change"),
         ]
     return columns
 
 
-_REASONS = [Column("Reason", "reason"), Column("Stage", "stage"), Column("Queues", "queues"),
-            Column("Pseudo queues", "pseudo"), Column("Meaning", "meaning")]  # fmt: skip
+_REASONS = [
+    Column("Reason", "reason"),
+    Column("Stage", "stage", level=1),
+    Column("Queues", "queues"),
+    Column("Pseudo queues", "pseudo", level=2),
+    Column("Meaning", "meaning"),
+]
 
 
 _CHANGES = [Column("Without check", "check"), Column("Queues", "queues", some), Column("Best queue needs", "change")]
 
 
-_OBSTACLES = [Column("Queue", "queue"), Column("Stage", "stage"), Column("Reason", "reason"),
-              Column("Compared", "compared", compared), Column("Passes if", "change")]  # fmt: skip
+_OBSTACLES = [
+    Column("Queue", "queue"),
+    Column("Stage", "stage", level=1),
+    Column("Reason", "reason"),
+    Column("Compared", "compared", compared, level=2),
+    Column("Passes if", "change"),
+]
 
 
 def _terms(terms: dict[str, float]) -> str:

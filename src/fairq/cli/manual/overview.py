@@ -21,8 +21,9 @@ DESCRIPTION = (
     "transaction. If a command is killed, the state has all of its changes or none.",
     "fairq starts the matched jobs as processes of this machine if the slots have a launcher (see launch.kind in "
     "fairq.toml(5)). Otherwise it only records the matches, and fairq finish records the ends.",
-    "Data goes to stdout, all other messages to stderr. On a terminal, tables are drawn with borders. In a pipe, they "
-    "are aligned plain text, complete and not wrapped.",
+    "Data goes to stdout, all other messages to stderr. On a terminal that is too narrow for a table, its columns "
+    "shorten: a time loses its year, a name its middle, and text continues on the next line. Then columns are left "
+    "out, always in the same order; a line below the table names them. In a pipe, tables are complete and not wrapped.",
     "Control characters, invisible characters and characters that change the direction of writing never reach the "
     "terminal. Tables and messages show them as \\n, \\x1b or \\u202e. A message quotes at most 200 characters of a "
     "value.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fairq import __version__
+from fairq.cli.examples import laid_out
 from fairq.cli.manual.walk import Parameter
 
 DATE = "2026-11-20"
@@ -82,8 +83,8 @@ def _term(parameter: Parameter) -> str:
 
 
 def examples(lines: Sequence[str]) -> list[str]:
-    """Return command lines unchanged, with their meanings."""
-    return [".nf", *(text(line) for line in lines), ".fi"] if lines else []
+    """Return command lines with their meanings."""
+    return [".nf", *(text(line) for line in laid_out(lines)), ".fi"] if lines else []
 
 
 def page(*parts: Iterable[str]) -> str:

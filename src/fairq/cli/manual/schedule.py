@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 CRON = (
-    "* * * * *  FAIRQ_STATE=/var/lib/fairq/pool.db  /opt/fairq/bin/fairq -q negotiate",
-    "*/5 * * * *  FAIRQ_STATE=/var/lib/fairq/pool.db  /opt/fairq/bin/fairq -q pool check --mail",
-    "* * * * *  FAIRQ_STATE=/var/lib/fairq/pool.db  /opt/fairq/bin/fairq metrics --out "
-    "/var/lib/prometheus/node-exporter/fairq.prom",
+    "FAIRQ_STATE=/var/lib/fairq/pool.db",
+    "PATH=/opt/fairq/bin:/usr/bin:/bin",
+    "* * * * *    fairq -q negotiate",
+    "*/5 * * * *  fairq -q pool check --mail",
+    "* * * * * fairq metrics --out /var/lib/prometheus/node-exporter/fairq.prom",
 )
 
 SERVICE = """\
@@ -50,7 +51,7 @@ LOGROTATE = """\
 """
 
 TEXTS = (
-    ("Lines for crontab(5). They print nothing on success. The second one mails each fault once, by mail.command:",
+    ("Lines for crontab(5). They print nothing on success. 'pool check' mails each fault once, by mail.command:",
      CRON),
     ("/etc/systemd/system/fairq.service, which runs a cycle:", SERVICE.splitlines()),
     ("/etc/systemd/system/fairq.timer, to enable with 'systemctl enable --now fairq.timer':",

@@ -88,7 +88,7 @@ def _documented(words: tuple[str, ...], command: Any, parent: Any) -> Documented
         description=paragraphs[1:],
         arguments=[parameter for parameter in parameters if not parameter.spellings],
         options=[parameter for parameter in parameters if parameter.spellings],
-        examples=(command.epilog or "").replace("\b\nExamples:\n", "").splitlines(),
+        examples=inspect.cleandoc(command.entry.examples).splitlines() if hasattr(command, "entry") else [],
         single_dash=getattr(command, "single_dash", {}),
         default=getattr(command, "default", None),
     )

@@ -39,6 +39,17 @@ _EXPRESSION = ("EXPR", "ATTR")
 
 AT = {
     ("slots add", "NAME"): "",
+    ("slots sync", "ENGINE"): ":slurm,htcondor",
+    ("slots sync", "--partition"): "partition",
+    ("slots detect", "--launch"): ":local,slurm,htcondor",
+    ("pool create", "--launch"): ":local,slurm,htcondor",
+    ("undo", "N"): "change",
+    ("plot", "WHAT"): ":usage,shares,priority,queue,wait",
+    ("plot", "--by"): ":submitter,group,pool",
+    ("report", "--by"): ":user,submitter,group,slot,machine,hour,day,week,month,year",
+    ("history", "--exit"): ":failed",
+    ("state history", "--subject"): "subject",
+    ("broker lint", "RULES"): ":documented,panda",
     ("why", "NAME"): "slot",
     ("taskqueues match", "NAME"): "",
     ("taskqueues why", "NAME"): "",
@@ -54,7 +65,7 @@ AT = {
     **{(command, one): "slot-attribute" for command in ("slots", "slots list") for one in _EXPRESSION},
     **{("userprio", one): "record-attribute" for one in _EXPRESSION},
 }
-"""The same, for a metavar of a single command."""
+"""The same, for a metavar or an option of a single command."""
 
 
 class CompletedCommand(Struct, frozen=True):
@@ -81,7 +92,8 @@ class CompletedCommand(Struct, frozen=True):
 def _kind(command: str, parameter: Parameter) -> str:
     """Return the completion for the value of a *parameter* of *command*: a kind, or an empty string."""
     metavar = parameter.metavar.split(" ")[0].removesuffix("...")
-    return AT.get((command, metavar), KINDS.get(metavar, ""))
+    found = (AT[command, word] for word in (*parameter.spellings, metavar) if (command, word) in AT)
+    return next(found, KINDS.get(metavar, ""))
 
 
 def places(commands: list[Documented], options: list[Parameter]) -> list[CompletedCommand]:

@@ -14,16 +14,28 @@ if TYPE_CHECKING:
     from fairq.cli.output.printing import emit, write_text
     from fairq.cli.output.progress_line import progress
     from fairq.cli.output.selection import Output, Report
-    from fairq.cli.output.view import Column, Record, Table, View
+    from fairq.cli.output.view import Column, Form, Record, Table, View
 
-__all__ = ["Column", "Output", "Record", "Report", "Table", "View", "emit", "progress", "write_json", "write_text"]
+__all__ = [
+    "Column",
+    "Form",
+    "Output",
+    "Record",
+    "Report",
+    "Table",
+    "View",
+    "emit",
+    "progress",
+    "write_json",
+    "write_text",
+]
 
 _HOMES = {
     "printing": ("emit", "write_text"),
     "machine": ("write_json",),
     "progress_line": ("progress",),
     "selection": ("Output", "Report"),
-    "view": ("Column", "Record", "Table", "View"),
+    "view": ("Column", "Form", "Record", "Table", "View"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

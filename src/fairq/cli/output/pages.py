@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TextIO
 
-from fairq.cli.output.plain import Pages
+from fairq.cli.output.terminal_table import Drawing
 from fairq.cli.output.view import Record, Table
 
 _PAGE = 4096
@@ -26,12 +26,11 @@ _PATIENCE = 100
 """Milliseconds to wait for the reader of stdout while the source is not released."""
 
 
-def write(table: Table, first: Sequence[Record], rest: Iterator[Record], header: bool, stream: TextIO) -> None:
-    """Print *table*: its *first* records, and the *rest* as they are read."""
-    layout = Pages(table, first, header)
+def write(table: Table, drawing: Drawing, first: Sequence[Record], rest: Iterator[Record], stream: TextIO) -> None:
+    """Print *table* as *drawing* lays it out: its *first* records, and the *rest* as they are read."""
     release, page, number = table.release, first, 0
     while page:
-        text = "".join(line + "\n" for line in layout.lines(page))
+        text = "".join(line + "\n" for line in drawing.lines(page))
         number += 1
         if release is None:
             stream.write(text)

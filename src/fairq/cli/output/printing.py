@@ -12,12 +12,12 @@ from fairq.alike_records import AlikeRecords
 from fairq.cli.output import activity
 from fairq.cli.output.messages import tell
 from fairq.cli.output.selection import Output
-from fairq.cli.output.text import escape
+from fairq.cli.output.text import escape, prose
 from fairq.cli.output.view import Record, Table, View
 from fairq.errors.base import DoneNotShownError, FairqError, OutputError
 
-DRAWN_AT_MOST = 1000
-"""Maximum number of records for a table drawn on a terminal; Rich would take seconds for ten thousand."""
+_FIRST_PAGE = 1000
+"""Number of records for which a table is laid out that is printed while it is being read."""
 
 
 def emit(view: View, output: Output) -> None:
@@ -34,6 +34,8 @@ def emit(view: View, output: Output) -> None:
     make_room()
     try:
         _emit(view, output, sys.stdout)
+        if sys.stdout.isatty():
+            sys.stdout.flush()  # what follows on stderr comes after it
     except FairqError as error:
         if not committed.happened() or isinstance(error, OutputError):
             raise
@@ -51,11 +53,11 @@ def _emit(view: View, output: Output, stream: TextIO) -> None:
         _records(view, output, stream)
 
 
-def write_text(text: str) -> None:
-    """Print the lines of *text*: the one value that a command such as ``state path`` gives."""
+def write_text(text: str, limit: int | None = None) -> None:
+    """Print the lines of *text*, such as the one value of ``config get``; *limit*: wrapped to so many cells."""
     if text:
         make_room()
-        _write_lines(text.removesuffix("\n"), sys.stdout)
+        _write_lines(text.removesuffix("\n"), sys.stdout, limit)
 
 
 def make_room() -> None:
@@ -64,9 +66,10 @@ def make_room() -> None:
         activity.end()
 
 
-def _write_lines(text: str, stream: TextIO) -> None:
+def _write_lines(text: str, stream: TextIO, limit: int | None = None) -> None:
     # Not str.splitlines: it also splits at form feeds and similar characters, which may occur in a name.
-    stream.writelines(escape(line) + "\n" for line in text.split("\n"))
+    for line in text.split("\n"):
+        stream.writelines(f"{piece}\n" for piece in prose(escape(line), limit))
 
 
 def _selected(table: Table, output: Output) -> Iterable[Record]:
@@ -113,12 +116,15 @@ def _records(view: View, output: Output, stream: TextIO) -> None:
 
 
 def _people(view: View, output: Output, stream: TextIO) -> None:
-    from fairq.cli.output import plain, terminal
+    from fairq.cli.output import terminal
+    from fairq.cli.output.terminal_table import Drawing, bold
 
     style = terminal.style(stream)
+    limit = style.width if style else None
     written = False
-    for piece in [view.text] if isinstance(view.text, str) else view.text or ():
-        write_text(piece)
+    pieces = [(view.text, limit)] if isinstance(view.text, str) else ((piece, None) for piece in view.text or ())
+    for piece, cells in pieces:
+        write_text(piece, cells)
         written = written or bool(piece)
     for table in view.tables:
         exact = table.plain if style is None or not table.columns else None
@@ -130,24 +136,22 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
         if written:
             stream.write("\n")
         written = True
-        if rest is not None:
-            from fairq.cli.output import pages
-
-            pages.write(table, records, rest, output.header, stream)
-            continue
-        if style is not None and exact is None and len(records) <= DRAWN_AT_MOST:
-            from fairq.cli.output import rich_table
-
-            rich_table.write(table, records, output.header, style, stream)
-            continue
-        if table.title and len(view.tables) > 1:
-            stream.write(escape(table.title) + "\n")
         if exact is not None:
             drawn = exact(records)
             if drawn:
-                _write_lines(drawn.removesuffix("\n"), stream)
+                _write_lines(drawn.removesuffix("\n"), stream, limit)
+            continue
+        if table.title and (style is not None or len(view.tables) > 1):
+            lines = prose(escape(table.title), limit)
+            stream.writelines(f"{bold(line) if style else line}\n" for line in lines)
+        drawing = Drawing(table, records, output.header, style, rest is not None)
+        if rest is not None:
+            from fairq.cli.output import pages
+
+            pages.write(table, drawing, records, rest, stream)
         else:
-            stream.writelines(line + "\n" for line in plain.lines(table, records, output.header))
+            stream.writelines(f"{line}\n" for line in drawing.lines(records))
+        stream.writelines(f"{line}\n" for line in drawing.note())
 
 
 def _read(table: Table, output: Output) -> tuple[Sequence[Record], Iterator[Record] | None]:
@@ -155,5 +159,5 @@ def _read(table: Table, output: Output) -> tuple[Sequence[Record], Iterator[Reco
     if table.widest is None:
         return _kept(table, output), None
     left = iter(_selected(table, output))
-    first = list(islice(left, DRAWN_AT_MOST + 1))
-    return first, left if len(first) > DRAWN_AT_MOST else None
+    first = list(islice(left, _FIRST_PAGE + 1))
+    return first, left if len(first) > _FIRST_PAGE else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
@@ -53,6 +54,46 @@ def folded(text: str, cells: int) -> Iterator[str]:
         piece += character
         size += needed
     yield piece
+
+
+def cut(text: str, cells: int, dots: str = "…") -> str:
+    """Return *text* in at most *cells* cells, with *dots* in its middle if it is longer."""
+    if width(text) <= cells:
+        return text
+    room = max(cells - width(dots), 0)
+    start = next(folded(text, room // 2))
+    end = next(folded(text[::-1], room - width(start)))[::-1]
+    return start + dots + end
+
+
+def wrapped(text: str, cells: int) -> list[str]:
+    """Return *text* in lines of at most *cells* cells, broken at blanks; a word that is too long is broken anywhere."""
+    return [piece for line in _broken(text, cells, "") for piece in folded(line, cells)]
+
+
+def prose(line: str, cells: int | None) -> list[str]:
+    """Return *line* in lines of at most *cells* cells, broken at blanks only: a path or a command stays whole.
+
+    What follows a label and two blanks stays beside the label.
+    """
+    if cells is None or width(line) <= cells:
+        return [line]
+    label = re.match(r" *(?:[^ ]+(?: [^ ]+)* {2,})?", line)
+    indent = width(label[0]) if label else 0
+    return _broken(line, cells, " " * (indent if 2 * indent < cells else 0))
+
+
+def _broken(text: str, cells: int, indent: str) -> list[str]:
+    """Return the lines of *text*; *indent* begins every line but the first."""
+    lines = [""]
+    for word in re.findall(r" *[^ ]+", text):
+        if width(lines[-1] + word) <= cells:
+            lines[-1] += word
+            continue
+        if lines[-1].strip():
+            lines.append(indent)
+        lines[-1] += word.lstrip(" ")
+    return lines
 
 
 def unsigned(text: str) -> str:

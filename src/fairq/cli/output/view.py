@@ -11,13 +11,28 @@ Record = Mapping[str, Any]
 """One row as an ad: attribute name to value (str, int, float, bool, None, list, ``/Expr(...)/``)."""
 
 
+class Form(Struct, frozen=True):
+    """How a column shows its values: in *full*, and in *brief* on a terminal that is too narrow for all columns."""
+
+    full: Callable[[Any], str]
+    brief: Callable[[Any], str]
+
+    def __call__(self, value: Any) -> str:
+        """Return *value* in full."""
+        return self.full(value)
+
+
 class Column(Struct, frozen=True):
     """One column of a table.
 
     *attribute* is the record's attribute, in any case; *heading* is the column's title. *shown* converts the value to
     text for people (rounded, with a unit); machine formats always have the value itself. Numbers are right-aligned and
     text left-aligned, unless *align* is set. *colour* returns the colour of a record's cell on a colour terminal, empty
-    for none. A terminal that is too narrow leaves out the columns of the highest *level* first, but never level 0.
+    for none.
+
+    On a terminal that is too narrow, `fit` shortens the columns. Then it leaves out those of the highest *level* first.
+    Level 0 stays; the subject of a table has it. *narrow* says how a cell of text shortens: its words go to further
+    lines and a single word loses its middle (wrap), it loses its middle in any case (cut), or it does not (keep).
     """
 
     heading: str
@@ -26,6 +41,7 @@ class Column(Struct, frozen=True):
     align: Literal["left", "right"] | None = None
     colour: Callable[[Record], str] | None = None
     level: int = 0
+    narrow: Literal["wrap", "cut", "keep"] = "wrap"
 
 
 class Table(Struct):
@@ -56,7 +72,8 @@ class Table(Struct):
 class View(Struct):
     """Everything that one command shows.
 
-    People see *text* (whole, or in pieces of complete lines), then the tables. ``--csv``, ``--tsv``, ``--ndjson`` and
+    People see *text*, then the tables. On a terminal, the lines of a whole *text* are wrapped; pieces of complete lines
+    are not. ``--csv``, ``--tsv``, ``--ndjson`` and
     ``--af`` show the table number *main*. For a view without tables, they show *document* as one record. The JSON
     document is the list of the main table's records. If *document* is given, it is *document* followed by the records
     of every table that has a key. *fields* are the attributes in CSV and TSV, by default those of the main table's

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 
@@ -15,11 +16,12 @@ _RESOURCES = ("Cpus", "Memory", "Disk", "GPUs")
 
 
 class TooLarge(Struct, frozen=True):
-    """A job asks for more of a resource than any whole slot has."""
+    """A job asks for more of a resource than any whole slot has; *machine* is the most that one machine has."""
 
     resource: str
     asked: float
     largest: float
+    machine: float
 
 
 def too_large(job: Mapping[str, Any], slots: AdColumns) -> list[TooLarge]:
@@ -34,7 +36,17 @@ def too_large(job: Mapping[str, Any], slots: AdColumns) -> list[TooLarge]:
             continue
         own = evaluate_in_columns(name, slots, {}).as_rank(0.0)
         total = evaluate_in_columns(f"TotalSlot{name}", slots, {}).as_rank(0.0)
-        largest = float(np.where(whole, np.maximum(own, total), 0.0).max())
+        size = np.where(whole, np.maximum(own, total), 0.0)
+        largest = float(size.max())
         if asked > largest:
-            found.append(TooLarge(name, float(asked), largest))
+            found.append(TooLarge(name, float(asked), largest, _of_machine(name, slots, size)))
     return found
+
+
+def _of_machine(name: str, slots: AdColumns, size: NDArray[np.float64]) -> float:
+    """Return the most that one machine has: what its slots tell of it, or what they have together."""
+    told = evaluate_in_columns(f"Total{name}", slots, {}).as_rank(0.0).max()
+    machines = evaluate_in_columns("Machine", slots, {}).text_codes()
+    known = machines >= 0
+    together = np.bincount(machines[known], weights=size[known]).max() if known.any() else 0.0
+    return float(max(told, together))

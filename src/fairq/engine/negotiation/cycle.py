@@ -22,7 +22,7 @@ from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import Candidates
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.dealing import deal_pie
-from fairq.engine.negotiation.decision import CycleDecision
+from fairq.engine.negotiation.decision import CycleDecision, StopReason
 from fairq.engine.negotiation.demands import Demands
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.negotiation.free_weight import FreeWeight
@@ -238,6 +238,10 @@ class NegotiationCycle:
             self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
         self.decision.overruns = [] if self._budget is None else list(self._budget.overruns)
         self.decision.limits = self.concurrency.figures()
+        if len(self._pool.draining) == len(self._pool.names):
+            for submitter in self.decision.submitters:
+                if submitter.stopped is StopReason.NO_SLOTS:
+                    submitter.stopped = StopReason.UNUSABLE if self._pool.names else StopReason.NO_POOL
         self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
         return self.decision
 

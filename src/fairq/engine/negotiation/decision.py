@@ -28,6 +28,8 @@ class StopReason(StrEnum):
     IN_USE = "suitable slots are in use"
     NO_MATCH = "no slot matches the jobs left"
     NO_SLOTS = "no slots left"
+    NO_POOL = "the pool has no slots"
+    UNUSABLE = "all slots are draining or offline"
     NO_IDLE_JOBS = "no idle jobs"
     CONCURRENCY_LIMIT = "concurrency limit reached"
     TIME = "time budget used up"

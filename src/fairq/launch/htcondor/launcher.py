@@ -15,12 +15,11 @@ from pathlib import Path
 from fairq import files, waiting
 from fairq.errors.launch import EngineError
 from fairq.launch import run_directories
-from fairq.launch.discovery import Options
 from fairq.launch.htcondor import ads, machines
 from fairq.launch.htcondor.ads import Ad
 from fairq.launch.htcondor.description import RUN, item
 from fairq.launch.htcondor.schedd import NotMadeError, Schedd
-from fairq.launch.interface import AT_ONCE, Assignment, Condition, Known, Look, Node, Queued, Refused, Slots
+from fairq.launch.interface import AT_ONCE, Assignment, Condition, Known, Look, Node, Options, Queued, Refused, Slots
 
 _CANCELLED = "cancelled"
 """The file in the directory of a run that must not begin any more."""

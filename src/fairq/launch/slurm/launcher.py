@@ -14,8 +14,7 @@ from msgspec.structs import asdict
 
 from fairq.errors.launch import EngineError
 from fairq.launch import run_directories
-from fairq.launch.discovery import Options
-from fairq.launch.interface import AT_ONCE, Assignment, Condition, Known, Look, Node, Queued, Refused, Slots
+from fairq.launch.interface import AT_ONCE, Assignment, Condition, Known, Look, Node, Options, Queued, Refused, Slots
 from fairq.launch.slurm import archive, attempt, nodes, submission, verdict
 from fairq.launch.slurm.attempt import Attempt
 from fairq.launch.slurm.commands import NoAnswerError, RefusedError, call, call_with_words

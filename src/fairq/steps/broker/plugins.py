@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,7 +29,6 @@ from fairq.engine.brokerage.flow.plugin import (
 from fairq.engine.brokerage.flow.request import BrokerageRequest
 from fairq.engine.brokerage.pool.activity import Activity
 from fairq.errors.broker import BrokerPluginError
-from fairq.registered import may_register_others
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -101,10 +101,6 @@ def origin(one: Filter | Weight) -> str:
 
 def _points() -> list[_Point]:
     own = {(point.group, point.value) for point in BUILT_IN}
-    if not may_register_others(own, (FILTERS, WEIGHTS)):
-        return list(BUILT_IN)
-    from importlib.metadata import entry_points
-
     installed = [*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)]
     foreign = {(point.group, point.name, point.value): point for point in installed
                if (point.group, point.value) not in own}  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from fairq.engine.accounting.identity import assigned_group
+from fairq.engine.accounting.identity import assigned_group, is_nice
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -18,6 +18,8 @@ def unknown_group(name: str, settings: Settings) -> str | None:
     """
     known = {group.lower(): group for group in settings.groups}
     if not known or name.lower() in known or name.lower() in map(str.lower, settings.share_groups):
+        return None
+    if is_nice(name):  # it needs no configuration
         return None
     charged = assigned_group(f"{name}.user@", tuple(settings.groups))
     close = get_close_matches(name.lower(), known, 1)

@@ -13,7 +13,7 @@ from fairq.state import ended_jobs, jobs
 from fairq.state.connection import reading
 from fairq.state.ended_jobs import Wanted
 from fairq.steps.jobs.name import job_name
-from fairq.steps.jobs.selection import Target
+from fairq.steps.jobs.selection import Target, jobs_of
 from fairq.steps.jobs.view import command_of
 
 _PAGE = 5000
@@ -31,6 +31,13 @@ def wanted_jobs(wanted: Wanted, targets: Sequence[Target]) -> Wanted:
     )
     owners = tuple(target.owner for target in targets if target.owner is not None)
     return replace(wanted, jobs=named, people=owners)
+
+
+def still_queued(path: Path, targets: Sequence[Target]) -> str | None:
+    """Return the note that jobs of *targets* have not ended, with where they are; None if the queue has none."""
+    with reading(path) as state:
+        queued = [target.text for target in targets if jobs_of(state, target)]
+    return f"not ended yet: 'fairq queue {' '.join(queued)}' shows what is in the queue" if queued else None
 
 
 class Past:

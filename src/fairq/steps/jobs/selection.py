@@ -14,7 +14,7 @@ from fairq.engine.accounting.identity import answers_to, domain_of
 from fairq.errors.people import AmbiguousNameError
 from fairq.errors.pool import InvalidJobIdError, NoMatchingJobError, UnknownJobError
 from fairq.records import JobRange
-from fairq.state import jobs
+from fairq.state import ended_jobs, jobs
 from fairq.state.connection import State
 from fairq.steps.jobs.matching import Matcher
 
@@ -36,13 +36,11 @@ class Target(Struct, frozen=True):
         """Whether it names a single job."""
         return self.first_proc is not None and self.first_proc == self.last_proc
 
-    def described(self) -> str:
-        """Return the description that HTCondor's tools use."""
+    def place(self) -> str:
+        """Return where its jobs are, as the continuation of "3 jobs"."""
         if self.owner is not None:
-            return f"All jobs of {self.owner}"
-        if self.first_proc is None:
-            return f"All jobs in cluster {self.text}"
-        return f"Job {self.text}" if self.is_one_job else f"Jobs {self.text}"
+            return f" of {self.owner}"
+        return f" in cluster {self.text}" if self.first_proc is None else f" in {self.text}"
 
 
 class Selection(Struct, frozen=True):
@@ -99,7 +97,7 @@ def find(
         found = jobs_of(state, target)
         if missing_is_error and selection.targets:
             if not found:
-                raise _missing(target)
+                raise missing(state, target)
             _check_one_person(target, found)
         if test is not None:
             test.load(found)
@@ -115,10 +113,24 @@ def _check_one_person(target: Target, found: Iterable[JobRange]) -> None:
             raise AmbiguousNameError(name=target.owner, found=", ".join(sorted(people)))
 
 
-def _missing(target: Target) -> UnknownJobError | NoMatchingJobError:
+def missing(state: State, target: Target) -> UnknownJobError | NoMatchingJobError:
+    """Return the error for *target*, of which the queue has no job; it says where a job is that has ended."""
     if target.owner is not None:
         return NoMatchingJobError(condition=f"belongs to {target.owner!r}")
-    return UnknownJobError(job=target.text)
+    named = (target.cluster or 0, target.first_proc, target.last_proc, target.schedd)
+    has_ended = ended_jobs.count(state, ended_jobs.Wanted(jobs=(named,)))
+    hint = f"it has ended: 'fairq history {target.text}' shows it" if has_ended else "'fairq queue' lists the jobs"
+    return UnknownJobError(job=target.text, hint=hint)
+
+
+def absence(state: State, target: Target) -> str:
+    """Return the note that the queue has no job of *target*."""
+    return str(missing(state, target)) if target.owner is None else f"no job in the queue belongs to {target.owner!r}"
+
+
+def belongs_to(job: JobRange, word: str) -> bool:
+    """Return whether *job* is one of an owner or submitter, who is named as `answers_to` allows."""
+    return job.owner == word or answers_to(job.submitter, word)
 
 
 def jobs_of(state: State, target: Target) -> list[JobRange]:
@@ -138,8 +150,7 @@ def _of_all_schedds(state: State, target: Target) -> list[JobRange]:
             return jobs.select(state, submitter=target.owner)
         word = target.owner
         names = {name for name, owner in jobs.owners(state) if owner == word or answers_to(name, word)}
-        found = [job for name in sorted(names) for job in jobs.select(state, submitter=name)]
-        found = [job for job in found if job.owner == word or answers_to(job.submitter, word)]
+        found = [job for name in sorted(names) for job in jobs.select(state, submitter=name) if belongs_to(job, word)]
         return sorted(found, key=lambda job: (job.cluster, job.schedd, job.first_proc))
     if target.cluster is None:
         return jobs.select(state)

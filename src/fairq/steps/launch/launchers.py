@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.launch.discovery import NONE, OWN, Options, check
+from fairq.launch.discovery import NONE, OWN, check
+from fairq.launch.interface import Options
 from fairq.records import Launch
 from fairq.settings.keys import SINGLE
 from fairq.state import slots
@@ -15,8 +16,7 @@ from fairq.state.connection import State
 from fairq.state.location import resolve
 
 if TYPE_CHECKING:
-    from fairq.launch.interface import Launcher
-    from fairq.launch.owned import Owners
+    from fairq.launch.interface import Launcher, Owners
     from fairq.settings import Settings
 
 ATTRIBUTE = "Launch"
@@ -89,7 +89,7 @@ class Launchers:
     def _owners(self) -> Owners | None:
         if not runs_as_owner(self._settings):
             return None
-        from fairq.launch.owned import Owners
+        from fairq.launch.interface import Owners
 
         starter = self._settings["launch.starter"] if self._starting else None
         return Owners(kept_directory(self._state, LOCAL, self._settings), starter)

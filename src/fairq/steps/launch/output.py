@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fairq.errors.launch import NoOutputError, NoRunError
-from fairq.errors.pool import UnknownJobError
-from fairq.records import JobEvent, LaunchPhase
-from fairq.state import job_events, jobs, launches
+from fairq.past import EndedJob
+from fairq.records import JobEvent, JobStatus, LaunchPhase
+from fairq.state import ended_jobs, job_events, jobs, launches
 from fairq.state.connection import reading
+from fairq.steps.jobs.selection import Target, jobs_of, missing
+from fairq.steps.launch.events import ABORTED, EXECUTING, SUBMITTED, TERMINATED
 from fairq.steps.launch.launchers import runs_directory
+
+_MOST = 100_000
+"""Maximum number of ended jobs of a cluster whose events are shown."""
 
 
 def output_of(path: Path, cluster: int, proc: int, *, error: bool = False) -> Path:
@@ -24,7 +30,7 @@ def output_of(path: Path, cluster: int, proc: int, *, error: bool = False) -> Pa
     with reading(path) as state:
         found = launches.of_job(state, cluster, proc)
         if not found and not jobs.select(state, cluster=cluster, proc=proc):
-            raise UnknownJobError(job=f"{cluster}.{proc}")
+            raise missing(state, Target(f"{cluster}.{proc}", cluster, proc, proc))
     begun = [one for one in found if one.phase is not LaunchPhase.INTENDED or one.ended]
     last = begun[-1] if begun else None
     name = None if last is None else last.error if error else last.output
@@ -60,12 +66,33 @@ def has_ended(path: Path, cluster: int, proc: int) -> bool:
 
 
 def events_of(path: Path, cluster: int, proc: int | None) -> list[JobEvent]:
-    """Return the events of a job, or of a whole cluster, oldest first; raises UnknownJobError if there are none."""
+    """Return the events of a job, or of a whole cluster, oldest first.
+
+    Of jobs that ended without a launcher, the history has the events. Raises UnknownJobError if there is no such job.
+    """
     with reading(path) as state:
         found = job_events.of_job(state, cluster, proc)
-        known = bool(found) or any(
-            proc is None or job.first_proc <= proc <= job.last_proc for job in jobs.select(state, cluster=cluster)
-        )
-    if not known:
-        raise UnknownJobError(job=str(cluster) if proc is None else f"{cluster}.{proc}")
-    return found
+        wanted = ended_jobs.Wanted(jobs=((cluster, proc, proc, None),))
+        for _, ended in reversed(ended_jobs.page(state, wanted, _MOST)):
+            found += _events_of(ended, [event for event in found if _meet(event, ended)])
+        target = Target(str(cluster) if proc is None else f"{cluster}.{proc}", cluster, proc, proc)
+        if not found and not jobs_of(state, target):
+            raise missing(state, target)
+    return sorted(found, key=lambda event: event.time)
+
+
+def _meet(event: JobEvent, ended: EndedJob) -> bool:
+    return event.schedd == ended.schedd and event.first_proc <= ended.last_proc and ended.first_proc <= event.last_proc
+
+
+def _events_of(ended: EndedJob, recorded: Sequence[JobEvent]) -> Iterator[JobEvent]:
+    """Yield the events of an ended job that are not *recorded*."""
+    procs = (ended.schedd, ended.cluster, ended.first_proc, ended.last_proc)
+    is_completed = ended.status == JobStatus.COMPLETED
+    if not recorded:
+        yield JobEvent(0, ended.queue_date, *procs, SUBMITTED, {})
+        if ended.start_time is not None:
+            yield JobEvent(0, ended.start_time, *procs, EXECUTING, {"slot": ended.slot})
+    if not any(event.number in (TERMINATED, ABORTED) for event in recorded):
+        body = {"exit_code": ended.exit_code, "signal": ended.signal} if is_completed else {"reason": ended.reason}
+        yield JobEvent(0, ended.end_time, *procs, TERMINATED if is_completed else ABORTED, body)

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from fairq.launch.cores import allot
 from fairq.launch.interface import Assignment, Known, Launcher, Queued, Refused, Started
+from fairq.quantities import counted
 from fairq.records import Actor, Launch, LaunchPhase
 from fairq.state import jobs, launches
 from fairq.state.connection import State, reading, writing
@@ -117,10 +118,8 @@ def _refusals(refused: Sequence[Launch]) -> list[str]:
     by_reason: dict[str | None, list[str]] = {}
     for launch in refused:
         by_reason.setdefault(launch.reason, []).append(launch.job)
-    return [
-        f"job {ids[0]}{f' and {len(ids) - 1} others' if ids[1:] else ''} cannot be started yet: {reason}"
-        for reason, ids in by_reason.items()
-    ]
+    others = {reason: f" and {counted(len(ids) - 1, 'other')}" if ids[1:] else "" for reason, ids in by_reason.items()}
+    return [f"job {ids[0]}{others[reason]} cannot be started yet: {reason}" for reason, ids in by_reason.items()]
 
 
 def startable(state: State) -> list[Launch]:

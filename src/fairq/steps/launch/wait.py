@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fairq.errors.pool import NoMatchingJobError, UnknownJobError
+from fairq.errors.pool import NoMatchingJobError
 from fairq.launch.waiting import stamp, wait
 from fairq.records import Actor, JobStatus
 from fairq.state import job_events, jobs, launches, runs
 from fairq.state.connection import State, reading
 from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import resolve
-from fairq.steps.jobs.selection import Target
+from fairq.steps.jobs.selection import Target, jobs_of, missing
 from fairq.steps.launch import events
 from fairq.steps.launch.collect import collect
 from fairq.steps.launch.launchers import opened
@@ -86,7 +86,7 @@ def _named(state: State, targets: Iterable[Target]) -> list[Job]:
     found: dict[Job, None] = {}
     for target in targets:
         if target.cluster is None:
-            mine = jobs.select(state, owner=target.owner)
+            mine = jobs_of(state, target)
             if not mine:
                 raise NoMatchingJobError(condition=f"belongs to {target.owner!r}")
             found |= {(job.cluster, proc): None for job in mine for proc in range(job.first_proc, job.last_proc + 1)}
@@ -102,7 +102,7 @@ def _named(state: State, targets: Iterable[Target]) -> list[Job]:
         first, last = target.first_proc, target.last_proc
         chosen = sorted(proc for proc in known if first is None or last is None or first <= proc <= last)
         if not chosen and not (target.is_one_job and known):
-            raise UnknownJobError(job=target.text)
+            raise missing(state, target)
         found |= {(target.cluster, proc): None for proc in chosen or [first or 0]}
     return list(found)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition
-from fairq.quantities import shown_duration, shown_time
+from fairq.quantities import counted, shown_duration, shown_time
 from fairq.records import UNFORESEEN, JobStatus
 from fairq.state import cycle_errors, cycles, dynamic_slots, history, jobs, launches, slots
 from fairq.state.connection import reading, unused_share
@@ -198,7 +198,7 @@ def _groups(path: Path, settings: Settings | None, now: int) -> list[Finding]:
     if not found:
         return [Finding("groups", GOOD, "the quota of each group is large enough for a slot")]
     first = found[0]
-    more = f"; {len(found) - 1} more groups" if len(found) > 1 else ""
+    more = f"; {counted(len(found) - 1, 'more group')}" if len(found) > 1 else ""
     return [Finding("groups", FAULT, f"{first.group}: {first.problem}{more}", first.cure)]
 
 

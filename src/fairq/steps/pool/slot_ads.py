@@ -12,6 +12,7 @@ from fairq.errors.base import ExpressionError
 from fairq.errors.pool import InvalidSlotError
 from fairq.expression_form import as_expression
 from fairq.hardware import Machine
+from fairq.quantities import counted
 from fairq.records import Ad
 from fairq.submitfile.values import value_of
 
@@ -104,8 +105,8 @@ def machine_slots(machine: Machine, count: int, now: int, *, partitionable: bool
     if not 1 <= count <= machine.cpus:
         raise InvalidSlotError(
             name=f"of {machine.name}",
-            problem=f"{count} slots cannot share {machine.cpus} cores",
-            cure=f"give 1 to {machine.cpus} slots",
+            problem=f"{counted(count, 'slot')} cannot share {counted(machine.cpus, 'core')}",
+            cure="give 1" if machine.cpus == 1 else f"give 1 to {machine.cpus}",
         )
     totals: Ad = {
         "TotalCpus": machine.cpus,

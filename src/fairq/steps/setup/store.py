@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fairq.errors.base import FairqError
 from fairq.errors.host import HostPoolError
+from fairq.quantities import counted
 from fairq.state import jobs, launches, slots
 from fairq.state.connection import reading
 from fairq.steps.setup import account
@@ -124,7 +125,7 @@ def _end_jobs() -> None:
         if not left:
             break
         if time.monotonic() > until:
-            raise FairqError(message=f"{left} jobs have not ended within {_PATIENCE:g} seconds")
+            raise FairqError(message=f"{counted(left, 'job')} did not end within {_PATIENCE:g} s")
         time.sleep(0.2)
     if again := [name for name in names if name not in draining]:
         as_account(*fairq, "slots", "drain", "--cancel", *again)

@@ -21,6 +21,7 @@ from fairq.engine.simulation.pool import Tenant
 from fairq.engine.simulation.queues import JobKey
 from fairq.engine.simulation.runtimes import PastRun, RunTimes
 from fairq.engine.simulation.simulation import Arrival, Simulation
+from fairq.quantities import counted
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import cycles, ended_jobs, job_ads, runs
 from fairq.state.connection import State
@@ -123,7 +124,7 @@ class Forecast(Struct, frozen=True):
         if self.again and (start is None or start.earliest != start.latest):
             found.append("for the latest start, the jobs of the last 24 h come again each day")
         if self.foreign:
-            found.append(f"{self.foreign} slots stay in use by jobs that are not in the queue")
+            found.append(f"jobs that are not in the queue keep {counted(self.foreign, 'slot')}")
         return found
 
 

@@ -18,13 +18,13 @@ from fairq.engine.shares.model import Requirements
 from fairq.engine.shares.negative import excludes
 from fairq.engine.shares.notes import Note
 from fairq.engine.shares.resource import TEST
-from fairq.errors.pool import UnknownJobError
 from fairq.errors.shares import UnknownTaskQueueError
 from fairq.quantities import shown_duration
 from fairq.records import JobRange, JobStatus
 from fairq.state import claims, jobs
 from fairq.state.connection import State, reading
 from fairq.steps.jobs.overlay import Overlay
+from fairq.steps.jobs.selection import Target, missing
 from fairq.steps.taskqueues.match import MOST_CHANCES
 from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, load_site, matcher_of
 from fairq.steps.taskqueues.policy import SharePolicy
@@ -158,7 +158,7 @@ def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> st
             return f"it is in no task queue: {one.reason}"
     found = jobs.select(state, cluster=cluster, proc=proc)
     if not found:
-        raise UnknownJobError(job=f"{cluster}.{proc}")
+        raise missing(state, Target(f"{cluster}.{proc}", cluster, proc, proc))
     job = found[0]
     if job.status == JobStatus.RUNNING:
         held = claims.of_procs(state, [jobs.Procs(job.schedd, cluster, proc, proc)])

@@ -23,7 +23,7 @@ from fairq.engine.accounting.leases import (
 from fairq.engine.accounting.removal import idle_since
 from fairq.errors.base import InvalidNameError, InvalidNumberError
 from fairq.errors.pool import SubmitterInUseError, UnknownSubmitterError
-from fairq.quantities import shown_duration, shown_time
+from fairq.quantities import counted, shown_duration, shown_time
 from fairq.records import AccountingRecord, Actor, Ad, Change
 from fairq.state import claims, history, meta, submitters, undo
 from fairq.state.connection import State, reading, writing
@@ -220,9 +220,9 @@ class Editor:
             changes = [Change(name, self._ad(records[name]), None) for name in names]
             self._remember(state, names)
             self._remove(state, names, changes)
-        count = f"{len(names)} accountant record{'' if len(names) == 1 else 's'}"
+        count = counted(len(names), "accountant record")
         days, rest = divmod(seconds, 86400)
-        age = f"{seconds} seconds" if rest or not days else f"{days} day{'' if days == 1 else 's'}"
+        age = counted(seconds, "second") if rest or not days else counted(days, "day")
         return Edited(f"{count} idle for {age} {self._gone}", changes)
 
     def _change(

@@ -30,9 +30,16 @@ def people(state: State) -> set[str]:
 
 
 def like(name: str, known: set[str]) -> str | None:
-    """Return the *known* name for which *name* may be a typing error; None if none is similar."""
+    """Return the *known* name that may have been meant by *name*; None if none is similar.
+
+    It is the same user in another domain or group, else one for whose name *name* may be a typing error.
+    """
     from difflib import get_close_matches
 
+    user = name.rpartition("@")[0] or name
+    same = (one for one in sorted(known) if answers_to(one, user) or answers_to(name, one.rpartition("@")[0]))
+    if (found := next(same, None)) is not None:
+        return found
     # A shared domain does not make names similar.
     people = {one.lower().partition("@")[0]: one for one in sorted(known, reverse=True)}
     close = get_close_matches(name.lower().partition("@")[0], people, 1)

@@ -23,7 +23,7 @@ from fairq.engine.simulation.longrun import factors_for, long_run_use
 from fairq.engine.simulation.steady import steady_shares
 from fairq.errors.base import InvalidNameError, UsageError
 from fairq.errors.simulation import InvalidChangeError, UnreachableShareError
-from fairq.quantities import percentage
+from fairq.quantities import counted, percentage
 from fairq.records import AccountingRecord, Actor, Change
 from fairq.state import history, submitters
 from fairq.state.connection import reading, writing
@@ -217,7 +217,7 @@ def _factors(
         name = max(wanted, key=lambda one: wanted[one])
         reason = "the shares add up to more than 100 %"
         if total <= 1 + _TOLERANCE:
-            reason = f"nothing would be left for {len(others)} other submitter{'' if len(others) == 1 else 's'}"
+            reason = f"nothing would be left for {counted(len(others), 'other submitter')}"
         raise UnreachableShareError(
             name=name, share=_percent(wanted[name]), reason=reason, reachable=_percent(_most(name, wanted, others, pie))
         )

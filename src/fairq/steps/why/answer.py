@@ -17,7 +17,7 @@ from fairq.engine.explain.pieces import rows_called
 from fairq.engine.explain.search import Search
 from fairq.engine.negotiation.expression_cache import RequestContext
 from fairq.engine.simulation.queues import JobKey
-from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownJobError, UnknownSlotError
+from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownSlotError
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import history, job_ads, runs
 from fairq.state.connection import State, reading
@@ -26,7 +26,7 @@ from fairq.steps.cycle.load import load_pool, load_round_robin_times, of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.overlay import Overlay, was_withdrawn
-from fairq.steps.jobs.selection import Target, jobs_of, parse_targets
+from fairq.steps.jobs.selection import Target, jobs_of, missing, parse_targets
 from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why.compare import compared
 from fairq.steps.why.effort import SEARCHED, affordable_cycles
@@ -352,7 +352,7 @@ class _Study:
         entries = history.load(self._state, subject=f"job {target.text}")
         removed = next((entry for entry in reversed(entries) if _gone(entry.after)), None)
         if removed is None:
-            raise UnknownJobError(job=target.text)
+            raise missing(self._state, target)
         summary = removed_sentence(target.text, removed.user, removed.command, removed.time)
         return {"kind": "job", "subject": target.text, "status": "removed", "reason": "removed", "summary": summary}
 

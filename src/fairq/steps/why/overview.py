@@ -14,6 +14,7 @@ from fairq.engine.explain.changes import OWNERS
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.most import wider
 from fairq.engine.explain.remedies import Remedy
+from fairq.quantities import counted
 from fairq.records import JobRange
 from fairq.steps.why.effort import affordable_cycles
 from fairq.steps.why.world import ImaginedPool
@@ -176,11 +177,8 @@ def _summary(idle: int, matched: int, ordered: list[tuple[str, _Entry]], most: l
             if matched
             else "All wait"
         )
-        text += f" {'It waits' if idle == 1 else most_of} because of: {ordered[0][0]} ({_jobs(ordered[0][1].jobs)})."
+        which = "It waits" if idle == 1 else most_of
+        text += f" {which} because of: {ordered[0][0]} ({counted(ordered[0][1].jobs, 'job')})."
     if most:
-        text += f" What would help most: {most[0].words} (starts {_jobs(most[0].starts)} more)."
+        text += f" What would help most: {most[0].words} (starts {counted(most[0].starts, 'more job')})."
     return text
-
-
-def _jobs(count: int) -> str:
-    return f"{count} job{'' if count == 1 else 's'}"

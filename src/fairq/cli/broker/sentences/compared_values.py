@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,3 +38,12 @@ def some(queues: list[str]) -> str:
     """Return the first of some names, and the number of others."""
     rest = len(queues) - _SHOWN
     return ", ".join(queues[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+_ONE = re.compile(r"\b1 (job|file|core)s\b(?:( of [^(]+?)? (wait|run|transfer|are)\b)?")
+_VERBS = {"wait": "waits", "run": "runs", "transfer": "transfers", "are": "is"}
+
+
+def singular(text: str) -> str:
+    """Return *text* with "1 jobs wait" as "1 job waits"."""
+    return _ONE.sub(lambda of: f"1 {of[1]}{of[2] or ''}{f' {_VERBS[of[3]]}' if of[3] else ''}", text)

@@ -19,10 +19,10 @@ def data_notes(unknown_sites: Mapping[int, Sequence[str]], found: Disagreement |
     for task in list(unknown_sites)[:_SHOWN]:
         yield f"site of task {task} names {', '.join(unknown_sites[task])}, which is no queue"
     if len(unknown_sites) > _SHOWN:
-        yield f"site of {len(unknown_sites) - _SHOWN} more tasks names what is no queue"
+        yield f"the same is true of {counted(len(unknown_sites) - _SHOWN, 'more task')}"
     if found is not None:
         share = f" of share {found.share}" if found.share else ""
         yield (
             f"statistics and imported jobs disagree at {counted(found.queues, 'queue')}, first at {found.queue}: "
-            f"{found.told} and {found.counted} {found.state} jobs{share}; the statistics count"
+            f"{found.told} and {counted(found.counted, f'{found.state} job')}{share}; the statistics count"
         )

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from fairq.cli.broker.sentences import software
-from fairq.cli.broker.sentences.compared_values import said
+from fairq.cli.broker.sentences.compared_values import said, singular
 
 
 class Words(NamedTuple):
@@ -381,7 +381,7 @@ def change_of(tag: str, details: Mapping[str, Any], meaning: str, own: str = "")
 
 def _filled(text: str, details: Mapping[str, Any]) -> str | None:
     try:
-        return text.format(**{name: said(details[name]) for name in _names_in(text)})
+        return singular(text.format(**{name: said(details[name]) for name in _names_in(text)}))
     except (KeyError, ValueError):  # a value is unknown, or a plugin's text is not a valid format
         return None
 
