@@ -73,7 +73,7 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
     Nothing in the body can change the file. Read what you need and leave: a writer waits for readers.
 
     Raises:
-        StateError and its kin (exit codes 3 to 10): the file cannot be used; it is untouched.
+        StateError and its kin (exit codes 3 to 12): the file cannot be used; it is untouched.
     """
     known_as, path = resolve(path), readable(path)
     patience = Patience(wait, path)
@@ -115,7 +115,7 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
 
     Raises:
         StateLockedError: another process kept the lock all the while.
-        StateError and its kin (exit codes 3 to 10): the file cannot be used; it is as it was.
+        StateError and its kin (exit codes 3 to 12): the file cannot be used; it is as it was.
     """
     path = resolve_for_writing(path)
     with mapped(path, wait), ExitStack() as open_files:
@@ -232,7 +232,7 @@ def backup(path: Path, target: Path, wait: float = WAIT) -> None:
 
     Raises:
         BackupError: there is no state file, *target* exists already or cannot be written.
-        StateError and its kin (exit codes 3 to 10): the state file cannot be used.
+        StateError and its kin (exit codes 3 to 12): the state file cannot be used.
     """
     from fairq.state.copy import write_copy
 
@@ -253,7 +253,7 @@ def compact(path: Path, wait: float = WAIT) -> None:
     The file is rewritten in place, whole or not at all; that needs free space of its size.
 
     Raises:
-        StateError and its kin (exit codes 3 to 10): the file does not exist or cannot be used; it is as it was.
+        StateError and its kin (exit codes 3 to 12): the file does not exist or cannot be used; it is as it was.
     """
     path = resolve_for_writing(path)
     patience = Patience(wait, path)
