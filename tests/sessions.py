@@ -1,7 +1,7 @@
 """The console sessions of the README and of docs/: what the pages show, and what fairq prints on a terminal now.
 
-The pages show 80 columns, `tests/data/listings` the same at 60 and 120. ``python -m tests.sessions`` writes into all of
-them what is printed now.
+The pages show 80 columns, `tests/data/listings` the same at 60 and 120, and the picture some of it. ``python -m
+tests.sessions`` writes into all of them what is printed now.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ import tempfile
 from pathlib import Path
 
 from tests import at_widths
+from tests.picture import drawn
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MARK = "-- the next command --"
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if BLOCK.search(page.read_text())]
 """Every page with a session; a page is one session from its first block to its last."""
+
+PICTURED, PICTURE = ROOT / "README.md", ROOT / "docs" / "fairq.svg"
+"""The page whose session the picture shows."""
 
 Step = tuple[str, str]
 """A command as typed, with the lines of its here-document, and what it prints."""
@@ -74,8 +78,14 @@ def printed(page: Path) -> dict[int, list[Step]]:
     }
 
 
+def uncoloured(steps: list[Step]) -> list[Step]:
+    """Return *steps* as a page shows them, without the blanks at the ends of lines, which editors do not keep."""
+    plain = ((command, re.sub(r"\x1b\[[0-9;]*m", "", text)) for command, text in steps)
+    return [(command, "".join(line.rstrip() + "\n" for line in text.splitlines())) for command, text in plain]
+
+
 def _on_terminal(words: list[str], directory: Path, environment: dict[str, str]) -> str:
-    """Return what a program prints on a terminal, without colours and without lines that it took back."""
+    """Return what a program prints on a terminal, without lines that it took back."""
     outer, inner = pty.openpty()
     running = subprocess.Popen(
         words, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=inner, stderr=inner
@@ -89,18 +99,17 @@ def _on_terminal(words: list[str], directory: Path, environment: dict[str, str])
         except OSError:  # so Linux tells the end of a terminal
             pass
     assert running.wait() == 0, printed.decode()
-    text = re.sub(r"\x1b\[[0-9;]*m", "", printed.decode().replace("\r\n", "\n"))
-    return re.sub(r"[^\n]*\r\x1b\[K", "", text)
+    return re.sub(r"[^\n]*\r\x1b\[K", "", printed.decode().replace("\r\n", "\n"))
 
 
 def _at(cells: int, text: str) -> str:
-    """Return what is printed at a width, without the blanks at the ends of its lines, which editors do not keep."""
+    """Return what is printed at a width."""
     kept, is_shown = "", True
     for line in text.removesuffix("\n").split("\n") if text else ():
         if line.startswith(at_widths.MARK):
             is_shown = line[1:] in ("", str(cells))
         elif is_shown:
-            kept += line.rstrip() + "\n"
+            kept += line + "\n"
     return kept
 
 
@@ -122,7 +131,9 @@ def as_text(steps: list[Step]) -> str:
 def fill(page: Path) -> None:
     """Write into *page*, and into its listings at other widths, what its commands print now."""
     at = printed(page)
-    now = iter(at.pop(80))
+    if page == PICTURED:
+        PICTURE.write_text(drawn(at[80]))
+    now = iter(uncoloured(at.pop(80)))
 
     def block(found: re.Match[str]) -> str:
         return "```console\n" + as_text([next(now) for _ in steps(found.group(1))]) + "```"
@@ -130,7 +141,7 @@ def fill(page: Path) -> None:
     page.write_text(BLOCK.sub(block, page.read_text()))
     for cells, others in at.items():
         listing(page, cells).parent.mkdir(exist_ok=True)
-        listing(page, cells).write_text(as_text(others))
+        listing(page, cells).write_text(as_text(uncoloured(others)))
 
 
 if __name__ == "__main__":

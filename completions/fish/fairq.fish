@@ -90,6 +90,7 @@ complete -c fairq -n '__fairq_nth 0' -a pool -d 'Show, check, create and remove 
 complete -c fairq -n '__fairq_nth 0' -a simulate -d 'Simulate a trace of jobs under one or more policies, and compare them.'
 complete -c fairq -n '__fairq_nth 0' -a state -d 'Manage the state file: path, check, backup, compact, restore, history, past cycles.'
 complete -c fairq -n '__fairq_nth 0' -a demo -d 'Show a day of a small pool on a scratch state.'
+complete -c fairq -n '__fairq_nth 0' -a help -d 'Show the help of a command.'
 complete -c fairq -n '__fairq_at submit' -l count -x -d 'Number of identical jobs. [1 to 2147483647]'
 complete -c fairq -n '__fairq_at submit' -l request-cpus -x -d 'Cores to request.'
 complete -c fairq -n '__fairq_at submit' -l request-memory -x -d 'Memory to request [MB, or with unit: 2GB].'
@@ -1432,3 +1433,4 @@ complete -c fairq -n '__fairq_at state cycle' -l no-header -d 'Print no headings
 complete -c fairq -n '__fairq_at state cycle' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0 state cycle' -a '(__fairq_names cycle)'
 complete -c fairq -n '__fairq_at demo' -l keep -rF -d 'Use this new directory and keep it.'
+complete -c fairq -n '__fairq_nth 0+ help' -a 'submit queue remove hold release prio finish slots status negotiate run wait tail log history why userprio quotas taskqueues broker undo report plot metrics config import export pool simulate state demo help'

@@ -318,3 +318,21 @@ class TestAutoformatWords:
     )
     def test_the_attributes_reach_to_the_next_option(self, words, joined):
         assert join_autoformat(words) == joined
+
+
+@pytest.mark.parametrize("words", [[], ["negotiate"], ["slots", "add"], ["broker"], ["broker", "tasks", "import"]])
+def test_help_is_that_of_the_option(run, words):
+    assert run("help", *words).out == run(*words, "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["negotiat"], "no such command 'negotiat'; perhaps 'negotiate'; try 'fairq --help'"),
+        (["slots", "ad"], "no such command 'ad'; perhaps 'add'; try 'fairq slots --help'"),
+        (["queue", "1"], "fairq queue has no commands; try 'fairq queue --help'"),
+    ],
+)
+def test_help_of_an_unknown_command_proposes_the_nearest(run, words, problem):
+    ended = run("help", *words)
+    assert (ended.code, ended.out, ended.err) == (2, "", f"fairq: {problem}\n")

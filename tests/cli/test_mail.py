@@ -20,6 +20,7 @@ from fairq.settings import load
 from fairq.state import history, launches, slots
 from fairq.state.connection import writing
 from fairq.state.cycle_lock import lock_file
+from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.notify import notify
 from fairq.steps.launch.outcome import Outcome
 from fairq.steps.pool import check
@@ -290,7 +291,7 @@ def test_a_user_is_told_what_the_submit_description_asks_for(
             assert run("--state", state, "finish", f"1.{proc}", "--now", NOW + 60).code == 0
         launch = Launch(0, f"1.{proc}-x", "local", "", 1, proc, "n", LaunchPhase.ENDED, NOW + 5, "b", 0.0, ended=facts,
                         end_time=NOW + 60)  # fmt: skip
-        assert notify(state, settings, [(launch, what)]) == []
+        assert notify(state, settings, [(launch, what)], faults=Faults()) == []
     names = {f"fairq job 1.{proc}": name for proc, name in enumerate(ENDS)}
     assert {names[" ".join(subject.split()[:3])] for _, subject, _ in mails(mailbox)} == told
     assert all(to == "ann@example.org" for to, _, _ in mails(mailbox))
@@ -311,16 +312,18 @@ def test_a_start_is_told_once_and_an_exit_code_may_mean_success(
         return Launch(0, f"{job}.0-x", "local", "", job, 0, "n", LaunchPhase.ENDED, NOW + 5, "b", 0.0, ended=facts,
                       end_time=NOW + 60)  # fmt: skip
 
-    assert notify(state, settings, [], [launch(1), launch(2)]) == []
+    assert notify(state, settings, [], [launch(1), launch(2)], faults=Faults()) == []
     ((to, subject, text),) = mails(mailbox)
     assert (to, subject) == ("ann", "fairq job 1.0 started on n")
     assert "Ended" not in text
     for job, codes in ((1, 1), (2, 3)):
         assert run("--state", state, "finish", f"{job}.0", "--exit-code", codes, "--now", NOW + 60).code == 0
     done = Outcome(JobStatus.COMPLETED, "finished")
-    assert notify(state, settings, [(launch(1, exit_code=1), done), (launch(2, exit_code=3), done)]) == []
+    assert (
+        notify(state, settings, [(launch(1, exit_code=1), done), (launch(2, exit_code=3), done)], faults=Faults()) == []
+    )
     assert len(mails(mailbox)) == 1
-    assert notify(state, settings, [(launch(2, exit_code=0), done)]) == []
+    assert notify(state, settings, [(launch(2, exit_code=0), done)], faults=Faults()) == []
     assert mails(mailbox)[1][1] == "fairq job 2.0 ended with exit code 0"
 
 

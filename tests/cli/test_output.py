@@ -6,10 +6,14 @@ import csv
 import io
 import json
 import re
+from typing import get_args
 
 import pytest
 
+from fairq.cli.manual.overview import OUTPUT
+from fairq.cli.options import OUTPUT_OPTIONS
 from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output.selection import Format
 from fairq.cli.output.text import escape, width
 
 ANNA = {"Name": "anna@hep", "Priority": 0.5, "Jobs": 12}
@@ -292,3 +296,15 @@ class TestText:
 
     def test_width_counts_cells(self):
         assert [width(text) for text in ("abc", "漢字", "e\u0301")] == [3, 4, 1]
+
+
+def test_every_format_has_an_option_a_paragraph_in_the_manual_and_prints(run) -> None:
+    formats = [name for name in get_args(Format) if name != "table"]
+    described = " ".join(name for name, _ in OUTPUT)
+    for name in formats:
+        assert f"output_{name}" in OUTPUT_OPTIONS
+        assert f"--{name}" in described
+        attributes = ["name"] if name == "af" else []
+        ended = run("config", "show", f"--{name}", *attributes, "--constraint", 'name == "broker.rules"')
+        assert (ended.code, "broker.rules" in ended.out) == (0, True), name
+    assert {name.removeprefix("output_") for name in OUTPUT_OPTIONS} == {*formats, "no_header", "constraint"}

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 from fairq.cli.figures import duration, moment
 from fairq.cli.output import Column, Table
-from fairq.cli.output.terminal_table import Drawing
 from fairq.cli.output.terminal import Style
+from fairq.cli.output.terminal_table import Drawing
 from fairq.cli.output.text import width
 
 RECORDS = [{"Name": "group_physics.higgs.anna@example.org", "Priority": 0.5, "Jobs": 12}]

@@ -241,3 +241,17 @@ def test_the_pools_own_past_is_a_trace(run, state: Path):
     assert (found["jobs"], found["slots"], found["work"]) == (2, 2, 1000)
     assert [one["user"] for one in found["users_by_policy"]] == ["ann"]
     assert run("simulate").code == 2
+
+
+def test_jobs_that_preempt_each_other_without_end_are_named_with_the_cure(run, tmp_path: Path):
+    (tmp_path / "jobs.csv").write_text("submit,run,user\n0,7200,ann\n0,7200,bob\n10,60,bob\n")
+    policy = tmp_path / "policy.toml"
+    words = ("simulate", tmp_path / "jobs.csv", "--slots", "1", "--policy", f"hasty={policy}")
+    policy.write_text('[negotiator]\npreemption_requirements = "true"\n')
+    ended = run(*words)
+    assert ended.code == 96
+    assert ended.err.count("\n") == 1
+    assert "policy 'hasty', jobs preempt each other without end: that of ann submitted at " in ended.err
+    assert "require TotalJobRunTime > 7200 in negotiator.preemption_requirements" in ended.err
+    policy.write_text('[negotiator]\npreemption_requirements = "TotalJobRunTime > 7200"\n')
+    assert run(*words).code == 0

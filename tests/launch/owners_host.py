@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +20,7 @@ from tests.verb.test_sudo import answer, call, document
 from fairq.records import JobStatus
 from fairq.state import jobs, launches
 from fairq.state.connection import reading
+from fairq.steps.setup.program import head
 
 ANN, BOB, EVE = USERS
 ALIAS = f"{PREFIX.upper()}_START"
@@ -115,12 +118,35 @@ def owners_host() -> Iterator[Host]:
     """Make the host with the program of root and its rule of sudo, and take it back."""
     with hosts.host() as found:
         host = Host(found)
-        head = f"#!{PYTHON} -I\nimport sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, '{host.place}/lib')\n"
-        host.script("start", f"{head}from fairq.launch.root.main import main\nsys.exit(main({str(host.site)!r}))\n")
+        start = f"{head(PYTHON, 'Of the tests.')}sys.path.insert(0, '{host.place}/lib')\n"
+        host.script("start", f"{start}from fairq.launch.root.main import main\nsys.exit(main({str(host.site)!r}))\n")
         for user in USERS:
             home(user).chmod(0o700)
         _write_rule(host)
         yield host
+
+
+@contextmanager
+def emptied(host: Host) -> Iterator[None]:
+    """Let the pool be empty but for its twelve slots; end what runs after the body."""
+    from fairq.cli.app import main
+
+    shutil.rmtree(host.state.parent)
+    shutil.rmtree(host.runs, ignore_errors=True)
+    host.state.parent.mkdir(0o711)
+    host.write_site()
+    place = ["--state", str(host.state), "--config", str(host.site), "-q"]
+    assert main([*place, "slots", "add", "here", "--count", "12"]) == 0
+    account = pwd.getpwnam(ACCOUNT)
+    for path in (host.state.parent, *host.state.parent.iterdir()):
+        os.chown(path, account.pw_uid, account.pw_gid)
+    yield
+    with reading(host.state) as state:
+        for launch in launches.live(state):
+            if launch.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(launch.pid, signal.SIGTERM)
+                until(lambda pid=launch.pid: not is_alive(pid), "the end of a supervisor")
 
 
 def _write_rule(host: Host) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,12 @@ def drawn(count: int) -> list[tuple[str, object]]:
     pairs += [(name, f"/Expr(MY.{name})/") for name in ATTRIBUTES]
     chance.shuffle(pairs)
     return [pairs[place % len(pairs)] for place in range(count)]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a log with a relative path be written there."""
+    monkeypatch.chdir(tmp_path)
 
 
 def test_no_attribute_of_a_job_stops_another_job(pool):

@@ -26,6 +26,7 @@ from tests.launch.owners_host import (
     Host,
     alive_of,
     as_user,
+    emptied,
     home,
     owners_host,
     shell,
@@ -48,25 +49,8 @@ def made() -> Iterator[Host]:
 
 @pytest.fixture
 def host(made: Host) -> Iterator[Host]:
-    """The pool, empty but for its slots."""
-    from fairq.cli.app import main
-
-    shutil.rmtree(made.state.parent)
-    shutil.rmtree(made.runs, ignore_errors=True)
-    made.state.parent.mkdir(0o711)
-    made.write_site()
-    place = ["--state", str(made.state), "--config", str(made.site), "-q"]
-    assert main([*place, "slots", "add", "here", "--count", "12"]) == 0
-    account = pwd.getpwnam(ACCOUNT)
-    for path in (made.state.parent, *made.state.parent.iterdir()):
-        os.chown(path, account.pw_uid, account.pw_gid)
-    yield made
-    with reading(made.state) as state:
-        for launch in launches.live(state):
-            if launch.pid:
-                with suppress(ProcessLookupError):
-                    os.kill(launch.pid, signal.SIGTERM)
-                until(lambda pid=launch.pid: not is_alive(pid), "the end of a supervisor")
+    with emptied(made):
+        yield made
 
 
 def test_processes_groups_and_files_belong_to_the_owner(host: Host):

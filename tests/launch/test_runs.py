@@ -193,18 +193,27 @@ def test_scripts_that_are_themselves_the_fault_drain_no_slot(pool):
     assert slot["State"] == "Unclaimed"
 
 
-@pytest.mark.parametrize(("requested", "outcome"), [(32, "held"), (512, "finished")])
-def test_a_job_gets_no_more_memory_than_it_requests(pool, any_cgroup, requested, outcome):
-    pool.slots(1, "--memory", "1GB")
-    filler = "b = bytearray(120_000_000); import time; time.sleep(1.5)"
+@pytest.mark.parametrize(
+    ("slot", "requested", "limit"),
+    [
+        (["--memory", "64MB"], 32, 64),
+        (["--memory", "1GB"], 32, None),
+        (["--memory", "1GB"], 128, None),
+        (["--memory", "1GB", "--partitionable"], 32, 128),
+        (["--memory", "1GB", "--partitionable"], 512, None),
+    ],
+)
+def test_the_memory_limit_of_a_job_is_what_its_slot_holds(pool, any_cgroup, slot, requested, limit):
+    pool.slots(1, *slot)
+    filler = "b = bytearray(200_000_000); import time; time.sleep(1.5)"
     words = ["--request-memory", requested, "--initialdir", pool.work, "--", PYTHON, "-c", filler]
     pool.done("submit", *words)
     pool.turn()
     (ended,) = pool.settled("1.0")
-    assert ended["outcome"] == outcome
-    if outcome == "held":
+    assert ended["outcome"] == ("finished" if limit is None else "held")
+    if limit is not None:
         ad = pool.queue()["1.0"]
-        assert (ad["HoldReasonCode"], "more than its limit of 32 MB" in ad["HoldReason"]) == (34, True)
+        assert (ad["HoldReasonCode"], f"more than its limit of {limit} MB" in ad["HoldReason"]) == (34, True)
 
 
 def test_output_goes_to_a_directory_that_is_made_for_each_job(pool):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import fairq
+from fairq.steps.setup.program import head
 
 PYTHON = "/usr/bin/python3"
 PREFIX = "fqc"
@@ -202,7 +203,7 @@ def _install(found: Host) -> None:
             path.chmod(0o755)
     for path in (library / "fairq").rglob("*.py*"):
         path.chmod(0o644)
-    start = f"#!{PYTHON} -I\nimport sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, {str(library)!r})\n"
+    start = f"{head(PYTHON, 'Of the tests.')}sys.path.insert(0, {str(library)!r})\n"
     found.program.write_text(
         f"{start}from pathlib import Path\nfrom fairq.verb.main import main\n"
         f"sys.exit(main(Path({str(found.state)!r}), Path({str(found.site)!r})))\n"

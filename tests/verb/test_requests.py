@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +206,7 @@ def test_jobs_are_queued_as_the_asker(pool: Pool, run):
         jobs_of(group(template={"AccountingGroup": "a$(ProcId)"})), jobs_of(group(template={"Out": "same"})),
         jobs_of(group(priority=2**40)), jobs_of(group(reason=1)), {**jobs_of(), "cluster": 9}, {**jobs_of(), "ads": []},
         {**jobs_of(), "groups": []}, {**jobs_of(), "owner": "ann"}, {"ads": [AD], "groups": [group()]},
+        jobs_of(JobPrio=[1]), jobs_of(MyType={"Job": 1}),
     ],
 )  # fmt: skip
 def test_jobs_of_others_and_ads_of_another_form_are_refused(pool: Pool, wrong: dict[str, Any]):
@@ -250,6 +253,37 @@ def test_a_thousand_mutilated_documents_do_nothing_but_what_they_may(pool: Pool)
             continue
         pytest.fail(f"eve has no jobs, but this was done: {bytes(content)!r}")
     assert pool.state.read_bytes() == before
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every container in *value* with each of its keys."""
+    keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in list(keys):
+        yield value, key
+        yield from _places(value[key])
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments"),
+    [
+        ("submit", jobs_of(group(own={"A": 1}), MyType="Job")), ("hold", {"jobs": ["2.0"]}),
+        ("prio", {"jobs": ["2"], "value": 1, "relative": True}), ("userprio", {"edits": [SETFACTOR]}),
+        ("undo", {"number": 1}), ("finish", {"jobs": ["2"], "end": 1, "exit_code": 0}),
+        ("slots add", {"slots": [{"name": "s@h", "ad": {"Name": "s@h", "Cpus": 1}, "address": "a"}]}),
+        ("slots remove", {"names": ["s@h"], "force": False}),
+        ("slots drain", {"names": ["s@h"], "schedule": "graceful"}), ("slots release", {"names": ["s@h"]}),
+    ],
+)  # fmt: skip
+def test_whatever_an_argument_is_the_change_is_made_or_refused(pool: Pool, verb: str, arguments: dict[str, Any]):
+    serial = 100
+    for place, key in list(_places(arguments)):
+        usual = place[key]
+        for other in [None, True, 1, -1, 2**40, 1.5, 1e300, "", "x", "\n", "9" * 5000, [], [[]], {}, {"a": [1]}]:
+            place[key] = other
+            with contextlib.suppress(FairqError):
+                ask(pool, "ann", verb, serial, **arguments)
+            serial += 1
+        place[key] = usual
 
 
 @pytest.mark.parametrize("forged", ["0", "", "-1", "1 ", "99999999999999", "root"])

@@ -195,6 +195,34 @@ def test_a_caller_who_is_too_nice_is_refused(verb: Path):
         assert ended.returncode == 105, ended.stdout
 
 
+STREAMS = {
+    "closed": "{}>&-", "a directory": "{}</tmp", "nowhere": "{}>/dev/null", "empty": "{}</dev/null",
+    "full": "{}>/dev/full", "endless": "{}</dev/urandom",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", ["0", "1", "2", "01", "02", "12", "012"])
+@pytest.mark.parametrize("stream", STREAMS)
+def test_odd_descriptors_are_answered_in_one_line(verb: Path, which: str, stream: str):
+    entry = pwd.getpwnam("fqcbob")
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        os.chown(place, entry.pw_uid, entry.pw_gid)
+        (place / "document").write_bytes(document("prio", jobs=["2.7"], value=2, relative=False))
+        streams = {"0": f"<{place}/document", "1": f">{place}/out", "2": f"2>{place}/err"}
+        streams |= {number: STREAMS[stream].format(number) for number in which}
+        ended = subprocess.run(
+            ["/bin/sh", "-c", f"sudo -n -u {ACCOUNT} {verb} {' '.join(streams.values())}"], user=entry.pw_uid,
+            group=entry.pw_gid, extra_groups=[], check=False, timeout=60, env={"PATH": "/usr/bin:/bin"},
+        )  # fmt: skip
+        said = "".join((place / name).read_text() for name in ("out", "err") if (place / name).exists())
+    is_lost = "1" in which and ("2" in which or stream == "nowhere")
+    assert said.count("\n") == (not is_lost)
+    assert "done" in said or is_lost or ended.returncode in (73, 105, 106)
+    assert "Traceback" not in said
+    assert "Fatal Python" not in said
+
+
 @pytest.mark.parametrize("content", [b"", b"99999999999\n", b"5\nabc", b"2\n{}", b"x" * 100_000])
 def test_what_is_no_document_is_refused(verb: Path, content: bytes):
     assert call(verb, "fqceve", content).returncode == 106

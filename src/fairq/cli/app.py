@@ -67,6 +67,7 @@ from typing import TYPE_CHECKING
 from fairq import committed, interrupts
 from fairq.cli import streams
 from fairq.cli.version import show_version
+from fairq.errors import alerts
 from fairq.errors.base import CycleUnderWayError, DoneNotShownError, FairqError, OutputError
 
 if TYPE_CHECKING:
@@ -107,13 +108,14 @@ def _run(words: list[str]) -> int:
         complete(words[1:])
         return 0
     from fairq.cli.invocation import Invocation
-    from fairq.cli.output.messages import NOTE
+    from fairq.cli.output.messages import NOTE, tell_error
     from fairq.cli.plain import plain_call
     from fairq.waiting import LISTENER
 
     invocation = Invocation(arguments=words)
     LISTENER.set(invocation.note_wait)
     NOTE.set(invocation.note)
+    alerts.LISTENER.set(tell_error)
     try:
         call = plain_call(words, invocation)
         if call is None:

@@ -44,5 +44,6 @@ REGISTRY: dict[str, Listing] = {
     "simulate": Listing("fairq.cli.simulate", "Simulate a trace of jobs under one or more policies."),
     "state": Listing("fairq.cli.state", "Manage the state file: path, check, backup, restore, history."),
     "demo": Listing("fairq.cli.demo", "Show a day of a small pool on a scratch state."),
+    "help": Listing("fairq.cli.help", "Show the help of a command."),
 }
 """Every command, in the order of the help."""

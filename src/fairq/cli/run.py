@@ -10,6 +10,8 @@ from fairq.cli.command import App
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Option, duration_of
+from fairq.cli.output.messages import tell_error
+from fairq.errors import alerts
 from fairq.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -71,6 +73,11 @@ def run(
             _write(held)
         line.show(now)
 
+    def alert(text: str) -> None:
+        line.clear()
+        tell_error(text)
+
+    alerts.LISTENER.set(alert)
     settings = invocation.settings_of_cycle(invocation.now())
     signal.signal(signal.SIGTERM, _interrupt)
     try:

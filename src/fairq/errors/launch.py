@@ -1,4 +1,4 @@
-"""What can go wrong with jobs that run: exit codes 88 to 96, and 119 to 121 with engines that run them."""
+"""What can go wrong with jobs that run: exit codes 88 to 95, and 119 to 121 with engines that run them."""
 
 from __future__ import annotations
 
@@ -52,6 +52,13 @@ class StarterError(FairqError):
 
     exit_code = 94
     summary = "The program that starts jobs as their owners met a problem"
+
+
+class ThirdFaultError(FairqError):
+    """internal error in the part of a third job of this cycle, {job}: {reason}; please report it"""
+
+    exit_code = 95
+    summary = "Internal errors met three jobs in one cycle"
 
 
 class EngineError(FairqError):

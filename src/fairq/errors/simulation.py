@@ -1,4 +1,4 @@
-"""What can go wrong when fairq looks ahead: exit codes 108 to 111."""
+"""What can go wrong when fairq looks ahead: exit codes 96, and 108 to 110."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ class NothingToSimulateError(FairqError):
 
     exit_code = 108
     summary = "A simulation has no jobs or no slots"
+
+
+class EndlessPreemptionError(FairqError):
+    """under the policy {policy!r}, jobs preempt each other without end: {jobs}; {cure}"""
+
+    exit_code = 96
+    summary = "Jobs of a simulation preempt each other without end"
 
 
 class UnreachableShareError(FairqError):

@@ -45,10 +45,9 @@ LAUNCH = (
         "launch",
         "memory",
         "choice",
-        "request",
-        "Memory limit of a job: request, what the job requests, at most what its slot has; slot, what its slot has;"
-        " none, no limit. A job with the default request, or in a dynamic slot, gets what its slot has.",
-        choices=("request", "slot", "none"),
+        "slot",
+        "Memory limit of a job: slot, what its slot has, whatever the job requests; none, no limit.",
+        choices=("slot", "none"),
     ),
     own(
         "launch",

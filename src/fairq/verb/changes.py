@@ -175,7 +175,7 @@ def _slots_drain(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
 
     given = _exactly(arguments, {"names", "schedule"})
     require_administrator(actor, "drain slots")
-    if given["schedule"] not in {one.value for one in Schedule}:
+    if given["schedule"] not in [one.value for one in Schedule]:
         raise RequestError(problem=f"schedule is not one of {', '.join(one.value for one in Schedule)}")
     schedule = Schedule(given["schedule"])
     done = drain(pool.state, pool.settings, _names(given["names"]), schedule, actor)

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairq.errors.base import FairqError
+from fairq.errors.base import DoneNotShownError, FairqError
 from fairq.people import Person
 from fairq.records import Actor
 from fairq.steps.host.form import READ
@@ -71,15 +71,13 @@ def _serve(state: Path, site: Path, person: Person) -> int:
             from fairq.steps.host.share import shared
 
             with shared(state, person, actor, private=settings["pool.private_jobs"]) as (answer, content):
-                _write(1, {"done": answer}, content)
-            return 0
+                return _write(1, {"done": answer}, content)
         answer = make(Pool(state, settings, host_name()), actor, request)
     except FairqError as error:
         return _refuse(error)
     except Exception as error:  # do not show internal errors to the caller
         return _refuse(FairqError(message=f"internal error: {type(error).__name__}"))
-    _write(1, {"done": answer})
-    return 0
+    return _write(1, {"done": answer})
 
 
 def _end_stuck(place: Path, found: Sequence[Holder]) -> None:
@@ -87,21 +85,24 @@ def _end_stuck(place: Path, found: Sequence[Holder]) -> None:
 
 
 def _refuse(error: FairqError) -> int:
-    _write(1, {"refused": str(error), "code": error.exit_code})
-    return error.exit_code
+    return _write(1, {"refused": str(error), "code": error.exit_code}) or error.exit_code
 
 
-def _write(descriptor: int, answer: dict[str, object], attached: bytes = b"") -> None:
-    """Write the answer, with what is *attached* to it; a caller that does not read it loses it.
+def _write(descriptor: int, answer: dict[str, object], attached: bytes = b"") -> int:
+    """Write the answer, with what is *attached* to it; return 0, or the exit code if it cannot be written.
 
-    A refusal that cannot be answered is written to standard error.
+    A caller that does not read it loses it. What cannot be answered is written to standard error.
     """
     try:
         for content in (memoryview((json.dumps(answer) + "\n").encode()), memoryview(attached)):
             rest = content
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
-    except OSError:
-        if "refused" in answer:
-            with contextlib.suppress(OSError):
-                os.write(2, f"fairq: {answer['refused']}\n".encode("utf-8", "backslashreplace"))
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        lost = DoneNotShownError(reason=error.strerror or str(error))
+        with contextlib.suppress(OSError):
+            os.write(2, f"fairq: {answer.get('refused', lost)}\n".encode("utf-8", "backslashreplace"))
+        return 0 if "refused" in answer else lost.exit_code
+    return 0

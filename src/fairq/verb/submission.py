@@ -77,7 +77,7 @@ def _ad(value: Any, reserved: Set[str] = _RESERVED) -> Ad:
     for name, content in ad.items():
         if not _NAME.fullmatch(name):
             raise RequestError(problem="an attribute has no such name")
-        if name.lower() in reserved and (name, content) not in {("MyType", "Job"), ("TargetType", "Machine")}:
+        if name.lower() in reserved and (name, content) not in (("MyType", "Job"), ("TargetType", "Machine")):
             raise RequestError(problem=f"the attribute {name} is the queue's own")
         _check(name, content)
     return ad

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import resource
 import signal
@@ -68,11 +69,14 @@ def clear() -> None:
 
     Raises SurroundingsError if something cannot be dropped.
     """
-    for number in (0, 1, 2):
+    for number, unusable in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, None)):
         try:
-            os.fstat(number)
+            mode = fcntl.fcntl(number, fcntl.F_GETFL)
         except OSError:
-            raise SurroundingsError(problem=f"descriptor {number} is closed", cure="open it") from None
+            raise SurroundingsError(problem=f"descriptor {number} is closed or a directory", cure="open it") from None
+        if mode & os.O_PATH or mode & os.O_ACCMODE == unusable:
+            what = "written" if number else "read"
+            raise SurroundingsError(problem=f"descriptor {number} cannot be {what}", cure="open it for that")
     for number in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
         if number > 2:  # one descriptor belonged to the directory listing and is already closed
             with contextlib.suppress(OSError):

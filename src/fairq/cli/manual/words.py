@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.cli.manual.walk import Documented, Parameter
+from fairq.cli.registry import REGISTRY
 
 KINDS = {
     "JOB": "job",
@@ -44,6 +45,7 @@ AT = {
     ("slots detect", "--launch"): ":local,slurm,htcondor",
     ("pool create", "--launch"): ":local,slurm,htcondor",
     ("undo", "N"): "change",
+    ("help", "COMMAND"): f":{','.join(REGISTRY)}",
     ("plot", "WHAT"): ":usage,shares,priority,queue,wait",
     ("plot", "--by"): ":submitter,group,pool",
     ("report", "--by"): ":user,submitter,group,slot,machine,hour,day,week,month,year",

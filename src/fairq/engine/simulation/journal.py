@@ -46,6 +46,10 @@ class Journal:
         """Which jobs have started."""
         return self.first_start >= 0
 
+    def longest(self) -> int:
+        """The longest run time of a job that has not ended; 0 if all have."""
+        return int(self.run[self.end < 0].max(initial=0))
+
     def waits(self) -> Real:
         """The seconds from the submission of each ended job to the start of its last run."""
         done = self.end >= 0

@@ -112,7 +112,7 @@ def item(assignment: Assignment, kept: Path) -> dict[str, str]:
         "fairq_transfer_input": _files(assignment, "TransferInput"),
         "fairq_transfer_output": str(assignment.transfer.get("TransferOutput", "")),
         "fairq_cpus": str(assignment.cpus),
-        "fairq_memory": str(assignment.held_memory or assignment.memory or "undefined"),
+        "fairq_memory": str(assignment.held_memory or "undefined"),
         "fairq_gpus": str(assignment.gpus or "undefined"),
         "fairq_signal": signal.Signals(assignment.kill_signal).name,
         "fairq_grace": str(int(assignment.grace)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 
@@ -10,6 +9,7 @@ from fairq.launch import processes
 from fairq.launch.root.policy import Policy
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import record
+from fairq.launch.supervisor.identity import work_apart
 
 _PATIENCE = 20
 """Seconds until the removal of a directory is given up; a later call tries again."""
@@ -66,11 +66,5 @@ def _remove(path: str) -> None:
     """Remove a tree in which a user may still write: rm follows no link, and stays in this file system."""
     if not os.path.lexists(path):
         return
-    child = os.fork()
-    if child == 0:
-        with contextlib.suppress(BaseException):
-            os.setsid()
-            os.closerange(3, 1 << 20)
-            os.execve("/bin/rm", ["rm", "-rf", "--one-file-system", "--", path], {"PATH": os.defpath})
-        os._exit(127)
-    processes.wait_for_child(child, _PATIENCE)
+    words = ["rm", "-rf", "--one-file-system", "--", path]
+    work_apart(lambda: os.execve("/bin/rm", words, {"PATH": os.defpath}), None, _PATIENCE)

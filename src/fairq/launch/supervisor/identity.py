@@ -1,10 +1,15 @@
-"""Become another user for good, proven. Only root can."""
+"""Become another user for good, proven, or in a child for one piece of work. Only root can."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import signal
+from collections.abc import Callable
 from typing import TypedDict
+
+from fairq.launch import processes
 
 _KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}
 """The number of the system call keyctl, by machine."""
@@ -40,3 +45,21 @@ def become(account: Account) -> None:
     except PermissionError:
         return
     raise PermissionError(f"root's rights were not lost in becoming {account['name']}")
+
+
+def work_apart(work: Callable[[], object], account: Account | None, seconds: float) -> None:
+    """Do *work* in a child with its own session and no open files, as *account* (None: this user); wait for its end.
+
+    After *seconds*, all processes of the child are killed: a file system of its owner may hang.
+    """
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            os.setsid()
+            os.closerange(3, 1 << 20)
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
+            if account is not None:
+                become(account)
+            work()
+        os._exit(0)
+    processes.wait_for_child(child, seconds)

@@ -17,9 +17,8 @@ import stat
 import time
 from typing import Any
 
-from fairq.launch import processes
 from fairq.launch.supervisor import record
-from fairq.launch.supervisor.identity import become
+from fairq.launch.supervisor.identity import work_apart
 from fairq.launch.supervisor.watch import Supervisor, tell
 
 WAKE = "wake"
@@ -133,18 +132,7 @@ class OwnedSupervisor(Supervisor):
         except FileNotFoundError:
             return
         except OSError:
-            self._empty(path)
+            if self.spec["owner"] is not None:
+                work_apart(lambda: record.remove_tree(path), self.spec["owner"], _PATIENCE)
             with contextlib.suppress(OSError):
                 os.rmdir(path)  # noqa: PTH106
-
-    def _empty(self, path: str) -> None:
-        child = os.fork()
-        if child == 0:
-            with contextlib.suppress(BaseException):
-                os.setsid()
-                os.closerange(3, 1 << 20)
-                signal.pthread_sigmask(signal.SIG_SETMASK, ())
-                become(self.spec["owner"])
-                record.remove_tree(path)
-            os._exit(0)
-        processes.wait_for_child(child, _PATIENCE)

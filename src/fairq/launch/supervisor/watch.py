@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from fairq.launch import processes
 from fairq.launch.supervisor import cgroup, record
 from fairq.launch.supervisor.child import IGNORED, become_job
-from fairq.launch.supervisor.identity import become
+from fairq.launch.supervisor.identity import work_apart
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _NAME = 15  # PR_SET_NAME
@@ -151,19 +151,13 @@ class Supervisor:
         spec = self.spec
         if not spec["output_files"] or self.job <= 0 or self.reason != "exit":
             return
-        child = os.fork()
-        if child == 0:
-            with contextlib.suppress(BaseException):
-                os.setsid()
-                os.closerange(3, 1 << 20)
-                signal.pthread_sigmask(signal.SIG_SETMASK, ())
-                if spec["owner"] is not None:
-                    become(spec["owner"])
-                os.chdir(spec["directory"])
-                there = [name for name in spec["output_files"] if os.path.lexists(name)]
-                os.execv("/bin/mv", ["mv", "-f", "--", *there, spec["output_directory"]])
-            os._exit(1)
-        processes.wait_for_child(child, _LONGEST_MOVE)
+
+        def move() -> None:
+            os.chdir(spec["directory"])
+            there = [name for name in spec["output_files"] if os.path.lexists(name)]
+            os.execv("/bin/mv", ["mv", "-f", "--", *there, spec["output_directory"]])
+
+        work_apart(move, spec["owner"], _LONGEST_MOVE)
 
     def _remove_scratch(self) -> None:
         record.remove_tree(f"{self.path}/{record.SCRATCH}")

@@ -29,9 +29,6 @@ _THREADS = (
 )  # fmt: skip
 """The environment variables that HTCondor sets to the number of cores of a job."""
 
-_DEFAULT_REQUEST = 128
-"""Default memory request of a job in MB."""
-
 PLACE = "Engine"
 """The beginning of the names of the slot's attributes that lead an engine to its machine."""
 
@@ -92,7 +89,7 @@ def assignment(
         append=_appended(appended or "", place or directory),
         log=read(ad, "UserLog", now) or None,
         cpus=cpus,
-        memory=_memory(ad, slot, settings, now),
+        memory=_memory(slot, settings, now),
         execute_seconds=_positive(read(ad, "AllowedExecuteDuration", now, slot)),
         job_seconds=_positive(read(ad, "AllowedJobDuration", now, slot)),
         kill_signal=read(ad, "KillSig", now) or signal.SIGTERM.value,
@@ -168,16 +165,10 @@ def _account(owner: str | None) -> pwd.struct_passwd | None:
     return None
 
 
-def _memory(ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int) -> int | None:
-    """Return the memory limit in MB: what the slot holds, or on a whole slot what the job asks for, if that is less."""
-    policy = settings["launch.memory"]
-    if policy == "none":
-        return None
-    holds, asked = resource_of(slot, "Memory", now), read_literal(ad, "RequestMemory")
-    is_asked = asked is not None and asked > 0 and (asked != _DEFAULT_REQUEST or holds is None)
-    if is_asked and policy == "request" and not _is_dynamic(slot):
-        holds = min(asked, math.inf if holds is None else holds)
-    return None if holds is None else max(1, int(holds))
+def _memory(slot: Mapping[str, Any], settings: Settings, now: int) -> int | None:
+    """Return the memory limit of a job in MB: what its slot holds; None for no limit."""
+    holds = resource_of(slot, "Memory", now)
+    return None if holds is None or settings["launch.memory"] == "none" else max(1, int(holds))
 
 
 def _grace(ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int) -> float:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fairq.launch.interface import AT_ONCE, Condition, Known, Look, Queued, Started
+from fairq.launch.interface import Condition, Known, Look, Queued, Started
 from fairq.records import Actor, Change, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, history, jobs, launches, slots
 from fairq.state.connection import State, reading, writing
@@ -20,7 +21,8 @@ from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.engines import Move, charge_from, note_wait, overdue, waiting, withdrawal
 from fairq.steps.launch.faults import Faults
-from fairq.steps.launch.holding import count_unforeseen
+from fairq.steps.launch.holding import faults_held
+from fairq.steps.launch.inspection import look, stop
 from fairq.steps.launch.launchers import Launchers, runs_as_owner
 from fairq.steps.launch.outcome import Outcome
 from fairq.steps.launch.values import one_line
@@ -44,43 +46,24 @@ class Collected(Struct):
     notes: list[str] = field(default_factory=list)
 
 
-def known(launch: Launch) -> Known | None:
-    """Return what is recorded of a run that has begun or was accepted by an engine; None if nothing is."""
-    if launch.engine_id is not None:
-        return Queued(launch.engine_id)
-    if launch.pid is None or launch.pid_start is None:
-        return None
-    return Started(launch.pid, launch.pid_start, launch.boot, tuple(launch.cores.get("cores", ())))
-
-
-def look(live: Iterable[Launch], launchers: Launchers) -> dict[str, Look]:
-    """Return the condition of these runs, by name."""
-    by_launcher: dict[str, dict[str, Known | None]] = {}
-    for launch in live:
-        by_launcher.setdefault(launch.launcher, {})[launch.name] = known(launch)
-    found: dict[str, Look] = {}
-    for name, runs in by_launcher.items():
-        found |= launchers[name].look(runs)
-    return found
-
-
-def stop(live: Iterable[Launch], launchers: Launchers) -> None:
-    """Stop the runs that are ordered to end; a repeated call is harmless."""
-    by_launcher: dict[str, dict[str, str]] = {}
-    for launch in live:
-        if launch.ordered is not None:
-            word = AT_ONCE if launch.ordered.get("fast") else str(launch.ordered.get("how", "stop"))
-            by_launcher.setdefault(launch.launcher, {})[launch.name] = word
-    for name, runs in by_launcher.items():
-        launchers[name].stop(runs)
-
-
 def collect(
-    path: Path, settings: Settings, launchers: Launchers, actor: Actor, faults: Faults | None = None
+    path: Path,
+    settings: Settings,
+    launchers: Launchers,
+    actor: Actor,
+    faults: Faults | None = None,
+    only: Collection[str] | None = None,
 ) -> Collected:
-    """Collect the ended runs of this state, and stop the runs that lost their slot; *faults* are those of the turn."""
-    own = Faults() if faults is None else faults
-    collecting = Collecting(path, settings, launchers, actor, own)
+    """Collect the ended runs of this state, or *only* those of these names, and stop the runs that lost their slot.
+
+    *faults* are those of the turn; without them, the collection is one by itself.
+    """
+    if faults is None:
+        faults = Faults()
+        part = partial(collect, path, settings, launchers, actor, faults)
+        with faults_held(path, settings, actor, faults, part):
+            return part()
+    collecting = Collecting(path, settings, launchers, actor, faults, only)
     if collecting.is_needed:
         with writing(path) as state:
             collecting.store(state)
@@ -88,9 +71,7 @@ def collect(
     if collecting.result.ended:
         from fairq.steps.launch.notify import notify
 
-        collecting.result.notes += notify(path, settings, collecting.result.ended, faults=own)
-    if faults is None:
-        collecting.result.notes += own.notes
+        collecting.result.notes += notify(path, settings, collecting.result.ended, faults=faults)
     return collecting.result
 
 
@@ -104,10 +85,14 @@ class Collecting:
         launchers: Launchers,
         actor: Actor,
         faults: Faults,
+        only: Collection[str] | None = None,
         *,
         before_cycle: bool = False,
     ) -> None:
-        """Look at the runs. *before_cycle*: also treat those that wait in the queue of an engine."""
+        """Look at the runs, or *only* those of these names.
+
+        *before_cycle*: also treat those that wait in the queue of an engine.
+        """
         self.result = Collected()
         self._settings = settings
         self._launchers = launchers
@@ -118,9 +103,10 @@ class Collecting:
             self._live = launches.live(state)
             without = _without_claim(state, self._live)
         self._engines = launchers.engines(self._live)
-        looks = look(self._live, launchers)
-        self._news = {one.name: looks[one.name] for one in self._live if _is_news(one, looks[one.name])}
-        for launch in self._live:
+        chosen = [launch for launch in self._live if only is None or launch.name in only]
+        looks = look(chosen, launchers)
+        self._news = {one.name: looks[one.name] for one in chosen if _is_news(one, looks[one.name])}
+        for launch in chosen:
             if looks[launch.name].condition is Condition.STRAY:
                 self.result.notes.append(f"job {launch.job}: {looks[launch.name].detail}")
         self._before_cycle = before_cycle and bool(waiting(self._live, self._engines))
@@ -307,8 +293,6 @@ class _Collection:
             facts = launch.ended or {}
             one = verdict(launch, ad, former, self._settings, self._clock.now, self._faults)
             what = one.outcome
-            if (launch.ordered or {}).get("code") != what.code:
-                count_unforeseen(state, what.code)
             assert launch.end_time is not None
             ends[claim.slot_id] = (launch.end_time, what.how)
             if facts.get("exit_code") is not None and what.status in (JobStatus.COMPLETED, JobStatus.IDLE):

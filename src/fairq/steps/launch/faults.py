@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from msgspec import Struct, field
 
 from fairq.errors.base import FairqError
+from fairq.errors.launch import ThirdFaultError
 from fairq.records import UNFORESEEN, UNUSABLE
 from fairq.state.failures import STORAGE_ERROR
 from fairq.state.job_ranges import Procs
+from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.values import UnusableValueError, one_line
 
 _MOST = 2
@@ -29,17 +31,18 @@ class Fault(Struct, frozen=True):
 
 
 class Faults(Struct):
-    """The jobs that failed in one turn, and the notes about them for an administrator."""
+    """The jobs that failed in one turn: those *found* are to be held; *fresh* are unforeseen errors not yet told."""
 
     found: list[Fault] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    fresh: list[Fault] = field(default_factory=list)
     unforeseen: set[Procs] = field(default_factory=set)
 
     @contextmanager
-    def apart(self, procs: Procs) -> Iterator[None]:
+    def apart(self, procs: Procs, *, again: bool = False) -> Iterator[None]:
         """Do the part of a step that concerns these jobs alone; if it fails, note their fault.
 
-        Raises what is not the job's fault: errors of the machine, and an unforeseen error that meets a third job.
+        *again*: the jobs are already held for an unforeseen error, or ordered to be; another one is no news.
+        Raises errors of the machine, which are no job's fault; ThirdFaultError, an unforeseen error at a third job.
         """
         try:
             yield
@@ -48,15 +51,23 @@ class Faults(Struct):
         except NOT_OF_JOBS:
             raise
         except Exception as error:
-            if procs not in self.unforeseen and len(self.unforeseen) >= _MOST:
-                raise
-            reason = f"internal error in its part of a cycle: {type(error).__name__}: {one_line(str(error))}"
-            if procs not in self.unforeseen:
+            what = f"{type(error).__name__}: {one_line(str(error))}"
+            fault = Fault(procs, f"internal error in its part of a cycle: {what}", UNFORESEEN)
+            if not again and procs not in self.unforeseen:
+                if len(self.unforeseen) >= _MOST:
+                    name = job_name(procs.cluster, procs.first_proc, procs.last_proc)
+                    raise ThirdFaultError(job=name, reason=what) from error
                 self.unforeseen.add(procs)
-                self.notes.append(f"job {procs.cluster}.{procs.first_proc} is held: {reason}; please report it")
-            self.found.append(Fault(procs, reason, UNFORESEEN))
+                self.fresh.append(fault)
+            self.found.append(fault)
 
-    def take(self) -> Sequence[Fault]:
-        """Return the faults found, and forget them: they are dealt with."""
-        found, self.found = self.found, []
-        return found
+    def take(self, procs: Procs | None = None) -> Sequence[Fault]:
+        """Return the faults found, or only those of *procs*, and forget them: they are dealt with."""
+        taken = [one for one in self.found if procs is None or one.procs == procs]
+        self.found = [one for one in self.found if procs is not None and one.procs != procs]
+        return taken
+
+    def take_fresh(self) -> Sequence[Fault]:
+        """Return the unforeseen errors not yet told, and forget them: they are told now."""
+        fresh, self.fresh = self.fresh, []
+        return fresh

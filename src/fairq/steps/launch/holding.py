@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.records import UNFORESEEN, Actor, Change, JobRange, JobStatus
+from fairq.errors import alerts
+from fairq.records import Actor, Change, JobRange, JobStatus
 from fairq.state import claims, history, jobs, meta
-from fairq.state.connection import State
+from fairq.state.connection import State, writing
 from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.name import job_name
 from fairq.steps.launch import events
-from fairq.steps.launch.faults import Fault
+from fairq.steps.launch.faults import Fault, Faults
 from fairq.steps.launch.order import order_ends
 
 if TYPE_CHECKING:
@@ -22,13 +26,13 @@ JOB_ERRORS = "job_errors"
 
 def hold(
     state: State, settings: Settings, actor: Actor, job: JobRange, reason: str, code: int, subcode: int = 0
-) -> None:
-    """Hold jobs in the caller's transaction; what a launcher runs, or may have begun, is ended first."""
+) -> set[str]:
+    """Hold jobs in the caller's transaction; return the runs that are to end first: a launcher has or may have them."""
     now, procs = actor.time, [procs_of(job)]
     order: dict[str, Any] = {"how": "hold", "reason": reason, "code": code, "subcode": subcode}
     ordered, rest = order_ends(state, [job], order)
     if ordered and not rest:
-        return
+        return ordered
     if job.status == JobStatus.RUNNING:
         end_runs(state, settings, claims.of_procs(state, procs), now, "held")
     body = {"reason": reason, "code": code, "subcode": subcode}
@@ -36,6 +40,7 @@ def hold(
     jobs.set_status(state, procs, JobStatus.HELD, now, reason, code, subcode)
     after = {"JobStatus": int(JobStatus.HELD), "HoldReason": reason}
     history.record(state, actor, [Change(job_range(job), {"JobStatus": job.status}, after)])
+    return ordered
 
 
 def procs_of(job: JobRange) -> jobs.Procs:
@@ -49,19 +54,37 @@ def job_range(job: JobRange) -> str:
     return f"job {job.cluster}.{job.first_proc}{last}"
 
 
-def hold_faulty(state: State, settings: Settings, actor: Actor, faults: Iterable[Fault]) -> None:
-    """Hold those jobs with *faults* that are still in the queue and not held."""
+@contextmanager
+def faults_held(
+    path: Path, settings: Settings, actor: Actor, faults: Faults, end: Callable[[set[str]], object]
+) -> Iterator[None]:
+    """At the end of the body, also if an error ends it, hold the jobs with *faults*; count and report unforeseen ones.
+
+    An error undoes the transaction that held them before. *end* collects the runs that are to end first.
+    """
+    try:
+        yield
+    finally:
+        found, fresh = faults.take(), faults.take_fresh()
+        if found or fresh:
+            with writing(path) as state:
+                ordered = hold_faulty(state, settings, actor, [*found, *fresh])
+                meta.set(state, JOB_ERRORS, str(int(meta.get(state, JOB_ERRORS) or 0) + len(fresh)))
+            for fault in fresh:
+                name = job_name(fault.procs.cluster, fault.procs.first_proc, fault.procs.last_proc)
+                alerts.LISTENER.get()(f"job {name} is held: {fault.reason}; please report it")
+            if ordered:
+                end(ordered)
+
+
+def hold_faulty(state: State, settings: Settings, actor: Actor, faults: Iterable[Fault]) -> set[str]:
+    """Hold those jobs with *faults* that are still in the queue and not held; return the runs that are to end first."""
+    ordered: set[str] = set()
     for fault in faults:
-        count_unforeseen(state, fault.code)
         wanted = fault.procs
         proc = wanted.first_proc if wanted.first_proc == wanted.last_proc else None
         for job in jobs.select(state, cluster=wanted.cluster, proc=proc, schedd=wanted.schedd):
             is_meant = wanted.first_proc <= job.first_proc and job.last_proc <= wanted.last_proc
             if is_meant and job.status != JobStatus.HELD:
-                hold(state, settings, actor, job, fault.reason, fault.code)
-
-
-def count_unforeseen(state: State, code: int | None) -> None:
-    """Count a job that is held for an unforeseen error."""
-    if code == UNFORESEEN:
-        meta.set(state, JOB_ERRORS, str(int(meta.get(state, JOB_ERRORS) or 0) + 1))
+                ordered |= hold(state, settings, actor, job, fault.reason, fault.code)
+    return ordered

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairq.quantities import shown_duration, shown_time
-from fairq.records import Ad, JobStatus, Launch
+from fairq.records import UNFORESEEN, Ad, JobStatus, Launch
 from fairq.state import ended_jobs, jobs, runs
 from fairq.state.connection import State, reading
 from fairq.state.ended_jobs import Wanted
@@ -35,7 +35,8 @@ def notify(
     settings: Settings,
     ended: Sequence[tuple[Launch, Outcome | None]],
     started: Sequence[Launch] = (),
-    faults: Faults | None = None,
+    *,
+    faults: Faults,
 ) -> list[str]:
     """Mail the users of these runs who asked for it; return error messages. Without mail.command, do nothing.
 
@@ -46,7 +47,6 @@ def notify(
     if not mailer.command:
         return []
     mails: list[tuple[str, str, str]] = []
-    faults = Faults() if faults is None else faults
     with reading(path) as state:
         for launch in started:
             ad = _queued_ad(state, launch)
@@ -55,7 +55,8 @@ def notify(
                     mails.append(_mail(launch, ad, f"started on {launch.slot}", []))
         for launch, what in ended:
             ad = None if what is None else _ad(state, launch, what)
-            with faults.apart(Procs(*launch.key, launch.proc)):
+            is_known = what is not None and what.code == UNFORESEEN
+            with faults.apart(Procs(*launch.key, launch.proc), again=is_known):
                 if what is not None and ad is not None and _is_wanted(launch, what, ad):
                     mails.append(_mail(launch, ad, _end(launch, what), _facts(launch)))
     unknown = [to for to, _, _ in mails if not is_address(to)]

@@ -19,7 +19,7 @@ from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.ended import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.faults import Faults
-from fairq.steps.launch.holding import count_unforeseen, hold, job_range, procs_of
+from fairq.steps.launch.holding import hold, job_range, procs_of
 from fairq.steps.launch.order import order_ends
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, at_exit
 from fairq.steps.launch.values import read
@@ -54,22 +54,26 @@ def apply_periodic(path: Path, settings: Settings, actor: Actor, faults: Faults)
 def store_periodic(state: State, settings: Settings, actor: Actor, faults: Faults) -> None:
     """Do the same as `apply_periodic` in the caller's transaction."""
     for due in list(_due(state, actor.time, faults)):
-        count_unforeseen(state, due.code)
         _apply(state, settings, actor, due)
 
 
 def _due(state: State, now: int, faults: Faults) -> Iterator[Due]:
     found = jobs.with_policies(state, POLICIES)
     shared = jobs.ads(state, {job.ad_id for job in found})
+    faulty = {
+        jobs.Procs(*one.key, one.proc) for one in launches.live(state) if (one.ordered or {}).get("code") == UNFORESEEN
+    }
     for whole in found:
         # Jobs that run or ran differ in start, end and number of runs: evaluate each one.
         apart = whole.status in (JobStatus.RUNNING, JobStatus.COMPLETED) or whole.template is not None
         for job in _procs(whole) if apart else [whole]:
+            if procs_of(job) in faulty or (job.status == JobStatus.HELD and job.hold_code == UNFORESEEN):
+                continue
             more = _further(state, job)
             due = None
             with faults.apart(procs_of(job)):
                 due = _of_job(job, {**job.ad_of(shared[job.ad_id], job.first_proc), **more}, now)
-            for fault in faults.take():
+            for fault in faults.take(procs_of(job)):
                 if job.status != JobStatus.HELD or fault.code == UNFORESEEN:
                     due = Due(job, _HOLD, fault.reason, 0, fault.code)
             if due is not None:
@@ -104,8 +108,6 @@ def _was_held(run: Launch) -> bool:
 
 
 def _of_job(job: JobRange, ad: Ad, now: int) -> Due | None:
-    if job.status == JobStatus.HELD and job.hold_code == UNFORESEEN:
-        return None
     if job.status == JobStatus.COMPLETED and not read(ad, _LEAVE, now):
         return Due(job, _LEAVE, "leave_in_queue is false")
     if job.status not in (JobStatus.HELD, JobStatus.COMPLETED) and read(ad, _HOLD, now):

@@ -11,7 +11,8 @@ from fairq.records import Actor
 from fairq.state import launches
 from fairq.state.connection import reading
 from fairq.steps.launch import events
-from fairq.steps.launch.collect import collect, stop
+from fairq.steps.launch.collect import collect
+from fairq.steps.launch.inspection import stop
 from fairq.steps.launch.launchers import opened
 
 if TYPE_CHECKING:

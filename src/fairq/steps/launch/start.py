@@ -19,7 +19,6 @@ from fairq.steps.launch.assignment import assignment, cores_of, resource_of
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.collect import held_slots, mark_started
 from fairq.steps.launch.faults import NOT_OF_JOBS, Faults
-from fairq.steps.launch.holding import hold_faulty
 from fairq.steps.launch.launchers import Launchers, of_slot, runs_as_owner
 from fairq.steps.pool.dynamic_slots import load_slots
 
@@ -31,20 +30,18 @@ _NOT_AS_OWNER = "jobs of this pool run as their owners (launch.run_as), which {}
 
 
 class Begun(Struct):
-    """The runs that began, those *ordered* to end instead, and notes for an administrator on the others."""
+    """The runs that began, and notes for an administrator on the others."""
 
     started: list[Launch] = field(default_factory=list)
-    ordered: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
 
 def start(
     path: Path, settings: Settings, launchers: Launchers, actor: Actor, faults: Faults, *, record: bool = True
 ) -> Begun:
-    """Start all startable runs; the caller must hold the cycle's lock.
+    """Start all startable runs, and find the *faults* of others; the caller must hold the cycle's lock.
 
-    Without *record*, the next collection records the starts, as after a crash. A job with one of the *faults* found is
-    held when its launcher says that its run will not begin: an earlier turn may have begun it.
+    Without *record*, the next collection records the starts, as after a crash.
     """
     clock = Clock.at(actor.time)
     result = Begun()
@@ -62,11 +59,6 @@ def start(
             answers |= dict.fromkeys((one.run for one in assignments), Refused(_NOT_AS_OWNER.format(name)))
         else:
             answers |= _answers(launchers[name], assignments, {one.name: one for one in waiting}, faults)
-    if faulty := faults.take():
-        with writing(path) as state:
-            hold_faulty(state, settings, actor, faulty)
-        keys = {fault.procs for fault in faulty}
-        result.ordered = {one.name for one in waiting if Procs(*one.key, one.proc) in keys}
     refused: list[Launch] = []
     for launch, _, _ in plans:
         answer = answers.get(launch.name)

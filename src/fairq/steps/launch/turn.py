@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,14 @@ from msgspec import Struct, field
 
 from fairq.records import Actor, Launch
 from fairq.state import job_events, launches
-from fairq.state.connection import State, kept_open, reading, writing
+from fairq.state.connection import State, kept_open, reading
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.failures import failures_counted
 from fairq.steps.cycle.negotiate import hold_cycle
 from fairq.steps.launch import events
 from fairq.steps.launch.faults import Faults
+from fairq.steps.launch.holding import faults_held
 from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
 from fairq.steps.launch.unknown import end_unknown
 
@@ -63,36 +65,29 @@ def turn(
         CycleUnderWayError: another cycle is running on this state.
         UnknownLauncherError: the settings or a slot name an unknown launcher.
     """
-    with (
-        failures_counted(path, actor.time),
-        kept_open(),
-        opened(path, settings, starting=True) as own,
-        cycle_lock(path),
-    ):
-        faults = Faults()
-        result = _decided(path, settings, actor, launchers or own, match, explain, doing, faults)
-        # Without a cycle, `collect` has already notified the users.
-        untold = list(result.ended) if match else []
-        if result.launching:
-            used = launchers or own
-            doing("starting jobs")
-            _launch(result, path, settings, used, actor, launch, record, faults)
-        else:
-            _write_logs(path, settings, launchers or own, launch)
-    if untold or result.started:
-        from fairq.steps.launch.notify import notify
+    result, faults = Turn(), Faults()
+    with failures_counted(path, actor.time), kept_open(), opened(path, settings, starting=True) as own:
+        used = launchers or own
+        end = partial(_end_ordered, result, path, settings, used, actor, faults, launch)
+        with cycle_lock(path), faults_held(path, settings, actor, faults, end):
+            _decide(result, path, settings, actor, used, match, explain, doing, faults)
+            # Without a cycle, `collect` has already notified the users.
+            untold = list(result.ended) if match else []
+            if result.launching:
+                doing("starting jobs")
+                _launch(result, path, settings, used, actor, launch, record, faults)
+            else:
+                _write_logs(path, settings, used, launch)
+        if untold or result.started:
+            from fairq.steps.launch.notify import notify
 
-        result.notes += notify(path, settings, untold, result.started, faults)
-    if faulty := faults.take():
-        from fairq.steps.launch.holding import hold_faulty
-
-        with writing(path) as state:
-            hold_faulty(state, settings, actor, faulty)
-    result.notes += faults.notes
+            with faults_held(path, settings, actor, faults, end):
+                result.notes += notify(path, settings, untold, result.started, faults=faults)
     return result
 
 
-def _decided(
+def _decide(
+    result: Turn,
     path: Path,
     settings: Settings,
     actor: Actor,
@@ -101,23 +96,22 @@ def _decided(
     explain: bool,
     doing: Callable[[str], None],
     faults: Faults,
-) -> Turn:
+) -> None:
     """Collect; with *match*, run a cycle."""
-    result = Turn()
     result.notes += end_unknown(path, settings, launchers)
     with reading(path) as state:
         result.launching = is_launching(state, settings) or bool(launches.live(state))
     if not result.launching:
         if match:
             result.cycle = hold_cycle(path, settings, actor, explain=explain, doing=doing)
-        return result
+        return
     from fairq.steps.launch.collect import Collecting
     from fairq.steps.launch.periodic import apply_periodic, store_periodic
 
     if not match:
         _collect(result, path, settings, launchers, actor, faults)
         apply_periodic(path, settings, actor, faults)
-        return result
+        return
     collecting = Collecting(path, settings, launchers, actor, faults, before_cycle=True)
 
     def first(state: State) -> None:
@@ -129,7 +123,6 @@ def _decided(
     collecting.finish()
     result.ended += collecting.result.ended
     result.notes += collecting.result.notes
-    return result
 
 
 def _launch(
@@ -152,8 +145,6 @@ def _launch(
         begun = start(path, settings, launchers, actor, faults, record=record)
         result.started += begun.started
         result.notes += begun.notes
-        if begun.ordered:
-            _end_ordered(result, path, settings, launchers, actor, faults, begun.ordered)
     result.notes += _write_logs(path, settings, launchers, launch)
     prune(path, settings, launchers, actor.time)
 
@@ -170,10 +161,18 @@ def _write_logs(path: Path, settings: Settings, launchers: Launchers, launch: bo
     return [] if problem is None else [problem]
 
 
-def _collect(result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor, faults: Faults) -> None:
+def _collect(
+    result: Turn,
+    path: Path,
+    settings: Settings,
+    launchers: Launchers,
+    actor: Actor,
+    faults: Faults,
+    only: AbstractSet[str] | None = None,
+) -> None:
     from fairq.steps.launch.collect import collect
 
-    found = collect(path, settings, launchers, actor, faults)
+    found = collect(path, settings, launchers, actor, faults, only)
     result.ended += found.ended
     result.notes += found.notes
 
@@ -197,14 +196,16 @@ def _end_ordered(
     launchers: Launchers,
     actor: Actor,
     faults: Faults,
+    launch: bool,
     ordered: AbstractSet[str],
 ) -> None:
-    """Collect the runs that must not begin, once their launchers know it; wait at most `_PATIENCE` seconds."""
+    """Collect those runs, of jobs to be held, that end or do not begin; wait at most `_PATIENCE` seconds for it."""
 
     def ending(live: Sequence[Launch]) -> bool:
         return any(one.name in ordered for one in live)
 
-    _collect_while(ending, result, path, settings, launchers, actor, faults)
+    _collect_while(ending, result, path, settings, launchers, actor, faults, ordered)
+    result.notes += _write_logs(path, settings, launchers, launch)
 
 
 def _collect_while(
@@ -215,6 +216,7 @@ def _collect_while(
     launchers: Launchers,
     actor: Actor,
     faults: Faults,
+    only: AbstractSet[str] | None = None,
 ) -> None:
     end = time.monotonic() + _PATIENCE
     while True:
@@ -222,7 +224,7 @@ def _collect_while(
             live = launches.live(state)
         if not ending(live):
             return
-        _collect(result, path, settings, launchers, actor, faults)
+        _collect(result, path, settings, launchers, actor, faults, only)
         if time.monotonic() >= end:
             return
         time.sleep(launchers.nap(live))

@@ -53,10 +53,15 @@ def read(ad: Mapping[str, Any], name: str, now: int, target: Mapping[str, Any] |
 
 
 def read_if_usable(ad: Mapping[str, Any], name: str, now: int) -> Any:
-    """Return the same as `read`, and None for a value that cannot be used: for records of a job that has ended."""
+    """Return the same as `read`, and None for a value at which it fails: for records of what happens to a job.
+
+    The step that uses the value reports the failure.
+    """
     try:
         return read(ad, name, now)
-    except UnusableValueError:
+    except (OSError, MemoryError):
+        raise
+    except Exception:
         return None
 
 

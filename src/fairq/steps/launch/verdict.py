@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fairq.records import Ad, JobStatus, Launch
+from fairq.records import UNFORESEEN, Ad, JobStatus, Launch
 from fairq.state.job_ranges import Procs
 from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.outcome import Outcome, exit_ad, outcome
@@ -31,11 +31,13 @@ def verdict(launch: Launch, ad: Ad, former: Sequence[Launch], settings: Settings
     *former* are its runs that ended before.
     """
     facts = launch.ended or {}
-    with faults.apart(Procs(*launch.key, launch.proc)):
+    is_known = (launch.ordered or {}).get("code") == UNFORESEEN
+    procs = Procs(*launch.key, launch.proc)
+    with faults.apart(procs, again=is_known):
         what = outcome(launch, ad, facts, former, settings, now)
         stays = what.status is JobStatus.COMPLETED and _stays(ad, facts, former, now)
         return Verdict(what, _usage(launch, ad, former, now), stays)
-    (fault,) = faults.take()
+    *_, fault = faults.take(procs)
     held = Outcome(JobStatus.HELD, "held", fault.reason, fault.code, 0)
     return Verdict(held, _usage(launch, {}, former, now), False)
 

@@ -22,7 +22,7 @@ from fairq.state.elsewhere import elsewhere_of
 from fairq.state.location import exists, resolve
 from fairq.steps.cycle.accounts import last_update
 from fairq.steps.jobs.name import job_name
-from fairq.steps.launch.collect import look
+from fairq.steps.launch.inspection import look
 from fairq.steps.launch.launchers import Launchers, is_launching, of_slot, opened, runs_as_owner
 from fairq.steps.mail import WANTED
 from fairq.steps.pool.devices import assigned_gpus, available_gpus

@@ -11,7 +11,7 @@ from fairq.errors.base import FairqError
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.steps.setup import rule
 from fairq.steps.setup.cycles import answers, has_cron
-from fairq.steps.setup.installed import interpreter
+from fairq.steps.setup.installed import interpreter, interpreter_of
 from fairq.steps.setup.layout import CRON, RULE, UNITS, has_systemd
 from fairq.steps.setup.owners import weakness, weakness_below
 from fairq.steps.setup.plan import run
@@ -57,7 +57,7 @@ def _program(program: Path, starter: Path | None) -> Finding:
     for script in (program, starter or program):
         problem = weakness(script)
         if problem is None:
-            python = Path(script.read_text().split()[0].removeprefix("#!"))
+            python = interpreter_of(script)
             found = interpreter(python)
             problem = weakness(python) or (f"{python} does not start" if found is None else None)
             for place in found.path if found else ():

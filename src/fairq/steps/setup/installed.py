@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -45,6 +46,13 @@ def interpreter(executable: Path) -> Interpreter | None:
     return Interpreter(Path(found), abi, Path(library), tuple(map(Path, path)))
 
 
+def interpreter_of(program: Path) -> Path:
+    """Return the interpreter that a program of the pool names, in its first line or where it calls it."""
+    text = program.read_text()
+    found = re.search(r"(/\S+) -I\b", text)
+    return Path(found[1] if found else text.split()[0].removeprefix("#!"))
+
+
 def command() -> Path:
     """Return the command ``fairq`` of the running installation."""
     return Path(sysconfig.get_path("scripts"), "fairq")
@@ -53,7 +61,7 @@ def command() -> Path:
 def why_not_in_place() -> str | None:
     """Return why the pool cannot use this installation itself; None if it is root's alone and everybody can read it."""
     found = interpreter(Path(sys.executable))
-    if found is None or " " in str(found.executable):
+    if found is None or shlex.quote(str(found.executable)) != str(found.executable):
         return f"{sys.executable} cannot be named in a script"
     if reason := weakness(found.executable) or weakness_below(found.library):
         return reason

@@ -19,6 +19,28 @@ _OWN_LINK = LIBRARY / "fairq"
 _EVERYBODYS_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
+def head(python: Path | str, comment: str) -> str:
+    """Return the beginning of a program for the interpreter *python*, whatever the descriptors of its caller.
+
+    Python ends with an error of its own if one of the standard streams is a directory; the shell closes it before.
+    """
+    return f"""\
+#!/bin/sh
+# {MARK}
+# {comment}
+# The shell runs the next five lines; for Python, they are a text.
+\"\"\":"
+[ ! -d /dev/fd/0 ] || exec 0<&-
+[ ! -d /dev/fd/1 ] || exec 1>&-
+[ ! -d /dev/fd/2 ] || exec 2>&-
+exec {python} -I "$0" "$@"
+":\"\"\"
+import sys
+
+sys.dont_write_bytecode = True
+"""
+
+
 class Installation(Struct):
     """Which fairq the pool of the host runs: the installed one, or a copy of it because of *reason*."""
 
@@ -38,8 +60,9 @@ class Installation(Struct):
     def script(self) -> str:
         """The content of the program for changes. It takes no paths from its caller."""
         return (
-            self._head(
-                "Changes the pool of this host for whoever asks. sudo allows no argument; the socket unit gives one."
+            head(
+                self.python,
+                "Changes the pool of this host for whoever asks. sudo allows no argument; the socket unit gives one.",
             )
             + f"""\
 from pathlib import Path
@@ -54,16 +77,13 @@ sys.exit(main(Path("{STATE}"), Path("{SITE}"), by_socket=sys.argv[1:] == ["{BY_S
     def starter(self) -> str:
         """The content of the program of root that starts jobs as their owners."""
         return (
-            self._head("Starts the jobs that the pool of this host has matched, as their owners.")
+            head(self.python, "Starts the jobs that the pool of this host has matched, as their owners.")
             + f"""\
 from fairq.launch.root.main import main
 
 sys.exit(main("{SITE}"))
 """
         )
-
-    def _head(self, comment: str) -> str:
-        return f"#!{self.python} -I\n# {MARK}\n# {comment}\nimport sys\n\nsys.dont_write_bytecode = True\n"
 
     def steps(self, starts: bool) -> list[Step]:
         """Return the steps that install it; with *starts*, the program that starts jobs, too.

@@ -16,6 +16,7 @@ from fairq.quantities import counted
 from fairq.state import jobs, launches, slots
 from fairq.state.connection import reading
 from fairq.steps.setup import account
+from fairq.steps.setup.installed import interpreter_of
 from fairq.steps.setup.layout import ACCOUNT, HOME, PROGRAM, RUNS, STATE
 from fairq.steps.setup.plan import Step, WayBack, make_directories
 
@@ -114,7 +115,7 @@ def ending_jobs(count: int) -> Step:
 def _end_jobs() -> None:
     with reading(STATE) as state:
         names, draining = slots.load_names(state), set(slots.draining_names(state))
-    fairq = _fairq(_python_of(PROGRAM))
+    fairq = _fairq(interpreter_of(PROGRAM))
     if names:
         as_account(*fairq, "slots", "drain", "--fast", *names)
     until = time.monotonic() + _PATIENCE
@@ -129,11 +130,6 @@ def _end_jobs() -> None:
         time.sleep(0.2)
     if again := [name for name in names if name not in draining]:
         as_account(*fairq, "slots", "drain", "--cancel", *again)
-
-
-def _python_of(program: Path) -> Path:
-    """Return the interpreter that the script *program* names in its first line."""
-    return Path(program.read_text().split()[0].removeprefix("#!"))
 
 
 def removing(purge: bool) -> Step:

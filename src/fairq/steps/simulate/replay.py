@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -18,7 +19,9 @@ from fairq.engine.simulation.journal import Journal
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Arrival, Simulation
+from fairq.errors.simulation import EndlessPreemptionError
 from fairq.expression_form import as_expression
+from fairq.quantities import shown_time
 from fairq.records import Ad, JobRange, JobStatus
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
@@ -31,6 +34,11 @@ EVERYBODY = "everybody"
 
 _REQUIREMENTS = as_expression("TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory")
 _END_OF_TIME = 1 << 60
+
+_FRUITLESS = 1000
+"""Preemption is endless if no job ends or starts for the first time in so many cycles, and for as long as any job runs.
+
+A job that is not preempted ends in that time. With a cycle each 300 s, these are three half-lives of the priorities."""
 
 
 class Policy(Struct, frozen=True):
@@ -79,7 +87,9 @@ def replay(
 
     *window* is the length of the windows of shares, in seconds. *advance* receives the number of newly ended jobs.
 
-    Raises SettingValueError for an invalid expression.
+    Raises:
+        SettingValueError: an expression is invalid.
+        EndlessPreemptionError: jobs preempt each other so often that none of them will end.
     """
     accounting = accounting_policy(policy.settings)
     rules = negotiation_policy(policy.settings)
@@ -97,7 +107,10 @@ def replay(
     simulation = Simulation(
         pool, Queues(), jobs.ads, accountant, rules, witness.run_time, jobs.arrivals(), trace.start, every, witness
     )
-    simulation.advance(_END_OF_TIME)
+    if simulation.advance(_END_OF_TIME, partial(witness.is_endless, simulation)):
+        cure = f"require TotalJobRunTime > {journal.longest()} in negotiator.preemption_requirements"
+        cure += ", or change Rank of the slots" * pool.ranks_jobs
+        raise EndlessPreemptionError(policy=policy.name, jobs=witness.preempting(), cure=cure)
     end = int(journal.end.max(initial=trace.start))
     return Replay(policy, journal, meter, simulation.cycles, len(slots), weight, end)
 
@@ -211,6 +224,7 @@ class _Keeper:
         self._journal = journal
         self._meter = meter
         self._party = parties.of_job
+        self._jobs = trace.jobs
         self._run = [job.run for job in trace.jobs]
         self._cpus = [job.cpus for job in trace.jobs]
         self._submit = [job.submit for job in trace.jobs]
@@ -218,6 +232,11 @@ class _Keeper:
         self._queued = 0
         self._advance = advance
         self._ended = 0
+        self._is_new = True
+        self._fruitful = (0, 0)
+        """The time and the number of cycles when a job last arrived, ended, or started for the first time."""
+        self._preempted: dict[int, None] = {}
+        """The jobs preempted since then."""
 
     def arrive(self, number: int, cluster: int) -> int:
         """Map the next proc of *cluster* to job *number* of the trace; return the proc."""
@@ -233,6 +252,7 @@ class _Keeper:
 
     def started(self, job: JobKey, match: Match, now: int) -> None:
         number = self.number(job)
+        self._is_new |= bool(self._journal.first_start[number] < 0)
         self._journal.start(number, now, match.cost)
         self._count_arrived(now)
         self._meter.waiting[self._party[number]] -= self._cpus[number]
@@ -243,9 +263,11 @@ class _Keeper:
         self._journal.end[number] = end
         self._meter.ended(self._party[number], tenant.weight, now - end)
         self._ended += 1
+        self._is_new = True
 
     def preempted(self, job: JobKey, tenant: Tenant, now: int) -> None:
         number = self.number(job)
+        self._preempted[number] = None
         self._journal.preempt(number, now - tenant.start, tenant.weight)
         self._meter.used[self._party[number]] -= tenant.weight
         self._meter.waiting[self._party[number]] += self._cpus[number]
@@ -254,8 +276,12 @@ class _Keeper:
         if decision.quotas:
             self._meter.allocate({of.group: of.allocated for of in decision.quotas})
 
-    def moment(self, _simulation: Simulation, now: int) -> None:
+    def moment(self, simulation: Simulation, now: int) -> None:
         self._count_arrived(now)
+        if self._is_new:
+            self._is_new = False
+            self._fruitful = now, simulation.cycles
+            self._preempted.clear()
         self._meter.moment(now)
         self._advance(self._ended)
         self._ended = 0
@@ -264,3 +290,17 @@ class _Keeper:
         while self._queued < len(self._submit) and self._submit[self._queued] <= now:
             self._meter.waiting[self._party[self._queued]] += self._cpus[self._queued]
             self._queued += 1
+            self._is_new = True
+
+    def is_endless(self, simulation: Simulation) -> bool:
+        """Tell whether jobs preempt each other for ever: nothing else has happened for long, and no job will arrive."""
+        time, cycles = self._fruitful
+        if simulation.cycles - cycles < _FRUITLESS or self._queued < len(self._submit) or not self._preempted:
+            return False
+        return simulation.now - time > self._journal.longest()
+
+    def preempting(self) -> str:
+        """Return the jobs that preempt each other, in words."""
+        jobs = [self._jobs[number] for number in sorted(self._preempted)]
+        words = [f"that of {job.user} submitted at {shown_time(job.submit)}" for job in jobs[:2]]
+        return " and ".join(words) + f" and {len(jobs) - 2} others" * (len(jobs) > 2)
