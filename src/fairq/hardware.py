@@ -71,7 +71,7 @@ def detect(directory: Path) -> Machine:
         cpus=_cores(),
         memory=_memory(),
         disk=_free_disk(directory),
-        gpus=_gpus(),
+        gpus=gpus(),
         load=round(os.getloadavg()[0], 2),
         attributes=_release(),
     )
@@ -106,7 +106,8 @@ def _free_disk(directory: Path) -> int:
     return shutil.disk_usage(directory).free // 1024
 
 
-def _gpus() -> tuple[Gpu, ...]:
+def gpus() -> tuple[Gpu, ...]:
+    """Return the GPUs of this machine, by number."""
     tool = shutil.which("nvidia-smi")
     # PATH may contain the current directory: run no program from there.
     if tool is not None and Path(tool).is_absolute():

@@ -280,8 +280,8 @@ class Launch(Struct):
 
     *intended* is the time of the match (seconds since 1970), at *boottime* seconds after the *boot* with this name. The
     run begins once the runs named in *after* (``{"runs": [...]}``) have ended. *pid* and *pid_start* identify the
-    process that supervises it; *cores* (``{"cores": [...]}``) are the cores it may use. *ordered* is the order to end
-    it: how, by whom and why. *ended* has the facts of its end, *output* and *error* are its output files.
+    process that supervises it; *cores* (``{"cores": [...], "gpus": [...]}``) is what it may use. *ordered* is the order
+    to end it: how, by whom and why. *ended* has the facts of its end, *output* and *error* are its output files.
 
     An engine, such as Slurm, knows the run as *engine_id*; *reason* is why it waits there. Such a run is charged from
     *charged_from*, its start in the engine; until then that time moves on with every cycle.

@@ -270,7 +270,7 @@ def test_import_replaces_the_file_and_keeps_the_former(config: Run, file: Path, 
 
     assert ended.code == 0
     assert ended.out == (
-        f"wrote {file} (the former one is {file}.bak): 2 settings, 1 groups, 1 limits from 4 lines; 1 not imported\n"
+        f"wrote {file} (the former one is {file}.bak): 2 settings, 1 group, 1 limit from 4 lines; 1 not imported\n"
     )
     assert ended.err == (
         f"{pool}:4: NEGOTIATOR_INTERVAL is not imported: no daemon: a cycle runs when fairq negotiate is called\n"

@@ -161,7 +161,7 @@ FAULTS: dict[str, tuple[str, Callable[[Path], Callable[[], None]], int, str]] = 
     "no control group": (
         "cgroup", _spoil('[launch]\nkind = "local"\ncgroup = "/proc/nowhere"\n'), 60, "no control group can be made",
     ),
-    "a supervisor that is gone": ("supervisor", _lose_supervisor, 60, "1 of 1 runs have no supervisor: 1.0"),
+    "a supervisor that is gone": ("supervisor", _lose_supervisor, 60, "1 of 1 run has no supervisor: 1.0"),
 }  # fmt: skip
 
 

@@ -14,7 +14,9 @@ __all__ = ["pool"]
 def test_a_dry_run_that_hands_out_nothing_says_only_that(run: Run, pool: Callable[..., Any]) -> None:
     submit(run, "anna", "u", Sites='"A"')
     told = pool("taskqueues", "match", *PILOT, "--dry-run").err
-    assert told == "the pilot gets no job: none of 1 task queues matches; see fairq taskqueues why QUEUE --site ...\n"
+    assert (
+        told == "the pilot gets no job: the only task queue does not match; see fairq taskqueues why QUEUE --site ...\n"
+    )
 
 
 def test_why_shows_large_numbers_as_they_were_given(run: Run, pool: Callable[..., Any], state: Path) -> None:
@@ -34,7 +36,7 @@ def test_groups_and_use_occur_once_and_null_is_no_share(pool: Callable[..., Any]
     assert "groups: duplicate group g; remove one" in pool("taskqueues", "import", dump, code=78).err
     (dump / "history.tsv").write_text("Group\tTimeSpan\tEntity\tAverage\n\t3600\tg\t5\n\t3600\tg\t9\n")
     groups.write_text('{"g": {"JobShare": null}}')
-    twice = "fairq: history.tsv, line 3: duplicate use of g in 3600 seconds; remove one\n"
+    twice = "fairq: history.tsv, line 3: duplicate use of g in 3600 s; remove one\n"
     assert pool("taskqueues", "import", dump, code=78).err == twice
     (dump / "history.tsv").unlink()
     pool("taskqueues", "import", dump)

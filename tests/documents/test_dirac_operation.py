@@ -73,7 +73,7 @@ user = 2
         grid.submit("mc", "prod", 5, JobType='"MC"')
         words = ("taskqueues", "match", *PILOT)
         first = grid.fairq(*words, "--count", 2, "--now", NOW)
-        assert first.err == "1 of 2 pilots get no job: the delay of JobType MC lasts 1h30m more\n"
+        assert first.err == "1 of 2 pilots gets no job: the delay of JobType MC lasts 1h30m more\n"
         later = match(grid, 1, now=NOW + 5000)
         assert (later["limited"], later["delayed"]) == ({}, [{"attribute": "JobType", "value": "MC", "seconds": 400}])
         why = grid.fairq("taskqueues", "why", 1, *PILOT[:4], "--now", NOW + 5000, "--json")
@@ -322,7 +322,7 @@ Operations { Defaults { JobScheduling {
     def test_an_import_counts_limits_and_delays_and_says_which_rules_hold(self, grid: Grid, tmp_path: Path) -> None:
         (tmp_path / "dirac.cfg").write_text(self.CFG)
         ended = grid.fairq("config", "import", tmp_path / "dirac.cfg")
-        assert "1 settings, 0 groups, 3 limits, 1 delays from 4 lines" in ended.out
+        assert "1 setting, 0 groups, 3 limits, 1 delay from 4 lines" in ended.out
         assert "shares.rules becomes dirac: task queues follow the program" in ended.err
         summary = grid.fairq("config", "import", tmp_path / "dirac.cfg", "--dry-run", "--json")
         assert (summary["limits"], summary["delays"]) == (3, 1)

@@ -25,6 +25,9 @@ ACCOUNT = "daemon"
 ACCOUNT_ID = 1
 CORES = 7
 MACHINES = ("n1", "n2")
+GPUS = ("GPU-aaaa1111", "GPU-bbbb2222")
+"""The made-up GPUs of each machine."""
+
 
 PYTHON = "/usr/bin/python3"
 """The interpreter that the account can run, wherever that of the tests is."""
@@ -74,6 +77,7 @@ POLLING_INTERVAL = 1
 CLASSAD_LIFETIME = 20
 NUM_CPUS = {cores}
 MEMORY = 7000
+MACHINE_RESOURCE_GPUS = {gpus}
 SLOT_TYPE_1 = 100%
 SLOT_TYPE_1_PARTITIONABLE = True
 NUM_SLOTS_TYPE_1 = 1
@@ -130,7 +134,9 @@ class Pool:
         for place in (directory, *(directory / name for name in names)):
             place.mkdir(exist_ok=True)
             os.chown(place, ACCOUNT_ID, ACCOUNT_ID)
-        text = _CONFIGURATION.format(directory=directory, port=self.port, lease=lease, cores=CORES)
+        text = _CONFIGURATION.format(
+            directory=directory, port=self.port, lease=lease, cores=CORES, gpus=", ".join(GPUS)
+        )
         self.configuration.write_text(text + "".join(_OF_MACHINE.format(name=name) for name in MACHINES))
         # Bindings of 2026 refuse FS to a schedd older than 25 without this.
         exception = "SEC_FS_ENFORCE_CHANNEL_BINDING = False\n"

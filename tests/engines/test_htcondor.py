@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.engines.experiment import Experiment
-from tests.engines.htcondor_pool import ACCOUNT, ACCOUNT_ID, CORES, MACHINES, Pool, missing, unusable
+from tests.engines.htcondor_pool import ACCOUNT, ACCOUNT_ID, CORES, GPUS, MACHINES, Pool, missing, unusable
 
 PATIENCE = 600.0
 
@@ -115,6 +115,21 @@ def test_shares_hold_and_every_job_ends_once_whatever_is_killed(pool: Pool, run:
     assert experiment.report() == []
     shares = Counter(cores for _, cores in experiment.samples if sum(cores) == CORES * len(MACHINES))
     assert set(shares) == {(8, 4, 2)}
+
+
+def test_a_job_sees_its_own_gpu_and_a_job_without_sees_none(run: Fairq) -> None:
+    """Each waits until all have begun, so that no two of them have a GPU of one machine one after the other."""
+    script = 'echo "$CUDA_VISIBLE_DEVICES"; touch begun.$FAIRQ_CLUSTER; until [ -e go ]; do sleep 0.2; done'
+    environment = "CUDA_VISIBLE_DEVICES=0,1;NVIDIA_VISIBLE_DEVICES=all"
+    with_gpus = len(GPUS) * len(MACHINES)
+    for job in range(with_gpus + 2):
+        run.submit(script, "--request-gpus", int(job < with_gpus), "--environment", environment)
+    run.until(lambda: len(list(run.place.glob("begun.*"))) == with_gpus + 2)
+    (run.place / "go").touch()
+    run.until(lambda: not run.queue())
+    seen = [run("tail", f"{job + 1}.0").strip() for job in range(with_gpus + 2)]
+    assert sorted(seen[:with_gpus]) == sorted(GPUS * len(MACHINES))
+    assert seen[with_gpus:] == ["10000", "10000"]
 
 
 DIES_AFTER_SUBMITTING = """

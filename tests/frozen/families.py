@@ -112,7 +112,6 @@ def _random(seed: int, fairq: CommandLine, folder: Path) -> Iterator[str]:
             file.write_text("".join(f"{key} = {value}\n" for key, value in lines.items()) + f"queue {queued}\n")
             fairq.run("submit", file, "--now", now)
     yield from _cycles(fairq, now)
-    yield fairq.run("why", "--now", now + 300, "--json") if seed % 10 == 0 else ""
 
 
 def grids(seeds: range) -> Decided:
@@ -137,7 +136,6 @@ def _grid(seed: int, fairq: CommandLine, folder: Path) -> Iterator[str]:
     for rules in ("documented", "panda"):
         words = ("--rules", rules, "--now", broker.NOW if seed % 2 == 0 else NOW_OF_FILLED, "--json")
         yield fairq.run("broker", "run", "--all", "--dry-run", *words)
-        yield fairq.run("broker", "why", 1, *words)
 
 
 def task_queue_pools(_: range) -> Decided:

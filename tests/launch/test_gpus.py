@@ -13,7 +13,7 @@ from tests.launch.conftest import until
 
 from fairq.hardware import amd_gpus
 from fairq.launch.interface import GPU_VARIABLES
-from fairq.steps.launch.gpus import gpu_variables
+from fairq.steps.launch.gpus import gpu_variables, gpus_of
 from fairq.steps.pool.slot_ads import WITHIN
 
 UUIDS = [f"GPU-{letter * 4}1111-0000-0000-0000-00000000000{n}" for n, letter in enumerate("abcd")]
@@ -35,6 +35,11 @@ def gpus(pool: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         (programs / "nvidia-smi").chmod(0o755)
 
     return have
+
+
+def shown(job: dict[str, Any], slot: dict[str, Any]) -> dict[str, str]:
+    """Return the variables of a job on a slot."""
+    return gpu_variables(gpus_of(job, slot, 0), slot)
 
 
 def seen(pool: Any, job: str) -> dict[str, str]:
@@ -138,7 +143,7 @@ def test_amd_s_gpus_are_shown_as_its_runtime_numbers_them(tmp_path: Path):
         (tmp_path / str(node)).mkdir()
         (tmp_path / str(node) / "properties").write_text(f"cpu_cores_count 4\nsimd_count {simds}\n")
     assert [gpu.name for gpu in amd_gpus(tmp_path)] == ["HIP0", "HIP1", "HIP2"]
-    assert gpu_variables({"RequestGPUs": 2}, {"AssignedGPUs": "HIP1,HIP2"}, 0) == {
+    assert shown({"RequestGPUs": 2}, {"AssignedGPUs": "HIP1,HIP2"}) == {
         **HIDDEN, "ROCR_VISIBLE_DEVICES": "1,2", "HIP_VISIBLE_DEVICES": "0,1", "GPU_DEVICE_ORDINAL": "0,1",
         "_CONDOR_AssignedGPUs": "HIP1,HIP2",
     }  # fmt: skip
@@ -155,11 +160,11 @@ def test_the_rest_of_a_machine_still_describes_its_gpus(pool, gpus):
 
 
 def test_a_number_is_the_same_device_for_every_job():
-    assert gpu_variables({"RequestGPUs": 1}, {"AssignedGPUs": "CUDA0"}, 0)["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert shown({"RequestGPUs": 1}, {"AssignedGPUs": "CUDA0"})["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
 
 
 def test_a_slot_without_names_shows_no_gpu():
-    assert gpu_variables({"RequestGPUs": 1}, {"GPUs": 2, "WithinResourceLimits": WITHIN}, 0) == HIDDEN
+    assert shown({"RequestGPUs": 1}, {"GPUs": 2, "WithinResourceLimits": WITHIN}) == HIDDEN
 
 
 @pytest.mark.parametrize(
@@ -175,7 +180,7 @@ def test_a_slot_without_names_shows_no_gpu():
     ],
 )
 def test_who_asks_gets_what_the_slot_has(request_gpus: dict[str, Any], slot: dict[str, Any], want: str) -> None:
-    assert gpu_variables(request_gpus, slot, 0)["CUDA_VISIBLE_DEVICES"] == want
+    assert shown(request_gpus, slot)["CUDA_VISIBLE_DEVICES"] == want
 
 
 def test_a_job_gets_the_devices_of_its_machine_that_it_requires(pool, gpus):
@@ -190,3 +195,119 @@ def test_a_job_gets_the_devices_of_its_machine_that_it_requires(pool, gpus):
     pool.done("submit", pool.work / "a.sub")
     pool.done("run", "--until-idle", "-q")
     assert [seen(pool, job)["CUDA_VISIBLE_DEVICES"] for job in ("1.0", "1.1")] == [SHORT[1], SHORT[0]]
+
+
+def late_launch(pool: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
+    """Let the machine start the jobs of a pool that only matched them; return the jobs with GPUs after two turns."""
+    monkeypatch.setenv("FAIRQ_LAUNCH_KIND", "local")
+    monkeypatch.setenv("FAIRQ_LAUNCH_GRACE", "0")
+    for _ in range(2):
+        pool.submit("echo $CUDA_VISIBLE_DEVICES >> seen; until [ -e go ]; do sleep 0.02; done", "--request-gpus", 1)
+    notes = pool("negotiate").err
+    assert notes.count("\n") == 1
+    pool.done("negotiate", "--collect-only")
+    until((pool.work / "seen").exists, "the first job")
+    return pool.queue() | {"note": notes}
+
+
+@pytest.mark.parametrize("way", [[], ["--partitionable"]], ids=["static", "partitionable"])
+def test_of_two_slots_with_one_device_only_one_runs_a_job_at_a_time(pool, monkeypatch, way):
+    pool.done("slots", "add", "m1", "--gpus", 1, *way)
+    pool.done("slots", "add", "m2", "--gpus", 1, *way)
+    jobs = late_launch(pool, monkeypatch)
+    (waiting,) = [job for job, ad in jobs.items() if job != "note" and "EngineReason" in ad]
+    for told in (jobs["note"], jobs[waiting]["EngineReason"], pool.done("why", waiting)):
+        assert "has CUDA0, the GPU of slot" in told
+        assert "m1" in told
+        assert "m2" in told
+        assert "remove one of the slots and add it again" in told
+    check = pool("pool", "check").out
+    assert "have the same GPU CUDA0" in check
+    (pool.work / "go").touch()
+    until(lambda: pool.turn() and not pool.queue(), "the end of both jobs")
+    assert (pool.work / "seen").read_text() == "0\n0\n"
+
+
+def test_a_number_and_an_identifier_of_one_device_are_one_device(pool, gpus, monkeypatch):
+    gpus(2)
+    pool.done("slots", "detect", "--add", "--slots", 2)
+    pool.done("slots", "remove", next(name for name in names_of(pool) if name.startswith("slot1@")))
+    pool.done("slots", "add", "box", "--gpus", 1, "--attribute", 'AssignedGPUs="CUDA1"')
+    jobs = late_launch(pool, monkeypatch)
+    assert sum("EngineReason" in ad for job, ad in jobs.items() if job != "note") == 1
+    (pool.work / "go").touch()
+
+
+def test_different_devices_of_two_host_names_run_jobs_together(pool, gpus, monkeypatch):
+    gpus(2)
+    pool.done("slots", "detect", "--add", "--slots", 2)
+    pool.done("slots", "remove", next(name for name in names_of(pool) if name.startswith("slot1@")))
+    pool.done("slots", "add", "box", "--gpus", 1)
+    monkeypatch.setenv("FAIRQ_LAUNCH_KIND", "local")
+    for _ in range(2):
+        pool.submit("echo $CUDA_VISIBLE_DEVICES >> seen", "--request-gpus", 1)
+    pool.done("run", "--until-idle", "-q")
+    assert sorted((pool.work / "seen").read_text().split()) == ["0", SHORT[1]]
+
+
+def test_a_device_is_free_only_when_the_job_of_its_former_slot_has_ended(pool, monkeypatch):
+    monkeypatch.setenv("FAIRQ_LAUNCH_GRACE", "60")
+    pool.slots(1, "--gpus", 1)
+    pool.submit("trap '' TERM; mkdir lock; touch began; until [ -e go ]; do sleep 0.02; done; rmdir lock",
+                "--request-gpus", 1)  # fmt: skip
+    pool.done("negotiate")
+    until((pool.work / "began").exists, "the first job")
+    pool.done("slots", "remove", "here", "--force")
+    pool.done("hold", "1")
+    pool.done("slots", "add", "again", "--gpus", 1, "--attribute", 'Launch="local"')
+    pool.submit("mkdir lock && echo alone > second", "--request-gpus", 1)
+    pool.done("negotiate")
+    assert "has CUDA0" in pool.queue()["2.0"]["EngineReason"]
+    (pool.work / "go").touch()
+    until(lambda: pool.turn() and "2.0" not in pool.queue(), "the end of the second job")
+    assert (pool.work / "second").read_text() == "alone\n"
+
+
+def test_a_job_with_gpus_never_runs_without_on_a_slot_that_names_none(pool):
+    pool.slots(1, "--attribute", "GPUs=1+1")
+    pool.submit("touch ran", "--request-gpus", 1)
+    assert "does not name enough of its own; remove the slot and add it again" in pool("negotiate").err
+    assert not (pool.work / "ran").exists()
+
+
+def machine_of(pool: Any, gpus: Any, cpus: int) -> None:
+    """Add this machine with *cpus* cores and two GPUs, of which only the first has the capability 8."""
+    gpus(2)
+    program = pool.work / "bin" / "nvidia-smi"
+    program.write_text(program.read_text().replace("Tesla T4, 15360, 7.5", "A100, 40000, 8.0", 1))
+    (ad,) = json.loads(pool.done("slots", "detect", "--partitionable", "--json"))
+    (pool.work / "slots.json").write_text(json.dumps([{**ad, "Cpus": cpus, "Launch": "local"}]))
+    pool.done("import", "--slots", pool.work / "slots.json")
+
+
+@pytest.mark.parametrize("depth_first", ["false", "true"])
+@pytest.mark.parametrize("clause", ["", 'requirements = Arch == "X86_64" && TARGET.AvailableGPUs =!= 1\n'])
+def test_of_jobs_that_need_the_same_device_one_is_matched_and_the_others_stay_idle(
+    pool, gpus, monkeypatch, depth_first, clause
+):
+    monkeypatch.setenv("FAIRQ_NEGOTIATOR_NEGOTIATOR_DEPTH_FIRST", depth_first)
+    machine_of(pool, gpus, 8)
+    (pool.work / "a.sub").write_text(
+        "executable = /bin/sh\narguments = \"-c 'echo $CUDA_VISIBLE_DEVICES'\"\nrequest_memory = 1\nrequest_disk = 1\n"
+        f"request_gpus = 1\nrequire_gpus = Capability >= 8\n{clause}queue 3\n"
+    )
+    pool.done("submit", pool.work / "a.sub")
+    for _ in range(3):
+        assert len(pool.turn()["matches"]) == 1
+        (running,) = [job for job, ad in pool.queue().items() if ad["JobStatus"] == 2]
+        pool.settled(running)
+        assert pool.done("tail", running).strip() == SHORT[0]
+
+
+def test_a_job_that_took_the_only_suitable_device_first_leaves_the_other_idle(pool, gpus):
+    machine_of(pool, gpus, 8)
+    resources = ("--request-gpus", 1, "--request-memory", 1, "--request-disk", 1)
+    pool.submit("sleep 100", *resources, "--priority", 1)
+    pool.submit("sleep 100", *resources, "--attribute", "RequireGPUs=Capability >= 8")
+    assert [match["job"] for match in pool.turn()["matches"]] == ["1.0"]
+    assert pool.queue()["2.0"]["JobStatus"] == 1

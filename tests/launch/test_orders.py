@@ -53,6 +53,33 @@ def test_a_job_keeps_its_slot_until_its_grace_is_over(pool, monkeypatch):
     assert pool.turn()["matches"] == []
 
 
+@pytest.mark.parametrize(("command", "heard"), [("remove", "USR1"), ("hold", "USR2"), ("drain", "INT")])
+def test_the_job_hears_the_signal_of_the_order_first(pool, command, heard):
+    pool.slots(1)
+    traps = "".join(f"trap 'echo {name} > heard; exit 0' {name}; " for name in ("USR1", "USR2", "INT", "TERM"))
+    script = pool.script(f"#!/bin/sh\n{traps}echo $$ > pid; while :; do sleep 0.05; done\n")
+    (pool.work / "a.sub").write_text(
+        f"executable = {script}\ninitialdir = {pool.work}\n"
+        "kill_sig = SIGINT\nremove_kill_sig = SIGUSR1\nhold_kill_sig = 12\nqueue\n"
+    )
+    pool.done("submit", pool.work / "a.sub")
+    pool.turn()
+    pool.pid_in("pid")
+    pool.done(*(("slots", "drain", "here", "--quick") if command == "drain" else (command, "1.0")))
+    assert until(lambda: (pool.work / "heard").exists() and (pool.work / "heard").read_text()) == f"{heard}\n"
+
+
+@pytest.mark.parametrize("command", ["remove", "hold"])
+def test_without_a_signal_of_the_order_it_hears_kill_sig(pool, command):
+    pool.slots(1)
+    pool.submit("trap 'echo usr1 > heard; exit 0' USR1; echo $$ > pid; while :; do sleep 0.05; done",
+                "--attribute", 'KillSig="SIGUSR1"')  # fmt: skip
+    pool.turn()
+    pool.pid_in("pid")
+    pool.done(command, "1.0")
+    assert until(lambda: (pool.work / "heard").exists() and (pool.work / "heard").read_text()) == "usr1\n"
+
+
 def test_the_job_hears_its_own_signal_first(pool):
     pool.slots(1)
     pool.submit("trap 'echo usr1 > heard; exit 0' USR1; echo $$ > pid; while :; do sleep 0.05; done",

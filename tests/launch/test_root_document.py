@@ -22,8 +22,9 @@ from fairq.steps.launch.decided import described
 RUN = {
     "run": "1.0-0123456789", "owner": "ann", "program": ["/bin/true"], "directory": "/", "environment": {"A": "b=c"},
     "input": None, "output": "/tmp/out", "error": None, "append": ["/tmp/out"], "log": None, "cpus": 1, "memory": 128,
-    "execute_seconds": None, "job_seconds": 60, "kill_signal": 15, "grace": 30.0, "umask": 0o022,
-    "output_directory": None, "output_files": [], "limits": {"RLIMIT_CORE": 0}, "cores": [0, 1], "keep_output": 1 << 24,
+    "execute_seconds": None, "job_seconds": 60, "kill_signal": 15, "signals": {"hold": 10}, "grace": 30.0,
+    "umask": 0o022, "output_directory": None, "output_files": [],
+    "limits": {"RLIMIT_CORE": 0}, "cores": [0, 1], "keep_output": 1 << 24,
 }  # fmt: skip
 
 
@@ -49,6 +50,7 @@ def test_what_the_helper_makes_of_an_assignment_is_taken():
         {"environment": {"A": 1}}, {"environment": []}, {"input": "in"}, {"output": ""}, {"log": "log"},
         {"append": "x"}, {"cpus": 0}, {"cpus": True}, {"memory": 0}, {"memory": 1.5}, {"execute_seconds": math.inf},
         {"job_seconds": -1}, {"kill_signal": 0}, {"kill_signal": 99}, {"kill_signal": "SIGTERM"}, {"grace": None},
+        {"signals": {"hold": 0}}, {"signals": {"stop": 15}}, {"signals": []}, {"signals": {"remove": "SIGTERM"}},
         {"grace": math.nan}, {"umask": 0o1777}, {"umask": -1}, {"limits": {"__doc__": 1}},
         {"limits": {"RLIMIT_CORE": -1}}, {"cores": [-1]}, {"cores": [True]}, {"cores": {}}, {"keep_output": -1},
         {"run_directory": "/etc"}, {"cgroup": "/sys/fs/cgroup"}, {"refusal": None},

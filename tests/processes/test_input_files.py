@@ -117,7 +117,7 @@ def test_a_command_without_end_is_killed_with_its_children(
     ended = fairq("--state", state, "submit", "job.sub", environment={"FAIRQ_SUBMIT_COMMAND_TIMEOUT": "1"})
 
     assert ended.code == 31
-    assert "it did not end within 1 seconds (submit.command_timeout)" in ended.err
+    assert "it did not end within 1 s (submit.command_timeout)" in ended.err
     assert ended.err.count("\n") == 1
     assert not state.exists()
     pids = [int((tmp_path / name).read_text()) for name in ("leader", "child")]

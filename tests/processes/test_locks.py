@@ -126,7 +126,7 @@ class TestWaiting:
         file = state.with_name("fairq.toml")
         with (
             locked(state.parent),
-            pytest.raises(StateLockedError, match=f"{state.parent} for over 0.2 sec") as caught,
+            pytest.raises(StateLockedError, match=f"{state.parent} for over 0.2 s") as caught,
             alone(file, wait=0.2),
         ):
             pass

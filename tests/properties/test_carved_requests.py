@@ -60,7 +60,7 @@ def test_what_is_carved_is_whole_is_there_and_is_charged(seed: int, rules: dict[
         assert all(taken[row][name] <= ad[name] + 1e-6 for name in ("Cpus", "Memory", "Disk"))
     names = [str(ad["Name"]) for ad in machines]
     settings = load(None, None, {})
-    for carved in carved_slots(decision.matches, list(range(6)), names, machines, lambda _: {}, 0).values():
+    for carved in carved_slots(decision.matches, list(range(6)), names, machines).values():
         launch = Launch(0, "1.0-x", "local", "", 1, 0, carved.name, LaunchPhase.INTENDED, 0, "b", 0.0)
         for asked in wanted[:5]:
             made = assignment(launch, {"Cmd": "/bin/true", "Iwd": "/", **asked}, carved.ad, settings, 0)

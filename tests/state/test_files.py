@@ -160,7 +160,7 @@ class TestTransactions:
             assert meta.get(reader, "cycle") == "1"
 
     def test_a_second_writer_waits_then_says_which_file_is_locked(self, state: Path) -> None:
-        told = f"lock on the state file {state} for over 1 sec"
+        told = f"lock on the state file {state} for over 1 s"
         with writing(state), pytest.raises(StateLockedError, match=told), writing(state, wait=1):
             pass
 

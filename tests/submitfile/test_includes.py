@@ -142,7 +142,7 @@ def test_an_include_that_cannot_be_is_refused(statement: str, message: str) -> N
 def test_a_pipe_to_which_nobody_writes_is_not_awaited_for_ever(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
-    late = "it did not end within 0.1 seconds (submit.command_timeout)"
+    late = "it did not end within 0.1 s (submit.command_timeout)"
     assert refused(f"include : pipe\n{PROGRAM}queue\n", 0.1) == f"job.sub, line 1: 'pipe' cannot be included: {late}"
     assert refused(f"{PROGRAM}queue x from pipe\n", 0.1).endswith(f"the items' file pipe cannot be read: {late}")
 

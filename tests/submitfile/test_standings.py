@@ -49,7 +49,7 @@ HONOURED: dict[str, tuple[str, Any]] = {
     "output": ("output = o", {"Out": "o"}),
     "error": ("error = e", {"Err": "e"}),
     "append_files": ("append_files = o", {"AppendFiles": "o"}),
-    "output_directory": ("output_directory = d/$(ProcId)", {"OutputDirectory": "d/0"}),
+    "output_directory": ("output_directory = d/$(ProcId)\ntransfer_output_files = a", {"OutputDirectory": "d/0"}),
     "core_size": ("core_size = 5", {"CoreSize": 5}),
     "stack_size": ("stack_size = 5", {"StackSize": 5}),
     "transfer_executable": ("executable = x\ntransfer_executable = false", {"Cmd": "x", "TransferExecutable": False}),
@@ -99,6 +99,9 @@ HONOURED: dict[str, tuple[str, Any]] = {
     "allowed_job_duration": ("allowed_job_duration = 60", {"AllowedJobDuration": 60}),
     "allowed_execute_duration": ("allowed_execute_duration = 60", {"AllowedExecuteDuration": 60}),
     "kill_sig": ("kill_sig = SIGINT", {"KillSig": "SIGINT"}),
+    "remove_kill_sig": ("remove_kill_sig = 10", {"RemoveKillSig": "10"}),
+    "hold_kill_sig": ("hold_kill_sig = USR2", {"HoldKillSig": "USR2"}),
+    "x509userproxy": ("initialdir = /etc\nx509userproxy = passwd", {"x509userproxy": "/etc/passwd"}),
     "kill_sig_timeout": ("kill_sig_timeout = 5", {"KillSigTimeout": 5}),
     "job_max_vacate_time": ("job_max_vacate_time = 5", {"JobMaxVacateTime": 5}),
     "log": ("log = l", {"UserLog": "/tmp/l"}),
@@ -146,6 +149,11 @@ def test_a_command_that_would_run_another_job_is_refused_with_its_line(command: 
 def test_other_names_of_a_refused_command_are_refused(line: str) -> None:
     with pytest.raises(InvalidSubmitValueError, match="refuses it"):
         read(f"executable = /bin/sh\n{line}\nqueue 9")
+
+
+def test_another_universe_is_refused_as_an_attribute_too() -> None:
+    with pytest.raises(InvalidSubmitValueError, match="vanilla, docker and container"):
+        read("executable = /bin/sh\n+JobUniverse = 9\nqueue")
 
 
 def test_a_refused_command_that_asks_for_nothing_is_taken():
@@ -219,6 +227,17 @@ def test_an_output_destination_is_a_url_and_excludes_an_output_directory():
         read("executable = /bin/sh\noutput_destination = osdf://a/b\noutput_directory = c\nqueue")
 
 
+@pytest.mark.parametrize(
+    ("lines", "is_told"),
+    [("", True), ("transfer_output_files = a", False), ('transfer_output_files = ""', False),
+     ("should_transfer_files = NO", False), ("should_transfer_files = YES", True)],
+)  # fmt: skip
+def test_what_an_output_directory_does_not_get_is_told(lines: str, is_told: bool) -> None:
+    warnings = read(f"executable = /bin/sh\noutput_directory = d\n{lines}\nqueue").warnings
+    told = "output_directory gets output and error; name further files in transfer_output_files"
+    assert warnings == ([told] if is_told else [])
+
+
 @pytest.mark.parametrize(("text", "version"), [("11", 11000), ("11.2", 11002), ("11020", 11020), ("10.0", 10000)])
 def test_a_version_of_cuda_is_required_as_condor_submit_does(text: str, version: int) -> None:
     ad = read(f"executable = /bin/sh\ncuda_version = {text}\nqueue").groups[0].ad(0)
@@ -226,7 +245,9 @@ def test_a_version_of_cuda_is_required_as_condor_submit_does(text: str, version:
     assert "CUDAVersion <= TARGET.CUDAMaxSupportedVersion" in ad["Requirements"]
 
 
-@pytest.mark.parametrize("line", ["cuda_version = new", "cuda_version = 11.2.3", "disk_usage = 0"])
+@pytest.mark.parametrize(
+    "line", ["cuda_version = new", "cuda_version = 11.2.3", "disk_usage = 0", "x509userproxy = /none"]
+)
 def test_a_wrong_value_of_these_is_refused(line: str) -> None:
     with pytest.raises(InvalidSubmitValueError, match=line.partition(" ")[0]):
         read(f"executable = /bin/sh\n{line}\nqueue")

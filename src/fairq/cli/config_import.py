@@ -37,4 +37,5 @@ def import_notes(invocation: Invocation, imported: ImportedConfig) -> None:
     left = 0 if tells_all else sum(not concerns for _, concerns in lines)
     if left:
         lines_do = "1 line that does" if left == 1 else f"{left} lines that do"
-        invocation.note(f"not imported: {lines_do} not concern negotiation or accounting; -v tells more")
+        are = "is" if left == 1 else "are"
+        invocation.note(f"{lines_do} not concern negotiation or accounting {are} not imported; -v tells more")

@@ -151,8 +151,10 @@ def verdict(report: CheckReport) -> str:
     """Return the result of a check in one sentence."""
     count, wrong = len(report.queues), len(report.differences)
     if not wrong:
-        return f"all {count} task queues have the expected priority (rules {report.rules})"
-    told = f"{wrong} of {count} task queues do not have the expected priority (rules {report.rules})"
+        which = "the only task queue has" if count == 1 else f"all {count} task queues have"
+        return f"{which} the expected priority (rules {report.rules})"
+    which = f"{wrong} of {counted(count, 'task queue')} {'does' if wrong == 1 else 'do'}"
+    told = f"{which} not have the expected priority (rules {report.rules})"
     if report.alike is not None:
         told += (
             f"; all have {report.alike:g}: nothing recalculates them. Check that the TaskQueuesAgent runs"
@@ -210,13 +212,22 @@ def match_view(matched: Matched) -> View:
 def shortage(matched: Matched) -> str:
     """Return why pilots got no job."""
     missing = matched.asked - len(matched.matches)
-    who = "the pilot gets no job" if matched.asked == 1 else f"{missing} of {matched.asked} pilots get no job"
+    who = (
+        "the pilot gets no job"
+        if matched.asked == 1
+        else f"{missing} of {matched.asked} pilots {'gets' if missing == 1 else 'get'} no job"
+    )
     if matched.is_barred:
         return f"{who}: {'; '.join(_barred(matched))}"
     if not matched.queues:
         return f"{who}: no job is idle"
     if not matched.matching:
-        return f"{who}: none of {matched.queues} task queues matches; see fairq taskqueues why QUEUE --site ..."
+        none = (
+            "the only task queue does not match"
+            if matched.queues == 1
+            else f"none of {matched.queues} task queues matches"
+        )
+        return f"{who}: {none}; see fairq taskqueues why QUEUE --site ..."
     return f"{who}: the matching task queues are empty"
 
 
@@ -286,7 +297,7 @@ def _sentence(found: WhyNot) -> str:
     chance = "" if found.chance is None else f"; its chance to be drawn first is {found.chance:.1%}"
     ahead = f" {counted(found.ahead, 'older job')} with the same UserPriority go first." if found.ahead else ""
     return (
-        f"{job} is offered to this pilot at {site}, like {found.matching} of {found.queues} task queues. "
+        f"{job} is offered to this pilot at {site}, like {found.matching} of {counted(found.queues, 'task queue')}. "
         f"{queue}{chance} (rules {found.rules}).{ahead}"
     )
 

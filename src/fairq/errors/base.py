@@ -72,7 +72,7 @@ class StateError(FairqError):
 
 
 class StateLockedError(FairqError):
-    """another process has held the lock on {what} for over {wait:g} seconds; nothing was done; find that process with \
+    """another process has held the lock on {what} for over {wait:g} s; nothing was done; find that process with \
     'fuser {place}', or try again later"""
 
     exit_code = 4

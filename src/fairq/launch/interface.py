@@ -57,8 +57,8 @@ class Assignment(Struct, frozen=True):
     are opened, and *output_files* of the job are moved there after its end. *append* lists the files that are not
     truncated. *log* is a file that must be writable before the program starts. *memory* is a limit in MB (None: no
     limit). *execute_seconds* and *job_seconds* limit the run's time. *grace* is the time in seconds between
-    *kill_signal* and SIGKILL. *limits* are resource limits by their names in `resource`. *cores* are the cores that the
-    run may use (empty: all).
+    *kill_signal*, or that of the order in *signals* (``remove``, ``hold``), and SIGKILL. *limits* are resource limits
+    by their names in `resource`. *cores* are the cores that the run may use (empty: all).
 
     For an engine: *job* is the id in fairq's queue and *submitter* the account there; *held_memory* (MB) and *gpus* are
     what the slot has for the run, and *place* has the attributes ``Engine...`` of the slot, as the engine wrote them.
@@ -81,6 +81,7 @@ class Assignment(Struct, frozen=True):
     execute_seconds: float | None = None
     job_seconds: float | None = None
     kill_signal: int = 15
+    signals: Mapping[str, int] = field(default_factory=dict)
     grace: float = 30.0
     umask: int = 0o022
     limits: Mapping[str, int] = field(default_factory=dict)

@@ -100,7 +100,6 @@ SIMPLE: tuple[Simple, ...] = (
     Simple("want_io_proxy", "WantIOProxy", "boolean"),
     Simple("want_job_networking", "WantJobNetworking", "boolean"),
     Simple("mount_under_scratch", "MountUnderScratch", "bare"),
-    Simple("x509userproxy", "x509userproxy", "path"),
     Simple("scitokens_file", "ScitokensFile", "path"),
     Simple("match_list_length", "LastMatchListLength", "integer"),
     Simple("noop_job_exit_code", "NoopJobExitCode", "expression"),

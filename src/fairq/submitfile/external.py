@@ -73,7 +73,7 @@ class External:
         return time.monotonic() + self._timeout
 
     def _late(self) -> TimeoutError:
-        problem = f"it did not end within {self._timeout:g} seconds (submit.command_timeout)"
+        problem = f"it did not end within {self._timeout:g} s (submit.command_timeout)"
         return TimeoutError(errno.ETIMEDOUT, problem)
 
     def _drained(self, descriptor: int, deadline: float) -> bytes:

@@ -31,7 +31,7 @@ def universe(commands: Commands) -> Ad:
 
     An image makes a container job, with or without ``universe = container`` (``SetUniverse``, ``SetExecutable``).
     """
-    given = commands.text("universe") or "vanilla"
+    given = commands.raw_text("my.jobuniverse") or commands.text("universe") or "vanilla"
     if given.lower() not in ("vanilla", "docker", "container", str(_VANILLA)):
         raise commands.wrong("universe", given, "fairq takes vanilla, docker and container jobs")
     docker, container = commands.image("docker_image"), commands.image("container_image")
@@ -183,12 +183,26 @@ def directory(commands: Commands) -> Ad:
     return {"Iwd": path}
 
 
+def proxy(commands: Commands) -> Ad:
+    """Return the file of the job's X.509 proxy, which must exist."""
+    given = commands.text("x509userproxy")
+    if given is None:
+        return {}
+    path = commands.path(given, commands.directory())
+    if PROC_PLACEHOLDER not in path and not commands.truth("skip_filechecks") and not _is_there(path):
+        raise commands.wrong("x509userproxy", given, f"there is no file {path}; create the proxy first")
+    return {"x509userproxy": path}
+
+
 def output_place(commands: Commands) -> Ad:
     """Return the directory of the output, or the destination, which has no effect here."""
     directory, destination = commands.text("output_directory"), commands.text("output_destination")
     if directory is not None and destination is not None:
         raise commands.wrong("output_destination", destination, "give either output_directory or output_destination")
     if directory is not None:
+        transfers = (commands.text("should_transfer_files") or "").lower() != "no"
+        if transfers and commands.raw_text("transfer_output_files") is None:
+            commands.warn("output_directory gets output and error; name further files in transfer_output_files")
         return {"OutputDirectory": directory}
     if destination is None:
         return {}
@@ -214,7 +228,7 @@ def standard_files(commands: Commands) -> Ad:
 
 
 RULES: tuple[Rule, ...] = (
-    rule(universe, "universe", "docker_image", "container_image"),
+    rule(universe, "universe", "my.jobuniverse", "docker_image", "container_image"),
     rule(
         executable,
         "shell",
@@ -226,9 +240,10 @@ RULES: tuple[Rule, ...] = (
         "image_size",
         "disk_usage",
     ),
-    rule(output_place, "output_directory", "output_destination"),
+    rule(output_place, "output_directory", "output_destination", "should_transfer_files", "transfer_output_files"),
     rule(arguments, "shell", "arguments", "arguments2", "allow_arguments_v1"),
     rule(environment, "environment", "environment2", "allow_environment_v1", "getenv"),
     rule(directory, "initialdir"),
+    rule(proxy, "x509userproxy", "initialdir", "skip_filechecks"),
     rule(standard_files, "input", "output", "error", "initialdir", "skip_filechecks", "transfer_input"),
 )

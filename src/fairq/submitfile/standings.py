@@ -43,7 +43,7 @@ _HONOURED: dict[str, str] = {
     "the program and its surroundings": """
         executable arguments arguments2 allow_arguments_v1 shell universe environment environment2 allow_environment_v1
         getenv initialdir input output error append_files output_directory core_size stack_size transfer_executable
-        skip_filechecks image_size disk_usage""",
+        skip_filechecks image_size disk_usage x509userproxy""",
     "as asked in any case: files are on the machine, and output is written at once": """
         stream_input stream_output stream_error transfer_input transfer_output transfer_error""",
     "what a job requests, and the clauses of its requirements": """
@@ -55,9 +55,9 @@ _HONOURED: dict[str, str] = {
     "how many jobs, and how they begin": "queue hold",
     "what happens while a job waits, runs and ends": """
         periodic_hold periodic_hold_reason periodic_hold_subcode periodic_release periodic_remove on_exit_hold
-        on_exit_hold_reason on_exit_hold_subcode on_exit_remove max_retries retry_until success_exit_code leave_in_queue
-        allowed_job_duration allowed_execute_duration kill_sig kill_sig_timeout job_max_vacate_time log notification
-        notify_user""",
+        on_exit_hold_reason on_exit_hold_subcode on_exit_remove max_retries retry_until success_exit_code
+        leave_in_queue allowed_job_duration allowed_execute_duration kill_sig remove_kill_sig hold_kill_sig
+        kill_sig_timeout job_max_vacate_time log notification notify_user""",
     "attributes of the job, to be shown and selected by": """
         description batch_name batch_id project_name jobset""",
 }
@@ -72,8 +72,8 @@ _NO_EFFECT: dict[str, str] = {
         dont_encrypt_output_files manifest manifest_dir transfer_checkpoint_files checkpoint_destination
         erase_output_and_error_on_restart aws_access_key_id_file aws_secret_access_key_file aws_region
         s3_access_key_id_file s3_secret_access_key_file gs_access_key_id_file gs_secret_access_key_file""",
-    "fairq passes no credentials on": """
-        x509userproxy use_x509userproxy use_scitokens use_scitoken scitokens_file use_oauth_services useoauthservices
+    "fairq passes no credentials on, but the name of a proxy": """
+        use_x509userproxy use_scitokens use_scitoken scitokens_file use_oauth_services useoauthservices
         send_credential delegate_job_gsi_credentials_lifetime _oauth_permissions _oauth_resource
         docker_send_credentials""",
     "fairq only matches jobs in containers": """
@@ -88,7 +88,7 @@ _NO_EFFECT: dict[str, str] = {
         log_xml dagman_log submit_event_notes submit_event_user_notes submit_event_notes_attrs job_ad_information_attrs
         ulog_execute_attrs email_attributes""",
     "jobs end by kill_sig, and start and stop as the cycle decides": """
-        remove_kill_sig hold_kill_sig want_graceful_removal max_job_retirement_time next_job_start_delay
+        want_graceful_removal max_job_retirement_time next_job_start_delay
         periodic_vacate on_evict_checks""",
     "a job that exceeds its memory or disk is not run again with more": """
         retry_request_memory retry_request_memory_max retry_request_memory_increase retry_request_disk""",
@@ -109,9 +109,10 @@ _NO_EFFECT: dict[str, str] = {
         submit_allow_duplicate_matches submit_match_directories submitwarnemptyfields submitfailemptyfields""",
 }
 
+_ALL_QUEUED = "all jobs would be in the queue at once"
 _REFUSED: dict[str, str] = {
     "the job would start at once": "deferral_time cron_minute cron_hour cron_day_of_month cron_month cron_day_of_week",
-    "all jobs would be in the queue at once": "max_materialize max_idle",
+    _ALL_QUEUED: "max_materialize max_idle",
     "its program would run": "noop_job",
     "a checkpoint would be taken for the end of the job": "checkpoint_exit_code",
     "the job would run on one machine": "wantparallelscheduling",
@@ -154,6 +155,13 @@ def _is_of(family: str, name: str) -> bool:
 
 _FAMILIES = tuple(one for one in TABLE if one.name.startswith("_") or one.name.endswith("_"))
 _BY_SPELLING = {name: one for one in TABLE if one not in _FAMILIES for name in spellings(one.name)}
+
+
+def refused_attributes() -> Iterator[tuple[str, str]]:
+    """Yield the attributes, in lower case, of the commands that are refused for one job, and why."""
+    for command in TABLE:
+        if command.standing is Standing.REFUSED and command.why != _ALL_QUEUED:
+            yield spellings(command.name)[-1], command.why
 
 
 def refusals() -> Iterator[Rule]:

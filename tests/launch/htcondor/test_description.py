@@ -70,7 +70,7 @@ def test_a_file_name_that_htcondor_cannot_take_is_refused_in_words(name: str) ->
 
 def test_what_a_job_does_not_limit_is_left_to_htcondor() -> None:
     found = asked()
-    assert {found[f"fairq_{name}"] for name in ("memory", "gpus", "execute_seconds", "core_size")} == {"undefined"}
+    assert {found[f"fairq_{name}"] for name in ("memory", "execute_seconds", "core_size")} == {"undefined"}
     assert (found["fairq_output"], found["fairq_log"]) == (f"{KEPT}/out", f"{KEPT}/log")
 
 
@@ -90,4 +90,4 @@ def test_htcondor_shows_a_job_its_gpus_and_a_job_without_gpus_sees_none(gpus: in
     hidden = {"CUDA_VISIBLE_DEVICES": "10000", "GPU_DEVICE_ORDINAL": "10000", "ROCR_VISIBLE_DEVICES": "10000"}
     found = asked("/bin/true", environment=hidden, gpus=gpus)
     assert found["fairq_environment"] == f'"{kept}"'
-    assert found["fairq_gpus"] == (str(gpus) if gpus else "undefined")
+    assert found["fairq_gpus"] == str(gpus)

@@ -23,7 +23,8 @@ and of its program, and what becomes of each:
 - **refused**: without it, another job would run than the one asked for. Nothing is queued (exit code 32).
 
 The universes are vanilla, docker and container; all others need a daemon of HTCondor and are refused. fairq starts no
-containers: it matches a job in a container with a slot that has HasContainer or HasDocker.
+containers: it matches a job in a container with a slot that has HasContainer or HasDocker. If such a slot has a
+launcher, the job is held, because its program would run outside of its container.
 
 `$(YEAR)`, `$(MONTH)`, `$(DAY)` and `$(SUBMIT_TIME)` are the local time of the submission, or that of `--now`;
 `$(MINUTE)` and `$(HOUR)` are 60 and 3600, as in HTCondor's configuration. A block `NAME @=TAG`, with its end `@TAG` on
@@ -31,7 +32,11 @@ a line of its own, is a value of several lines. A variable of a queue statement 
 command, as in `queue arguments from list`. `+Attribute = value` sets an attribute.
 
 `output` and `error` go to the directory `output_directory`, which is made if it is missing. When the job has ended, the
-files that `transfer_output_files` names are moved there; others stay where the job writes them.
+files that `transfer_output_files` names are moved there; others stay where the job writes them. HTCondor moves the
+whole sandbox of a job, and fairq's jobs have none.
+
+`x509userproxy` must be there at submit, and the job gets its name in X509_USER_PROXY. fairq does not read, copy or
+renew the proxy.
 
 A name below that ends with `_` stands for all that begin so, such as `request_` for `request_licences`, and one that
 begins with `_` for all that contain it, such as `_oauth_permissions` for `box_oauth_permissions_work`. Attributes of

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from msgspec import Struct, field
 
 from fairq.engine.classad.clock import READINGS
-from fairq.engine.classad.function_names import RANDOM, TIMES, UNSCOPED
+from fairq.engine.classad.function_names import PER_ELEMENT, RANDOM, TIMES, UNSCOPED
 from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, Node, Reference, children
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
 
@@ -76,13 +76,19 @@ def closure(
     start: Iterable[tuple[Side, Node | None]], parties: Matching, attributes: Iterable[Attribute] = ()
 ) -> Closure:
     """Return the closure of the attributes read by the expressions *start*, each on its side, and by *attributes*."""
-    return _Search(parties).run(start, attributes)
+    start, attributes = list(start), list(attributes)
+    search = _Search(parties)
+    found = search.run(start, attributes)
+    return _Search(parties, in_elements=True).run(start, attributes) if search.misses_elements else found
 
 
 class _Search:
-    def __init__(self, parties: Matching) -> None:
+    def __init__(self, parties: Matching, *, in_elements: bool = False) -> None:
         self._parties = parties
         self._found = Closure()
+        self._in_elements = in_elements
+        """Whether expressions may be evaluated in nested ads, where a name may be that of either party."""
+        self._meets_elements = False
         self._waiting: list[tuple[Attribute | None, Side, Node | None]] = []
 
     def run(self, start: Iterable[tuple[Side, Node | None]], attributes: Iterable[Attribute]) -> Closure:
@@ -96,6 +102,11 @@ class _Search:
             else:
                 self._expression(origin, side, node)
         return self._found
+
+    @property
+    def misses_elements(self) -> bool:
+        """Whether some expression is evaluated in nested ads, and was not read so."""
+        return self._meets_elements and not self._in_elements
 
     def _expression(self, origin: Attribute | None, side: Side, root: Node) -> None:
         waiting = [(root, False)]
@@ -114,7 +125,10 @@ class _Search:
                     if origin is not None:
                         self._found.edges.setdefault(origin, set()).add((origin, True))
                 case Call(name):
-                    self._found.everything |= name.lower() in UNSCOPED
+                    if name.lower() in PER_ELEMENT:
+                        self._meets_elements = True
+                    else:
+                        self._found.everything |= name.lower() in UNSCOPED
                     self._found.times |= name.lower() in TIMES
                     self._found.draws |= name.lower() == RANDOM
                     self._found.clock |= name.lower() in READINGS
@@ -132,6 +146,9 @@ class _Search:
         name = found.name.lower()
         reserved = name in RESERVED and name != CURRENT_TIME
         self._found.clock |= name == CURRENT_TIME
+        if self._in_elements and name != CURRENT_TIME:
+            self._add(origin, side, name, hidden)
+            self._add(origin, side.other, name, hidden)
         if found.absolute or (found.scope is None and reserved):
             self._found.everything = True
         elif found.scope is None:

@@ -10,12 +10,14 @@ from msgspec import Struct
 class Carving(Struct, frozen=True):
     """The part of a partitionable slot that a match takes: its weight, and the amount of each resource.
 
-    *victims* are the dynamic slots that are preempted to make room, indices in the pool.
+    *victims* are the dynamic slots that are preempted to make room, indices in the pool. *gpus* are the names of its
+    GPUs; empty if the slot does not name as many.
     """
 
     cost: float
     amounts: Mapping[str, float]
     victims: tuple[int, ...] = ()
+    gpus: tuple[str, ...] = ()
 
 
 class Carved(Struct, frozen=True):

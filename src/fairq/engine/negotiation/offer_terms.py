@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad import expression_of, parse
+from fairq.engine.classad import EVERY_ATTRIBUTE, columns_read, expression_of, parse
 from fairq.engine.classad.reduced import NotReducedError, Numbers, Of, Reduced, Reducer
 from fairq.engine.classad.scopes import Side
 from fairq.engine.negotiation.expression_cache import RequestContext
@@ -90,6 +90,8 @@ class TermsFinder:
         self._reducer = Reducer(partitions.ads, resources, partitions.left, partitions.has)
         self._weight: Of | None = None
         self._works = True
+        on_slots = [_REQUIREMENTS, _SLOT_WEIGHT, policy.slot_weight, policy.pre_job_rank, policy.post_job_rank]
+        self._gpus_read_by_slots = _names_gpus(columns_read(on_slots, "target", partitions.ads))
         if policy.use_slot_weights:
             try:
                 self._weight = self._find_weight(self._reducer.reduced({}))
@@ -100,7 +102,7 @@ class TermsFinder:
         """The terms for the jobs of *context*; None if more than numbers of resources left decides."""
         job, asking = context.ad(), self._partitions.asking
         known = self._partitions.amounts_of(job)
-        if not self._works or known is None or "requirements" not in job:
+        if not self._works or known is None or "requirements" not in job or self._reads_gpus(job):
             return None
         try:
             reduced = self._reducer.reduced(seen := asking.shown(job, known.asked[:CORES]))
@@ -110,6 +112,17 @@ class TermsFinder:
             return OfferTerms(self._partitions, known, tests, tests_raised, self._ranks(reduced, job), self._weight)
         except NotReducedError:
             return None
+
+    def _reads_gpus(self, job: Ad) -> bool:
+        """Whether it matters for *job* which GPUs are left, and not only how many."""
+        if not self._partitions.binds_gpus:
+            return False
+        own = [expression_of(job[name]) for name in ("requirements", "rank") if name in job]
+        return (
+            "requiregpus" in job
+            or self._gpus_read_by_slots
+            or _names_gpus(columns_read(own, "my", self._partitions.ads))
+        )
 
     def _tests(self, reduced: Reduced, job: Ad) -> list[Of]:
         return [
@@ -132,6 +145,10 @@ class TermsFinder:
             return lambda left, parts: weights_by(None, lambda: of_pool(left, parts))
         own = reduced.number(_SLOT_WEIGHT, Side.COLUMNS, np.nan)
         return lambda left, parts: weights_by(own(left, parts), lambda: of_pool(left, parts))
+
+
+def _names_gpus(read: frozenset[str]) -> bool:
+    return not read.isdisjoint(("availablegpus", EVERY_ATTRIBUTE))
 
 
 def _rounded(rank: Of) -> Of:

@@ -32,6 +32,8 @@ from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
 _REQUIREMENTS = parse("Requirements")
+_BINDABLE = parse("(RequestGPUs > 0) =!= true || countMatches(MY.RequireGPUs, TARGET.AvailableGPUs) >= RequestGPUs")
+"""Whether a slot has left the GPUs that a job requires; a startd refuses other jobs."""
 _MOST_LEVELS = 4096
 """Number of consecutive matches computed at once."""
 
@@ -67,6 +69,7 @@ class Offers:
         # Today's negotiator takes the price from the slot's ad, even if slot weights are off (cp_deduct_assets).
         self._weighing = replace(policy, use_slot_weights=True) if policy.partitionable_slots == "whole" else policy
         self._ranks_by_job = not policy.ignore_job_ranks and "rank" in self._job
+        self._requires_gpus = partitions.binds_gpus and "requiregpus" in self._job
         self._tie_order = tie_order
         size = len(partitions.rows)
         self.suitable = np.zeros(size, np.bool_)
@@ -115,7 +118,7 @@ class Offers:
         The dynamic slots *victims* are preempted for it and return the amounts *given_back*.
         """
         price = float(self.cost[part]) if cost is None else cost
-        self._partitions.propose(part, price, self.amounts[:, part], victims, given_back)
+        self._partitions.propose(part, price, self.amounts[:, part], self._job, victims, given_back)
 
     def drop_unclaimable(self, part: int) -> bool:
         """Whether *part* has no claim left for a match; nobody is offered it any more then."""
@@ -133,7 +136,7 @@ class Offers:
         if not (asked > 0).any():
             return None
         ads = self._partitions.levels(part, asked, 0, left)
-        if not agreed(self._seen_by(part, asked), ads, np.arange(1))[0]:
+        if not self._agreed(self._seen_by(part, asked), ads, np.arange(1))[0]:
             return None
         amounts = self._carved(np.array([part]), asked[:, None], left[:, None], ads, np.arange(1))[:, 0]
         self.amounts[:, part] = amounts
@@ -147,8 +150,10 @@ class Offers:
         wanted = amounts > 0
         fits = np.floor(self._partitions.left[wanted, part] / amounts[wanted] + 1e-9)
         count = int(min(fits.min(), self._partitions.claims[part], _MOST_LEVELS))
+        if self._requires_gpus:
+            count = int(min(count, self._partitions.times_by_gpus(part, amounts, self._job)))
         ads = self._partitions.levels(part, amounts, count)
-        suits = agreed(self._seen_by(part, amounts), ads, np.arange(count))
+        suits = self._agreed(self._seen_by(part, amounts), ads, np.arange(count))
         in_a_row = count if suits.all() else int(np.argmin(suits))
         weights = slot_weights(ads, self._weighing)
         share = self._partitions.share(amounts[:, None], np.array([part]))
@@ -183,7 +188,7 @@ class Offers:
             return
         parts, asked = parts[enough], asked[:, enough]
         for job, alike in self._jobs(parts, asked):
-            fitting = alike[agreed(job, partitions.ads, alike)]
+            fitting = alike[self._agreed(job, partitions.ads, alike)]
             self.suitable[fitting] = True
             if len(fitting):
                 # Today's negotiator takes the overridden requests back before it ranks (cp_restore_requested).
@@ -217,7 +222,7 @@ class Offers:
         differs = np.flatnonzero((raised != asked).any(axis=0))
         if len(differs):
             for job, alike in self._alike(raised[:MODIFIED, differs], differs):
-                suits[alike] = agreed(job, ads, rows[alike])
+                suits[alike] = self._agreed(job, ads, rows[alike])
         amounts = partitions.carved(asked, raised, suits, left, parts)
         amounts[:, policy] = asked[:, policy]
         return amounts
@@ -274,6 +279,13 @@ class Offers:
             for name, amount in zip(self._partitions.resources, amounts.tolist(), strict=True)
         }
         return {**self._job, **requests}
+
+    def _agreed(self, job: Ad, ads: AdColumns, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Where both sides agree; a job that requires certain GPUs also needs one that can be bound."""
+        found = agreed(job, ads, rows)
+        if self._requires_gpus and found.any():
+            found &= evaluate_in_ad(_BINDABLE, job, ads, rows).is_true()
+        return found
 
     def _ranked(self, job: Ad, parts: NDArray[np.intp]) -> NDArray[np.float64]:
         ads, policy = self._partitions.ads, self._policy

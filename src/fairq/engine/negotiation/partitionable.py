@@ -10,11 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns, parse
 from fairq.engine.classad.kinds import UNDEFINED_KIND
 from fairq.engine.negotiation.carving import Carving
+from fairq.engine.negotiation.devices import (
+    assigned_gpus,
+    attribute,
+    available_gpus,
+    described_by,
+    suitable_gpus,
+    with_gpus,
+    without_gpus,
+)
 from fairq.engine.negotiation.policy import NegotiationPolicy, PartitionableSlots
 from fairq.engine.negotiation.requested import CORES, MODIFIED, Alone, Requests, default_modifications, whole_cores
 from fairq.engine.negotiation.slots import slot_weights
@@ -25,6 +35,8 @@ _ALWAYS = ("Cpus", "Memory", "Disk")
 
 
 _MEMORY = 1
+GPUS = "GPUs"
+_NAMING = ("assignedgpus", "availablegpus")
 
 
 class Partitions:
@@ -48,6 +60,7 @@ class Partitions:
         modifications: Mapping[str, Expression] | None = None,
     ) -> None:
         self._needs_claim = rule == "carve"
+        self._pool = ads
         self.rows = np.flatnonzero(divided)
         self.parts: dict[int, int] = {row: part for part, row in enumerate(self.rows.tolist())}
         self.ads = ads.of_rows(self.rows)
@@ -71,11 +84,17 @@ class Partitions:
         self.is_changed = np.zeros(len(self.rows), np.bool_)
         self._shown: int | None = None
         """How many changes `ads` show; None: something else."""
-        self._next: tuple[int, Carving, NDArray[np.float64]] | None = None
+        self._next: tuple[int, Carving, NDArray[np.float64], Ad] | None = None
+        self.binds_gpus = rule == "carve" and GPUS in self.resources
+        """Whether a match takes the GPUs that its job requires, and not just a number of them."""
+        self._gpus: dict[int, Ad] = {}
+        """The attributes that name the GPUs left, of the parts from which some were taken."""
+        self._gpus_shown = True
 
     def requests(self) -> list[Expression]:
         """Expressions that read what the jobs request of the resources."""
-        return [parse(f"TARGET.Request{name}") for name in self.resources]
+        read = [f"Request{name}" for name in self.resources]
+        return [parse(f"TARGET.{name}") for name in ([*read, "RequireGPUs"] if self.binds_gpus else read)]
 
     def amounts_of(self, job: Ad) -> Alone | None:
         """What a job (names in lower case) takes of each resource; None if its ad alone does not tell."""
@@ -127,28 +146,69 @@ class Partitions:
         part: int,
         cost: float,
         amounts: NDArray[np.float64],
+        job: Ad,
         victims: tuple[int, ...] = (),
         given_back: NDArray[np.float64] | None = None,
     ) -> None:
-        """Set the next match of a slot: *amounts* per resource, for a weight of *cost*.
+        """Set the next match of a slot with a *job*: *amounts* per resource, for a weight of *cost*.
 
         Before it, its dynamic slots *victims* return the amounts *given_back*.
         """
         taken = {name: amount for name, amount in zip(self.resources, amounts.tolist(), strict=True) if amount}
-        self._next = part, Carving(cost, taken, victims), amounts if given_back is None else amounts - given_back
+        self._next = part, Carving(cost, taken, victims), amounts if given_back is None else amounts - given_back, job
 
     def carve(self, row: int) -> Carving | None:
         """Take the proposed part from the slot *row* of the pool; None if that slot is not divided."""
         if self._next is None or self.rows[self._next[0]] != row:
             return None
-        part, piece, amounts = self._next
+        part, piece, amounts, job = self._next
         self._next = None
         self.left[:, part] -= amounts
         self.claims[part] -= 1
         if self._needs_claim and self.claims[part] <= 0:
             self.left[:, part] = 0.0  # whatever is left, no job can have it without a claim
         self._note_change(part)
-        return piece
+        return self._with_gpus(part, piece, job)
+
+    def _with_gpus(self, part: int, piece: Carving, job: Ad) -> Carving:
+        """Take the GPUs of a piece: the first ones left that the job requires, as a startd binds them."""
+        count = int(piece.amounts.get(GPUS, 0))
+        if not count:
+            return piece
+        victims = (self._pool.json_ad(victim, ("assignedgpus",)) for victim in piece.victims)
+        ad = with_gpus(self._gpus_of(part), [name for victim in victims for name in assigned_gpus(victim)])
+        chosen = self._suitable_gpus(ad, job)[:count]
+        if len(chosen) < count:
+            return piece
+        self._gpus[part] = without_gpus(ad, chosen)
+        self._gpus_shown = not self.binds_gpus
+        return replace(piece, gpus=tuple(chosen))
+
+    def times_by_gpus(self, part: int, amounts: NDArray[np.float64], job: Ad) -> float:
+        """How often the GPUs left in a slot that a *job* requires suffice for these *amounts*."""
+        wanted = amounts[self.resources.index(GPUS)]
+        return len(self._suitable_gpus(self._gpus_of(part), job)) // wanted if wanted > 0 else np.inf
+
+    def _suitable_gpus(self, ad: Ad, job: Ad) -> list[str]:
+        return suitable_gpus(ad, available_gpus(ad), job, self.ads.now or 0)
+
+    def _gpus_of(self, part: int) -> Ad:
+        """The attributes of a part that name and describe its GPUs."""
+        if part not in self._gpus:
+            ad = self.ads.json_ad(part, _NAMING)
+            described = (described_by(name).lower() for name in available_gpus(ad))
+            self._gpus[part] = self.ads.json_ad(part, (*_NAMING, *described))
+        return self._gpus[part]
+
+    def _show_gpus(self) -> None:
+        """Update AvailableGPUs in `ads`."""
+        if self._gpus_shown:
+            return
+        self._gpus_shown = True
+        listed = [self.ads.json_ad(part, ("availablegpus",)).get("availablegpus") for part in range(len(self.ads))]
+        for part, ad in self._gpus.items():
+            listed[part] = attribute(ad, "availablegpus")
+        self.ads.with_column("AvailableGPUs", listed)
 
     def drop(self, part: int) -> None:
         """Offer a slot to nobody any more in this cycle."""
@@ -186,6 +246,7 @@ class Partitions:
         if now is not None and now == self._shown:
             return
         self._shown = now
+        self._show_gpus()
         left = self.left
         if less is not None:
             left = left.copy()
@@ -199,6 +260,7 @@ class Partitions:
 
         *left* is the rest at the beginning.
         """
+        self._show_gpus()
         rows = np.full(count + 1, part)
         first = self.left[:, part] if left is None else left
         taken = amounts[:, None] * np.arange(count + 1)
@@ -263,7 +325,7 @@ def _resources(ads: AdColumns) -> tuple[str, ...]:
     listed = evaluate_in_columns("MachineResources", ads, {})
     found = {name.lower(): name for name in _ALWAYS}
     if not ads.column("gpus").is_missing:
-        found["gpus"] = "GPUs"
+        found["gpus"] = GPUS
     for text in {listed.python(row) for row in range(len(ads)) if listed.kind[row] != UNDEFINED_KIND}:
         for name in _names(text):
             found.setdefault(name.lower(), name)

@@ -62,7 +62,7 @@ class PartitionedLists:
         self._offers = ExpressionCache(
             self._find_offers,
             partitions.ads,
-            ["requirements", "rank", *(f"request{name.lower()}" for name in partitions.resources)],
+            ["requirements", "rank", "requiregpus", *(f"request{name.lower()}" for name in partitions.resources)],
             expressions_read(partitions, policy),
         )
 

@@ -59,6 +59,7 @@ def common(pool: str, accounting_group: str | None, *, spool: bool = False) -> d
         "request_memory": "$(fairq_memory)",
         "request_gpus": "$(fairq_gpus)",
         "kill_sig": "$(fairq_signal)",
+        "remove_kill_sig": "$(fairq_remove_signal)",
         "job_max_vacate_time": "$(fairq_grace)",
         "leave_in_queue": _LEFT,
         "batch_name": "fairq",
@@ -113,8 +114,11 @@ def item(assignment: Assignment, kept: Path) -> dict[str, str]:
         "fairq_transfer_output": str(assignment.transfer.get("TransferOutput", "")),
         "fairq_cpus": str(assignment.cpus),
         "fairq_memory": str(assignment.held_memory or "undefined"),
-        "fairq_gpus": str(assignment.gpus or "undefined"),
+        # A startd gives a job that leaves it undefined a GPU.
+        "fairq_gpus": str(assignment.gpus),
         "fairq_signal": signal.Signals(assignment.kill_signal).name,
+        # Every end that fairq orders is a removal for HTCondor, whose starter then ignores kill_sig.
+        "fairq_remove_signal": signal.Signals(assignment.signals.get("remove", assignment.kill_signal)).name,
         "fairq_grace": str(int(assignment.grace)),
         "fairq_directory": _literal(assignment.directory),
         "fairq_arguments": _literal(joined(arguments)),

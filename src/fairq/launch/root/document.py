@@ -19,6 +19,7 @@ RUN = re.compile(r"[0-9]{1,10}\.[0-9]{1,10}-[0-9a-f]{10}")
 _MOST = 100_000
 _LONGEST = 1 << 21
 """Characters of all words of a command line, or of all variables: about what the system takes."""
+_ORDERS = {"remove", "hold"}
 _LIMITS = {name for name in dir(resource) if name.startswith("RLIMIT_")}
 _LARGEST_NUMBER = 2**63 - 1
 
@@ -104,6 +105,10 @@ def _or_none(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or is_valid(value)
 
 
+def _is_signal(value: Any) -> bool:
+    return type(value) is int and value in set(signal.valid_signals())
+
+
 def _is_limits(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() <= _LIMITS and all(map(_whole(0, _LARGEST_NUMBER), value.values()))
 
@@ -127,7 +132,10 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "memory": _or_none(_whole(1, 1 << 40)),
     "execute_seconds": _or_none(_is_seconds),
     "job_seconds": _or_none(_is_seconds),
-    "kill_signal": lambda value: type(value) is int and value in set(signal.valid_signals()),
+    "kill_signal": _is_signal,
+    "signals": lambda value: (
+        isinstance(value, dict) and value.keys() <= _ORDERS and all(map(_is_signal, value.values()))
+    ),
     "grace": _is_seconds,
     "umask": _whole(0, 0o777),
     "limits": _is_limits,

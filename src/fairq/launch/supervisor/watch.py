@@ -238,7 +238,7 @@ class Supervisor:
     def _stop(self, reason: str) -> None:
         self.reason = reason
         self.kill_at = time.clock_gettime(time.CLOCK_BOOTTIME) + self.spec["grace"]
-        for number in (self.spec["kill_signal"], signal.SIGCONT):
+        for number in (self.spec["signals"].get(reason, self.spec["kill_signal"]), signal.SIGCONT):
             # Signal the whole process group: a shell does not pass the signal on to its children.
             with contextlib.suppress(OSError):
                 os.killpg(self.job, number)

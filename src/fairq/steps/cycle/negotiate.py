@@ -21,7 +21,6 @@ from fairq.state import cycles, idle_columns, meta, tally
 from fairq.state.connection import State, keeping_few_pages, putting_together, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
-from fairq.steps.cycle.job_ads import JobAds
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, of_pool, read_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.sampling import CYCLE_SECONDS
@@ -30,7 +29,7 @@ from fairq.steps.jobs.ended import forget_old
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting
-from fairq.steps.pool.dynamic_slots import carved_slots
+from fairq.steps.pool.dynamic_slots import carved_slots, inherited_by
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -212,12 +211,16 @@ def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
 
     for match in cycle.decision.matches:
         victims = (cycle.victims[row] for row in match.victims if row in cycle.victims)
+        name, ad = cycle.slot_names[match.slot], pool.ads[match.slot]
+        if match.carving is not None:
+            carved = cycle.carved[match.key]
+            name, ad = carved.name, inherited_by(ad, {name.lower() for name in carved.ad}) | carved.ad
         yield Matched(
             match.schedd,
             match.cluster,
             match.proc,
-            cycle.slot_names[match.slot] if match.carving is None else cycle.carved[match.key].name,
-            pool.ads[match.slot],
+            name,
+            ad,
             [(claim.schedd or "", claim.cluster or 0, claim.proc or 0) for claim in victims],
         )
 
@@ -241,7 +244,7 @@ def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
         for row in match.victims
         if (claim := pool.claims.get(pool.ids[row])) is not None and claim.cluster is not None
     }
-    carved = carved_slots(decision.matches.single, pool.ids, pool.slots.names, pool.ads, JobAds(pool.jobs).of, now)
+    carved = carved_slots(decision.matches.single, pool.ids, pool.slots.names, pool.ads)
     document = decision_document(snapshot.number, decision)
     if recorder is not None:
         document["explanation"] = explanation_document(recorder.explained)

@@ -15,8 +15,17 @@ from fairq.expression_form import is_expression
 from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
 from fairq.records import Ad, Launch
-from fairq.steps.launch.gpus import gpu_variables, wants_gpus
-from fairq.steps.launch.values import is_given, program_of, read, read_literal, transfers_of, variables_of
+from fairq.steps.launch.gpus import gpu_variables, gpus_of, wants_gpus
+from fairq.steps.launch.values import (
+    UnusableValueError,
+    is_given,
+    program_of,
+    read,
+    read_literal,
+    transfers_of,
+    variables_of,
+)  # fmt: skip
+from fairq.submitfile.standings import refused_attributes
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -28,6 +37,9 @@ _THREADS = (
     "JULIA_NUM_THREADS", "ROOT_MAX_THREADS", "TF_NUM_THREADS", "GOMAXPROCS", "PYTHON_CPU_COUNT", "CUBACORES",
 )  # fmt: skip
 """The environment variables that HTCondor sets to the number of cores of a job."""
+
+_SIGNALS = {"remove": "RemoveKillSig", "hold": "HoldKillSig"}
+"""The attributes with the signals that begin the end of a run, by its order, if they differ from KillSig."""
 
 PLACE = "Engine"
 """The beginning of the names of the slot's attributes that lead an engine to its machine."""
@@ -71,6 +83,7 @@ def assignment(
 
     It runs as the user *owner*, None for the user of this process. Raises UnusableValueError.
     """
+    _check_kind(ad, slot, now)
     given, output, error = files(ad, now)
     directory, cpus = _directory(ad, now), cores_of(ad, slot, now)
     place, appended = output_directory(ad, now), read(ad, "AppendFiles", now)
@@ -93,6 +106,7 @@ def assignment(
         execute_seconds=_positive(read(ad, "AllowedExecuteDuration", now, slot)),
         job_seconds=_positive(read(ad, "AllowedJobDuration", now, slot)),
         kill_signal=read(ad, "KillSig", now) or signal.SIGTERM.value,
+        signals={order: number for order, name in _SIGNALS.items() if (number := read(ad, name, now))},
         grace=_grace(ad, slot, settings, now),
         umask=int(settings["launch.umask"], 8),
         limits=_limits(ad, now),
@@ -104,6 +118,19 @@ def assignment(
         place={name: value for name, value in slot.items() if name.startswith(PLACE)},
         transfer=transfers_of(ad, now),
     )
+
+
+def _check_kind(ad: Ad, slot: Mapping[str, Any], now: int) -> None:
+    """Raise UnusableValueError for a job that would be another one if it ran, such as one without its container.
+
+    `submit` refuses most of them; imported jobs may have any attribute.
+    """
+    for name in ("WantContainer", "WantDocker"):
+        if read(ad, name, now, slot):
+            raise UnusableValueError(name, "fairq starts no containers; submit a job whose program runs its container")
+    for name, why in refused_attributes():
+        if (value := read(ad, name, now, slot)) is not None and value is not False:
+            raise UnusableValueError(name, f"fairq refuses it, because {why}")
 
 
 def resource_of(slot: Mapping[str, Any], name: str, now: int) -> float | None:
@@ -148,7 +175,8 @@ def _environment(
     return {
         **base,
         **variables_of(ad, now),
-        **gpu_variables(ad, slot, now),
+        **({"X509_USER_PROXY": proxy} if (proxy := read(ad, "x509userproxy", now)) else {}),
+        **gpu_variables(launch.cores.get("gpus") or gpus_of(ad, slot, now), slot),
         "_CONDOR_SLOT": launch.slot,
         "_CONDOR_JOB_IWD": _directory(ad, now),
         "FAIRQ_JOB": launch.job,

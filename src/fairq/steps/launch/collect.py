@@ -256,7 +256,7 @@ class _Collection:
         if not isinstance(begun, Started):
             return
         launch.pid, launch.pid_start = begun.pid, begun.start
-        launch.cores = {"cores": list(begun.cores)} if begun.cores else {}
+        launch.cores |= {"cores": list(begun.cores)} if begun.cores else {}
         if begun.boot != launch.boot:
             # The machine was rebooted after the match: compute the seconds since then from the clock.
             launch.boot, launch.boottime = begun.boot, self._clock.boottime - (self._clock.now - launch.intended)

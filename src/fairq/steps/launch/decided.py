@@ -78,7 +78,7 @@ def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
         entries = logs.take(state)
     keep = settings["launch.keep_output"] * _MB
     return {
-        "runs": _bounded([described(one.assignment, one.owner, keep) for one in plans]),
+        "runs": _bounded([described(one, owner, keep) for _, one, owner in plans if isinstance(one, Assignment)]),
         "logs": entries,
         "lost": sorted(run for run, one in looks.items() if one.condition in (Condition.STRAY, Condition.LOST)),
         "forget": forgotten,

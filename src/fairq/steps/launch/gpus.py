@@ -5,27 +5,17 @@ Source: the manual, "Environment and services for a running job"; ``Starter::Pub
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairq.engine.negotiation.devices import assigned_gpus, attribute, available_gpus, description
 from fairq.launch.interface import GPU_VARIABLES
-from fairq.records import Ad
+from fairq.records import Ad, Launch, LaunchPhase
 from fairq.steps.launch.values import is_given, read
-from fairq.steps.pool.devices import assigned_gpus, attribute, available_gpus, description
+from fairq.steps.pool.devices import BY_NUMBER, by_number, same_gpu  # fmt: skip
 
 _HIDDEN = "10000"
 """A number that no GPU has; HTCondor uses it to hide GPUs that are not assigned to a job."""
-
-_NUMBER = re.compile(r"[A-Za-z]*(\d+)")
-
-
-def gpus_of(slot: Mapping[str, Any]) -> list[str]:
-    """Return the names of the GPUs of a slot for one job."""
-    ad = dict(slot)
-    names = assigned_gpus(ad)
-    # AvailableGPUs of a dynamic slot may be those of its machine.
-    return names if names or attribute(slot, "dynamicslot") is True else available_gpus(ad)
 
 
 def wants_gpus(ad: Ad, slot: Mapping[str, Any], now: int) -> bool:
@@ -39,12 +29,50 @@ def wants_gpus(ad: Ad, slot: Mapping[str, Any], now: int) -> bool:
     return is_given(ad, "RequestGPUs") if wanted is None else wanted > 0
 
 
-def gpu_variables(ad: Ad, slot: Mapping[str, Any], now: int) -> dict[str, str]:
-    """Return the variables that show the job *ad* the GPUs of its *slot*, or none if it requests none.
+def gpus_of(ad: Ad, slot: Mapping[str, Any], now: int) -> list[str]:
+    """Return the names of the GPUs that the job *ad* has on its *slot*; raises UnusableValueError."""
+    if not wants_gpus(ad, slot, now):
+        return []
+    names = assigned_gpus(dict(slot))
+    # AvailableGPUs of a dynamic slot may be those of its machine.
+    return names if names or attribute(slot, "dynamicslot") is True else available_gpus(dict(slot))
+
+
+def lacking(ad: Ad, slot: Mapping[str, Any], now: int) -> str | None:
+    """Return why a job must not run on its *slot*: it would see fewer GPUs than it requests.
 
     Raises UnusableValueError.
     """
-    names = gpus_of(slot) if wants_gpus(ad, slot, now) else []
+    if len(gpus_of(ad, slot, now)) >= (read(ad, "RequestGPUs", now, slot) or 0):
+        return None
+    name = attribute(slot, "name")
+    return f"it requests GPUs, and slot {name} does not name enough of its own; remove the slot and add it again"
+
+
+def waits_for_gpus(live: Sequence[Launch]) -> dict[str, str]:
+    """Return why runs that have not begun must wait for a GPU, by their names; *live* are the runs of this machine.
+
+    Slots may have the same GPU, as those of two host names that are one machine. It is given to the runs in the order
+    of their matches, and each keeps it until it has ended.
+    """
+    gpus = {one.name: one.cores.get("gpus", ()) for one in live}
+    machine = by_number(name for names in gpus.values() for name in names)
+    held: list[tuple[str, Launch]] = []
+    waits: dict[str, str] = {}
+    for launch in sorted(live, key=lambda one: one.phase is not LaunchPhase.STARTED):
+        for mine in gpus[launch.name]:
+            other = next((one for name, one in held if same_gpu(mine, name, machine)), None)
+            if other is not None and launch.phase is not LaunchPhase.STARTED:
+                waits[launch.name] = (
+                    f"job {other.job} on slot {other.slot} has {mine}, the GPU of slot {launch.slot}; "
+                    f"remove one of the slots and add it again"
+                )
+        held += ((name, launch) for name in gpus[launch.name])
+    return waits
+
+
+def gpu_variables(names: Sequence[str], slot: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables that show a job the GPUs *names* of its *slot*, and no others."""
     hidden = {**dict.fromkeys(GPU_VARIABLES, _HIDDEN), "NVIDIA_VISIBLE_DEVICES": "none"}
     if not names:
         return hidden
@@ -65,7 +93,7 @@ def gpu_variables(ad: Ad, slot: Mapping[str, Any], now: int) -> dict[str, str]:
 
 def _numbers(names: Sequence[str]) -> str:
     """Return the numbers of GPUs that are named by number; other names as they are."""
-    return ",".join(found[1] if (found := _NUMBER.fullmatch(name)) else name for name in names)
+    return ",".join(found[1] if (found := BY_NUMBER.fullmatch(name)) else name for name in names)
 
 
 def _identifier(slot: Mapping[str, Any], name: str) -> str:

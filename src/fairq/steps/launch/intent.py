@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fairq.launch.discovery import NONE
-from fairq.records import Launch, LaunchPhase
+from fairq.records import Ad, Launch, LaunchPhase
 from fairq.state import jobs, launches
 from fairq.state.connection import State
 from fairq.steps.launch.assignment import files
 from fairq.steps.launch.clock import Clock
+from fairq.steps.launch.gpus import gpus_of
 from fairq.steps.launch.launchers import kept_directory, of_slot
 from fairq.steps.launch.values import UnusableValueError
 
@@ -48,20 +49,27 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
         key = (one.schedd, one.cluster, one.proc)
         before = [run.name for run in live if run.slot == one.slot or run.key == key or run.key in one.displaced]
         run = f"{one.cluster}.{one.proc}-{os.urandom(5).hex()}"
-        output, error = _outputs(state, one, kept_directory(state.path, name, settings) / run, clock.now)
+        (job,) = jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd)
+        ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], one.proc)
+        output, error = _outputs(ad, kept_directory(state.path, name, settings) / run, clock.now)
         new.append(
             Launch(
                 0, run, name, *key, one.slot, LaunchPhase.INTENDED, clock.now, clock.boot, clock.boottime,
-                {"runs": before} if before else {}, output=output, error=error,
+                {"runs": before} if before else {}, cores=_gpus(ad, one.slot_ad, clock.now), output=output, error=error,
             )
         )  # fmt: skip
     launches.add(state, new)
 
 
-def _outputs(state: State, one: Matched, kept: Path, now: int) -> tuple[str, str]:
-    (job,) = jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd)
-    ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], one.proc)
+def _outputs(ad: Ad, kept: Path, now: int) -> tuple[str, str]:
     output = error = None
     with suppress(UnusableValueError):  # the job is held instead of started
         _, output, error = files(ad, now)
     return output or str(kept / "out"), error or str(kept / "err")
+
+
+def _gpus(ad: Ad, slot: Mapping[str, Any], now: int) -> dict[str, Any]:
+    with suppress(UnusableValueError):  # the job is held instead of started
+        if names := gpus_of(ad, slot, now):
+            return {"gpus": names}
+    return {}

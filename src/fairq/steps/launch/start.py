@@ -19,6 +19,7 @@ from fairq.steps.launch.assignment import assignment, cores_of, resource_of
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.collect import held_slots, mark_started
 from fairq.steps.launch.faults import NOT_OF_JOBS, Faults
+from fairq.steps.launch.gpus import lacking, waits_for_gpus
 from fairq.steps.launch.launchers import Launchers, of_slot, runs_as_owner
 from fairq.steps.pool.dynamic_slots import load_slots
 
@@ -50,9 +51,12 @@ def start(
         waiting = [launch for launch in waiting if launch.launcher not in launchers.blocked]
         plans = plan(state, settings, launchers, waiting, clock, faults) if waiting else []
     by_launcher: dict[str, list[Assignment]] = {}
-    for launch, one, _ in plans:
-        by_launcher.setdefault(launch.launcher, []).append(one)
     answers: dict[str, Known | Refused] = {}
+    for launch, one, _ in plans:
+        if isinstance(one, Refused):
+            answers[launch.name] = one
+        else:
+            by_launcher.setdefault(launch.launcher, []).append(one)
     for name, assignments in by_launcher.items():
         if runs_as_owner(settings) and launchers[name].is_engine:
             # They would have the rights of the pool's account, and so power over the pool.
@@ -69,7 +73,8 @@ def start(
             launch.phase, launch.engine_id, launch.reason = LaunchPhase.QUEUED, answer.engine_id, None
             result.started.append(launch)
         elif isinstance(answer, Started):
-            launch.phase, launch.cores = LaunchPhase.STARTED, {"cores": list(answer.cores)} if answer.cores else {}
+            launch.phase = LaunchPhase.STARTED
+            launch.cores |= {"cores": list(answer.cores)} if answer.cores else {}
             launch.pid, launch.pid_start, launch.boot = answer.pid, answer.start, answer.boot
             launch.reason = None
             result.started.append(launch)
@@ -130,10 +135,10 @@ def startable(state: State) -> list[Launch]:
 
 
 class Plan(NamedTuple):
-    """A run that can start, its assignment, and the owner of its job."""
+    """A run that can start, its assignment, or why there is none yet, and the owner of its job."""
 
     launch: Launch
-    assignment: Assignment
+    assignment: Assignment | Refused
     owner: str
 
 
@@ -151,7 +156,10 @@ def plan(
     *taken* are cores in use that the state does not know of.
     """
     every = {slot.name: slot.ad for slot in load_slots(state)}
-    busy = {core for launch in launches.live(state) for core in launch.cores.get("cores", ())}.union(taken)
+    live = launches.live(state)
+    busy = {core for launch in live for core in launch.cores.get("cores", ())}.union(taken)
+    engines = launchers.engines(live)
+    unready = waits_for_gpus([launch for launch in live if launch.launcher not in engines])
     plans = []
     for launch in waiting:
         found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
@@ -170,8 +178,10 @@ def plan(
                     cores = allot(there, busy, cores_of(ad, slot, clock.now))
             as_owner = job.owner if runs_as_owner(settings) else None
             made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
-            busy.update(cores)
-            plans.append(Plan(launch, made, job.owner))
+            wait = unready.get(launch.name) or (None if launch.launcher in engines else lacking(ad, slot, clock.now))
+            if wait is None:
+                busy.update(cores)
+            plans.append(Plan(launch, made if wait is None else Refused(wait), job.owner))
     return plans
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairq.engine.negotiation.devices import assigned_gpus, available_gpus
 from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition
@@ -25,7 +26,7 @@ from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.inspection import look
 from fairq.steps.launch.launchers import Launchers, is_launching, of_slot, opened, runs_as_owner
 from fairq.steps.mail import WANTED
-from fairq.steps.pool.devices import assigned_gpus, available_gpus
+from fairq.steps.pool.devices import by_number, same_gpu
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
 from fairq.waiting import holders
 
@@ -257,7 +258,9 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
     lost = sorted(one.job for one in live if looks[one.name].condition in (Condition.LOST, Condition.STRAY))
     if lost:
         names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
-        detail = f"{len(lost)} of {len(live)} runs have no supervisor: {names}"
+        detail = (
+            f"{len(lost)} of {counted(len(live), 'run')} {'has' if len(lost) == 1 else 'have'} no supervisor: {names}"
+        )
         yield Finding(
             "supervisor", FAULT, detail, "run 'fairq negotiate'; it collects these runs and starts the jobs again"
         )
@@ -273,16 +276,18 @@ def _gpus(path: Path, settings: Settings) -> Finding:
         carved = {one.slot_id for one in dynamic_slots.load_all(state)}
         here = [slot for slot in slots.load_all(state) if slot.id not in carved and "GPUs" in slot.ad]
     here = [slot for slot in here if of_slot(slot.ad, settings) == _LOCAL]
-    owners: dict[str, str] = {}
+    gpus = {slot.name: list(dict.fromkeys(assigned_gpus(slot.ad) or available_gpus(slot.ad))) for slot in here}
+    machine = by_number(name for names in gpus.values() for name in names)
+    owners: list[tuple[str, str]] = []
     for slot in here:
-        names = assigned_gpus(slot.ad) or available_gpus(slot.ad)
-        if not names and slot.ad["GPUs"]:
-            cure = f"run 'fairq slots remove {slot.name}', and add it again"
-            return Finding("GPUs", FAULT, f"{slot.name} does not name its GPUs, so its jobs see none", cure)
-        for name in dict.fromkeys(names):
-            if (other := owners.setdefault(name, slot.name)) != slot.name:
-                cure = f"run 'fairq slots remove {slot.name}', and add it again"
+        cure = f"run 'fairq slots remove {slot.name}', and add it again"
+        if not gpus[slot.name] and slot.ad["GPUs"]:
+            return Finding("GPUs", FAULT, f"{slot.name} does not name its GPUs, so no job with GPUs starts on it", cure)
+        for name in gpus[slot.name]:
+            other = next((other for known, other in owners if same_gpu(name, known, machine)), None)
+            if other is not None:
                 return Finding("GPUs", FAULT, f"{other} and {slot.name} have the same GPU {name}", cure)
+        owners += ((name, slot.name) for name in gpus[slot.name])
     if not owners:
         return Finding("GPUs", NOT_NEEDED, "no slot of this machine has GPUs")
     return Finding("GPUs", GOOD, f"each of {len(owners)} GPUs belongs to one slot")

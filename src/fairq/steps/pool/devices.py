@@ -1,70 +1,51 @@
-"""The devices of slots: GPUs by their advertised names.
-
-A slot has AssignedGPUs, the names of all its GPUs. A partitionable slot may also have AvailableGPUs, the GPUs of none
-of its dynamic slots: a list of names, or, as condor_startd writes it, of attributes that describe the GPUs
-(GPUs_GPU_1a2b3c4d for GPU-1a2b3c4d).
-"""
+"""The GPUs of a machine: the names that its slots have for them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count, islice
-from typing import Any
 
-from fairq.expression_form import as_expression, within
+from fairq.engine.negotiation.devices import assigned_gpus, attribute, available_gpus
 from fairq.records import Ad
 
-_NAME = r"[^\s,{}\"]+"
-_DESCRIBED = "GPUs_"
-_BY_NUMBER = re.compile(r"[A-Za-z]*\d{1,9}")
+BY_NUMBER = re.compile(r"[A-Za-z]*(\d{1,9})")
 """The name of a device that its machine numbers, such as CUDA0."""
 
-
-def available_gpus(ad: Ad) -> list[str]:
-    """Return the names of the free GPUs of a slot; none if it does not name its GPUs."""
-    available = attribute(ad, "availablegpus")
-    return assigned_gpus(ad) if available is None else [_device(ad, one) for one in _names(available)]
+_SHORT = len("GPU-1a2b3c4d")
+"""The length of the names that HTCondor makes of longer identifiers."""
 
 
-def assigned_gpus(ad: Ad) -> list[str]:
-    """Return the names of the GPUs that a slot has, as AssignedGPUs tells them."""
-    return _names(attribute(ad, "assignedgpus"))
+def same_gpu(one: str, other: str, machine: Sequence[str]) -> bool:
+    """Tell whether two names may be those of one GPU of a *machine* that has these GPUs, by number.
+
+    A number and an identifier that the machine does not know may be.
+    """
+    if _is_amd(one) != _is_amd(other):
+        return False
+    numbers = [int(found[1]) for name in (one, other) if (found := BY_NUMBER.fullmatch(name))]
+    if len(numbers) != 1:
+        return numbers[0] == numbers[1] if numbers else _short(one) == _short(other)
+    identifier = _short(other if BY_NUMBER.fullmatch(one) else one)
+    place = next((number for number, name in enumerate(machine) if _short(name) == identifier), None)
+    return place is None or place == numbers[0]
 
 
-def description(ad: Mapping[str, Any], gpu: str) -> Mapping[str, Any]:
-    """Return the properties of a *gpu* of a slot; empty if the slot does not describe it."""
-    found = attribute(ad, _described(gpu).lower())
-    return found if isinstance(found, dict) else {}
+def by_number(names: Iterable[str]) -> Sequence[str]:
+    """Return the GPUs of this machine by number, if *names* name some by number and some by identifier."""
+    if len({BY_NUMBER.fullmatch(name) is None for name in names}) < 2:
+        return ()
+    from fairq.hardware import gpus
+
+    return [gpu.name for gpu in gpus()]
 
 
-def suitable_gpus(ad: Ad, gpus: Sequence[str], job: Ad, now: int) -> list[str]:
-    """Return those of the *gpus* of a slot that satisfy RequireGPUs of *job*, as its requirements count them."""
-    if attribute(job, "requiregpus") is None:
-        return list(gpus)
-    from fairq.engine.classad import evaluate_scalar, parse
-
-    matches = parse("countMatches(MY.RequireGPUs, TARGET.AvailableGPUs)")
-    return [one for one in gpus if evaluate_scalar(matches, job, _with_available(ad, [_described(one)]), now) == 1]
+def _is_amd(name: str) -> bool:
+    return name.upper().startswith("HIP")
 
 
-def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
-    """Return the *ad* of a partitionable slot, *given_back* added to AvailableGPUs; unchanged if it names no GPUs."""
-    back = list(given_back)
-    available = attribute(ad, "availablegpus")
-    if not back or available is None:
-        return ad
-    return _with_available(ad, [*_names(available), *(_described(gpu) for gpu in back)])
-
-
-def without_gpus(ad: Ad, taken: Iterable[str]) -> Ad:
-    """Return the *ad* of a partitionable slot, *taken* removed from AvailableGPUs; unchanged if it names no GPUs."""
-    available = attribute(ad, "availablegpus")
-    listed = [_described(gpu) for gpu in assigned_gpus(ad)] if available is None else _names(available)
-    gone = set(taken)
-    if not listed or not gone:
-        return ad
-    return _with_available(ad, [one for one in listed if _device(ad, one) not in gone])
+def _short(identifier: str) -> str:
+    return identifier.lower()[:_SHORT]
 
 
 def numbered(ads: Sequence[Ad], there: Callable[[], Iterable[Ad]], machine_of: Callable[[Ad], str | None]) -> list[Ad]:
@@ -86,7 +67,7 @@ def numbered(ads: Sequence[Ad], there: Callable[[], Iterable[Ad]], machine_of: C
             continue
         taken = used[machine]
         # Devices that are named otherwise have numbers, too.
-        first = sum(_BY_NUMBER.fullmatch(name) is None for name in taken)
+        first = sum(BY_NUMBER.fullmatch(name) is None for name in taken)
         names = list(islice((f"CUDA{n}" for n in count(first) if f"CUDA{n}" not in taken), missing))
         taken.update(names)
         made.append({**ad, "AssignedGPUs": ",".join(names)})
@@ -99,37 +80,3 @@ def _unnamed(ad: Ad) -> int:
     if type(total) is not int or available_gpus(ad) or assigned_gpus(ad):
         return 0
     return total
-
-
-def _device(ad: Ad, listed: str) -> str:
-    """Return the name of the GPU that AvailableGPUs lists as *listed*."""
-    if not listed.lower().startswith(_DESCRIBED.lower()):
-        return listed
-    told = attribute(ad, listed.lower())
-    if isinstance(told, dict) and isinstance(own := attribute(told, "id"), str):
-        return own
-    known = {_described(name): name for name in assigned_gpus(ad)}
-    return known.get(listed, listed[len(_DESCRIBED) :].replace("_", "-"))
-
-
-def _described(gpu: str) -> str:
-    """Return the name of the attribute that describes a GPU."""
-    return f"{_DESCRIBED}{gpu.replace('-', '_')}"
-
-
-def _with_available(ad: Ad, listed: Sequence[str]) -> Ad:
-    """Return *ad* with AvailableGPUs; a GPU that has no description is listed by name."""
-    kept = {name: value for name, value in ad.items() if name.lower() != "availablegpus"}
-    named = [as_expression(one) if attribute(ad, one.lower()) is not None else _device(ad, one) for one in listed]
-    return {**kept, "AvailableGPUs": named}
-
-
-def _names(value: Any) -> list[str]:
-    if isinstance(value, list):
-        return [within(name) for name in value if isinstance(name, str)]
-    return re.findall(_NAME, within(value)) if isinstance(value, str) else []
-
-
-def attribute(ad: Mapping[str, Any], lower: str) -> Any:
-    """Return an attribute of an ad by its name in *lower* case; None if it is missing."""
-    return next((value for name, value in ad.items() if name.lower() == lower), None)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairq.ad_table import AdTable, Part, picked, shared
+from fairq.engine.negotiation.devices import assigned_gpus
 from fairq.records import Ad, DynamicSlot
-from fairq.steps.pool.devices import assigned_gpus
 from fairq.steps.pool.dynamic_slots import by_parent, inherited_by, rest_of
 
 

@@ -6,7 +6,7 @@ removed dynamic slot has returned everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.negotiation.carving import Carved
+from fairq.engine.negotiation.devices import assigned_gpus, without_gpus
 from fairq.engine.negotiation.matches import Match
 from fairq.expression_form import as_expression, within
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
-from fairq.steps.pool.devices import assigned_gpus, available_gpus, suitable_gpus, without_gpus
 
 _NOT_OF_CHILDREN = frozenset(
     {"partitionableslot", "numdynamicslots", "name", "slottype", "assignedgpus", "availablegpus"}
@@ -136,18 +136,14 @@ def carved_slots(
     ids: Sequence[int],
     names: Sequence[str],
     ads: Sequence[Ad],
-    job_of: Callable[[Match], Ad],
-    now: int,
 ) -> dict[SlotKey, CarvedSlot]:
-    """Return the dynamic slots that *matches* create at *now*, by the key of their charge.
+    """Return the dynamic slots that *matches* create, by the key of their charge.
 
-    A slot1@host has the dynamic slots slot1_1@host, slot1_2@host, …; the lowest free number is used. *job_of* returns
-    the ad of a match's job, by which GPUs are chosen.
+    A slot1@host has the dynamic slots slot1_1@host, slot1_2@host, …; the lowest free number is used.
     """
     used: dict[str, set[int]] | None = None
     found: dict[SlotKey, CarvedSlot] = {}
     lowest: dict[str, int] = {}
-    gpus: dict[str, list[str]] = {}
     for match in matches:
         if match.carving is None:
             continue
@@ -162,14 +158,8 @@ def carved_slots(
         name = f"{stem}_{number}{at}{machine}"
         taken = {resource: plain(amount) for resource, amount in match.carving.amounts.items()}
         ad = _own_ad(name, number, taken, match.carving.cost, ads[match.slot])
-        count = int(next((amount for one, amount in taken.items() if one.lower() == "gpus"), 0))
-        if count:
-            free = gpus.setdefault(parent, available_gpus(ads[match.slot]))
-            free += (one for victim in match.carving.victims for one in assigned_gpus(ads[victim]))
-            chosen = suitable_gpus(ads[match.slot], free, job_of(match), now)[:count]
-            if len(chosen) == count:
-                ad["AssignedGPUs"] = ",".join(chosen)
-                gpus[parent] = [one for one in free if one not in chosen]
+        if match.carving.gpus:
+            ad["AssignedGPUs"] = ",".join(match.carving.gpus)
         found[match.key] = CarvedSlot(name, ids[match.slot], ad, taken)
     return found
 

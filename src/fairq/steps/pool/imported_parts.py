@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairq.engine.negotiation.carving import Carved
+from fairq.engine.negotiation.devices import assigned_gpus, with_gpus
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
-from fairq.steps.pool.devices import assigned_gpus, with_gpus
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.snapshot import PoolSlots

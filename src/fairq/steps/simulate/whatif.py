@@ -117,7 +117,11 @@ def what_if(
         other = alteration.settings(settings, place)
         changed = alteration.of_pool(load_pool(state, other, now), now)
         there = _side(state, other, changed, now, size, cycle=cycle)
-    words = alteration.words if size is None else ", ".join(filter(None, [f"{size:g} slots", alteration.words]))
+    words = (
+        alteration.words
+        if size is None
+        else ", ".join(filter(None, [f"{size:g} slot{'' if size == 1 else 's'}", alteration.words]))
+    )
     return WhatIf(here, there, number, words)
 
 
