@@ -15,12 +15,13 @@ import pytest
 from tests.state.pools import fill
 
 from fairq import files
-from fairq.state import connection, meta, migrations, schema
+from fairq.state import connection, meta, schema
 from fairq.state.connection import cycle_lock, writing
-from fairq.state.schema import MIGRATIONS, Migration
+from fairq.state.schema import newest
 
 Run = Callable[..., Any]
 
+NEWEST = newest()
 NOBODY = 65534
 
 DRAFTER = """
@@ -59,9 +60,8 @@ def older(state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A state that the next write upgrades."""
     with writing(state) as opened:
         fill(opened)
-    later = (*MIGRATIONS, Migration("later", lambda: ("INSERT INTO meta VALUES ('later', 'yes')",)))
-    for module in (schema, connection, migrations):
-        monkeypatch.setattr(module, "MIGRATIONS", later)
+    later = ("INSERT INTO meta VALUES ('later', 'yes')",)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, later))
     return state
 
 
@@ -85,7 +85,7 @@ class TestModes:
         older.chmod(0o640)
         with writing(older) as opened:
             meta.set(opened, "cycle", "7")
-        assert mode(older.with_name(f"state.db.schema{len(MIGRATIONS)}")) == 0o640
+        assert mode(older.with_name(f"state.db.schema{NEWEST}")) == 0o640
         assert mode(older) == 0o640
 
     def test_a_new_settings_file_follows_the_umask(self, run: Run, state: Path, umask: int) -> None:
@@ -169,10 +169,10 @@ class TestPlantedLinks:
     def test_the_copy_before_an_upgrade_takes_another_name(self, older: Path, victim: Path) -> None:
         for number, goal in enumerate((victim, victim.with_name("nothing"))):
             suffix = "" if not number else f"-{number + 1}"
-            older.with_name(f"state.db.schema{len(MIGRATIONS)}{suffix}").symlink_to(goal)
+            older.with_name(f"state.db.schema{NEWEST}{suffix}").symlink_to(goal)
         with writing(older) as opened:
             meta.set(opened, "cycle", "7")
-        assert older.with_name(f"state.db.schema{len(MIGRATIONS)}-3").is_file()
+        assert older.with_name(f"state.db.schema{NEWEST}-3").is_file()
         assert (victim.read_text(), victim.with_name("nothing").exists()) == ("precious", False)
 
     @pytest.mark.parametrize("name", ["state.db-journal", "state.db-wal"])
@@ -282,7 +282,7 @@ class TestDrafts:
             with pytest.raises(ZeroDivisionError), writing(older):
                 _ = 1 / 0
         copies = [path.name for path in older.parent.iterdir() if path != older]
-        assert copies == [f"state.db.schema{len(MIGRATIONS)}"]
+        assert copies == [f"state.db.schema{NEWEST}"]
 
     def test_a_directory_that_may_be_written_but_not_listed_will_do(self, private: Path, tmp_path: Path) -> None:
         place = tmp_path / "blind"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from tests import left
-from tests.test_architecture import FILES, nodes
+from tests.test_architecture import FILES, in_circles, nodes
 
 
 def found_or_gone(found: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -39,6 +39,10 @@ def test_what_is_known_is_keyed_by_what_it_depends_on():
         if any(isinstance(node, ast.Call) and ast.unparse(node.func) == "id" for node in nodes(name))
     )
     assert not found_or_gone(found, left.KEYED_BY_ID)
+
+
+def test_imports_inside_functions_form_no_circle():
+    assert not found_or_gone(in_circles(nested=True), left.IN_CIRCLES)
 
 
 def test_nobody_plays_tricks_on_the_interpreter():

@@ -1,34 +1,40 @@
-"""Jobs that an earlier release has started are taken over by this one, whatever its schema."""
+"""Jobs that an earlier fairq has started are taken over by this one, whatever its schema."""
 
 from __future__ import annotations
 
 import shutil
+import tarfile
+from pathlib import Path
 
 import pytest
-from tests.launch.zoo import BEGIN, FIRST, ZOO
+from tests.launch.conftest import until
+from tests.state.kept_state import BEGIN, FOLDER, STATE
 
-from fairq.state.schema import MIGRATIONS
-
-FILES = sorted(ZOO.glob("schema*"), key=lambda directory: int(directory.name.removeprefix("schema")))
-
-
-def test_there_is_a_running_pool_of_the_first_and_of_todays_schema() -> None:
-    """``python -m tests.launch.zoo`` makes that of a new one."""
-    assert (FILES[0].name, FILES[-1].name) == (f"schema{FIRST}", f"schema{len(MIGRATIONS)}")
+CLUSTERS = {6, 7, 8}
+"""Of the jobs that the earlier fairq started: one ended, one was lost with its machine, one was about to start."""
 
 
-@pytest.mark.parametrize("former", FILES, ids=lambda file: file.name)
-def test_the_running_jobs_of_an_earlier_release_end_once_each(pool, former):
-    shutil.copy(former / "pool.db", pool.state)
-    shutil.copytree(former / "pool.db.runs", pool.runs)
-    pool.done("run", "--until-idle")
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("schema*.tar.xz")), ids=lambda file: file.name.partition(".")[0])
+def test_the_running_jobs_of_an_earlier_fairq_end_once_each(pool, file: Path, tmp_path: Path):
+    with tarfile.open(file) as archive:
+        archive.extractall(tmp_path / "kept", filter="data")
+    shutil.copy(tmp_path / "kept" / STATE, pool.state)
+    shutil.copytree(tmp_path / "kept" / f"{STATE}.runs", pool.runs)
+    others = {row["slot_id"] for row in pool.export()["claims"] if row["cluster"] not in CLUSTERS}
+
+    def is_over() -> bool:
+        pool.turn()
+        return not any(job["cluster"] in CLUSTERS for job in pool.export()["jobs"])
+
+    until(is_over, "the end of the jobs")
     document = pool.export()
-    ends = {(run["cluster"], run["how"], run["exit_code"]) for run in document["runs"]}
-    assert ends == {(1, "finished", 3), (2, "lost", None), (2, "finished", 0), (3, "finished", 0)}
-    (first,) = [run for run in document["runs"] if run["cluster"] == 1]
-    assert first["start_time"] == BEGIN
-    assert 2 <= first["end_time"] - BEGIN < 30
-    assert (document["jobs"], document["claims"]) == ([], [])
-    held = sum(run["end_time"] - run["start_time"] for run in document["runs"])
-    assert sum(one["accumulated_usage"] for one in document["submitters"] if not one["is_group"]) == held
+    runs = [run for run in document["runs"] if run["cluster"] in CLUSTERS]
+    ends = [(run["cluster"], run["how"], run["exit_code"]) for run in runs]
+    assert sorted(ends, key=str) == [(6, "finished", 3), (7, "finished", 0), (7, "lost", None), (8, "finished", 0)]
+    (first,) = [run for run in runs if run["cluster"] == 6]
+    assert first["start_time"] == BEGIN + 360
+    assert 2 <= first["end_time"] - first["start_time"] < 30
+    assert {row["slot_id"] for row in document["claims"]} == others
+    held = sum(run["end_time"] - run["start_time"] for run in runs)
+    assert [one["accumulated_usage"] for one in document["submitters"] if one["name"] == "alice@x"] == [held]
     pool.done("state", "check")

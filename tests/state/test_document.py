@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.state.kept_state import has_all
 from tests.state.pools import ACTOR, fill, procs, queued
 
 from fairq.errors.pool import InvalidDocumentError
 from fairq.state import check, document, history, jobs
 from fairq.state.connection import reading, writing
+
+OLDER = Path(__file__).parent.parent / "data" / "documents"
+"""Documents that fairq exported when its schema was 1 and 12."""
 
 
 def exported(state: Path) -> Any:
@@ -123,6 +127,27 @@ def test_what_is_wrong_is_named_with_its_place(
 def test_something_else_is_no_document(state: Path, value: Any) -> None:
     with pytest.raises(InvalidDocumentError, match="the document: "), writing(state) as opened:
         document.restore(opened, value)
+
+
+@pytest.mark.parametrize("file", sorted(OLDER.iterdir()), ids=lambda file: file.stem)
+def test_a_document_of_an_older_fairq_is_taken_whole(state: Path, file: Path) -> None:
+    """What it lacks has its default; the usage of submitters is entered in the ledger."""
+    older = json.loads(file.read_text())
+    with writing(state) as opened:
+        document.restore(opened, older)
+        assert check.findings(opened) == []
+    found = exported(state)
+    del older["fairq"]
+    assert has_all(found, older)
+    used = {one["name"] for one in older["submitters"] if one["accumulated_usage"] or one["weighted_accumulated_usage"]}
+    assert {(one["kind"], one["name"]) for one in found["usage_edits"]} == {("earlier", name) for name in used}
+    assert used
+
+
+def test_todays_document_lacks_nothing(state: Path, filled: Any) -> None:
+    del filled["jobs"][0]["hold_code"]
+    with pytest.raises(InvalidDocumentError, match=r"jobs\[0\]: hold_code is missing"), writing(state) as opened:
+        document.restore(opened, filled)
 
 
 def test_members_nobody_knows_are_refused(state: Path, filled: Any) -> None:

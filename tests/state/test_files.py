@@ -21,11 +21,14 @@ from fairq.errors.base import (
     StateForeignError,
     StateLockedError,
     StateNewerError,
+    StateOlderError,
 )
 from fairq.files import own_state
-from fairq.state import connection, meta, migrations, schema
+from fairq.state import meta, migrations, schema
 from fairq.state.connection import cycle_lock, reading, writing
-from fairq.state.schema import MIGRATIONS, Migration
+from fairq.state.schema import BASELINE, newest
+
+NEWEST = newest()
 
 
 def contents(directory: Path) -> dict[str, tuple[bytes, int]]:
@@ -248,7 +251,7 @@ class TestDamage:
     def test_a_file_without_its_tables_is_told_in_one_line(self, state: Path) -> None:
         other = sqlite3.connect(state)
         other.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
-        other.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        other.execute(f"PRAGMA user_version = {NEWEST}")
         other.close()
         with pytest.raises(StateError, match="no such table"), reading(state) as opened:
             meta.get(opened, "cycle")
@@ -260,17 +263,21 @@ class TestSchemas:
         """Let the next version of fairq have one migration more."""
 
         def upgrade(*statements: str) -> None:
-            later = (*MIGRATIONS, Migration("later", lambda: statements))
-            for module in (schema, connection, migrations):
-                monkeypatch.setattr(module, "MIGRATIONS", later)
+            monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, statements))
 
         return upgrade
 
     def test_a_newer_state_is_refused_and_left_alone(self, state: Path) -> None:
         with writing(state) as opened:
             fill(opened)
-            opened.connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
-        refuses(state, StateNewerError, f"schema {len(MIGRATIONS) + 1}.*up to {len(MIGRATIONS)}")
+            opened.connection.execute(f"PRAGMA user_version = {NEWEST + 1}")
+        refuses(state, StateNewerError, f"schema {NEWEST + 1}.*up to {NEWEST}")
+
+    def test_a_state_older_than_the_baseline_is_refused_and_left_alone(self, state: Path) -> None:
+        with writing(state) as opened:
+            fill(opened)
+            opened.connection.execute(f"PRAGMA user_version = {BASELINE - 1}")
+        refuses(state, StateOlderError, f"schema {BASELINE - 1}.*from {BASELINE} on.*fairq export.*fairq import")
 
     def test_an_older_state_is_upgraded_by_the_first_write_and_a_copy_is_kept(
         self, state: Path, upgrade: Callable[[str], None]
@@ -280,19 +287,19 @@ class TestSchemas:
         upgrade("INSERT INTO meta VALUES ('later', 'yes')")
         with writing(state) as opened:
             assert (meta.get(opened, "cycle"), meta.get(opened, "later")) == ("1", "yes")
-        copy = state.with_name(f"state.db.schema{len(MIGRATIONS)}")
+        copy = state.with_name(f"state.db.schema{NEWEST}")
         assert {path.name for path in state.parent.iterdir()} == {state.name, copy.name}
         with closing(sqlite3.connect(copy)) as kept, closing(sqlite3.connect(state)) as upgraded:
-            assert kept.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+            assert kept.execute("PRAGMA user_version").fetchone() == (NEWEST,)
             assert kept.execute("SELECT * FROM meta").fetchall() == [("cycle", "1")]
-            assert upgraded.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) + 1,)
+            assert upgraded.execute("PRAGMA user_version").fetchone() == (NEWEST + 1,)
 
     def test_the_copy_never_takes_the_place_of_an_earlier_one(
         self, state: Path, upgrade: Callable[[str], None]
     ) -> None:
         with writing(state) as opened:
             meta.set(opened, "cycle", "1")
-        earlier = state.with_name(f"state.db.schema{len(MIGRATIONS)}")
+        earlier = state.with_name(f"state.db.schema{NEWEST}")
         earlier.write_text("precious")
         upgrade("INSERT INTO meta VALUES ('later', 'yes')")
         with writing(state):

@@ -59,10 +59,8 @@ def check(invocation: Invocation, output: Output) -> None:
     of every value. Each command updates them together with the value, and the check compares them. The check finds
     every single flipped bit in a value. It misses about one in four billion larger random changes.
 
-    The check does not find damage in unused space of the file. A file of an older fairq has no checksums until the
-    first command writes to it; earlier damage is found only where SQLite notices it. The check cannot tell whether an
-    older copy has replaced the file. The sqlite3 shell can read the file, but cannot change records that have a
-    checksum.
+    The check does not find damage in unused space of the file, and cannot tell whether an older copy has replaced the
+    file. The sqlite3 shell can read the file, but cannot change records that have a checksum.
     """
     from fairq.steps.state import check_state, locate
 

@@ -132,6 +132,15 @@ class BackupError(FairqError):
     summary = "The backup was not written"
 
 
+class StateOlderError(FairqError):
+    """the state file {state} has schema {found}, but this fairq reads schemas from {oldest} on only; nothing was \
+    changed; export it with the fairq that wrote it ('fairq export -o FILE'), move it away, and import FILE with this \
+    one ('fairq import FILE')"""
+
+    exit_code = 12
+    summary = "The state file was written by a fairq that is too old"
+
+
 # 13-20: settings
 
 

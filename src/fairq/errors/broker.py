@@ -61,6 +61,14 @@ class NoVerdictError(FairqError):
     summary = "No decision about this task is stored"
 
 
+class FormerVerdictError(FairqError):
+    """the stored decision has the form of an older fairq, which this one does not read; make new ones with \
+    'fairq broker run --all'"""
+
+    exit_code = 123
+    summary = "A stored decision about a task has the form of an older fairq"
+
+
 class UnknownFilesError(FairqError):
     """{source}: {what}{others} cannot be identified; name each file after its kind, for example queues.json, or \
     leave them out with --lenient; nothing was changed"""

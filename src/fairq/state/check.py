@@ -11,41 +11,14 @@ from contextlib import closing
 from functools import cache
 from itertools import groupby
 
-from fairq.brokerdata.column import NESTED
-from fairq.brokerdata.kinds import STORED
 from fairq.quantities import counted
 from fairq.records import SLOT_ELSEWHERE, JobStatus
 from fairq.state import claims, copies, job_ads, meta, slot_shapes, usage
 from fairq.state.connection import State, migrated
+from fairq.state.json_columns import JSON_COLUMNS
 
 _TOLERANCE = 1e-6
 """Relative: weights are summed in the order in which slots came and went."""
-
-JSON_COLUMNS = {
-    "slot": ("id", "ad"),
-    "dynamic_slot": ("slot_id", "carved"),
-    "claim_terms": ("id", "advertised"),
-    "job_ad": ("id", "ad"),
-    "job": ("cluster", "own", "template"),
-    "cycle": ("number", "decision"),
-    "match": ("cycle", "runs"),
-    "history": ("id", "before", "after"),
-    "undo": ("first", "data"),
-    "task_queue": ("number", "identity"),
-    "share_group": ("name", "properties"),
-    "broker_cycle": ("number", "document"),
-    "slot_shape": ("id", "content"),
-    "slot_columns": ("first", "content"),
-    "launch": ("id", "after", "cores", "ordered", "ended"),
-    "job_event": ("id", "body"),
-    "ended_job": ("id", "own", "template"),
-    **{
-        kind.table: (kind.keys[0].name, *nested)
-        for kind in STORED
-        if (nested := [column.name for column in kind.columns if column.type in NESTED])
-    },
-}
-"""The columns that hold JSON, by table, after the column that names a record."""
 
 _ALTERED = re.compile(r"row (\d+) (?:missing|values differ) from index guard_(\w+?)(?:_decision)?")
 """What SQLite says of a record whose columns are not what the table's guard index has of them."""

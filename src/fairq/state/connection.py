@@ -23,7 +23,7 @@ from fairq.state.failures import BUSY_CODES, mapped, primary_code
 from fairq.state.kept import Lease, kept_open, take
 from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
-from fairq.state.schema import MIGRATIONS
+from fairq.state.schema import newest
 from fairq.waiting import WAIT, Patience
 
 __all__ = [
@@ -73,14 +73,14 @@ def reading(path: Path, wait: float = WAIT) -> Iterator[State]:
     Nothing in the body can change the file. Read what you need and leave: a writer waits for readers.
 
     Raises:
-        StateError and its kin (exit codes 3 to 10): the file cannot be used; it is untouched.
+        StateError and its kin (exit codes 3 to 12): the file cannot be used; it is untouched.
     """
     known_as, path = resolve(path), readable(path)
     patience = Patience(wait, path)
     with mapped(path, wait), ExitStack() as open_files:
         connection = _opened(path, patience, open_files) or open_files.enter_context(closing(_memory()))
         version = _begin_reading(connection, path, patience)
-        if version < len(MIGRATIONS):
+        if version < newest():
             connection = open_files.enter_context(_upgraded_copy(connection, version))
         connection.execute("PRAGMA query_only = ON")
         yield State(connection, known_as)
@@ -115,7 +115,7 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
 
     Raises:
         StateLockedError: another process kept the lock all the while.
-        StateError and its kin (exit codes 3 to 10): the file cannot be used; it is as it was.
+        StateError and its kin (exit codes 3 to 12): the file cannot be used; it is as it was.
     """
     path = resolve_for_writing(path)
     with mapped(path, wait), ExitStack() as open_files:
@@ -126,7 +126,7 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
             sweep(path.parent)
         kept = False
         try:
-            if 0 < version < len(MIGRATIONS):
+            if 0 < version < newest():
                 _keep_copy(path, version, wait)
             migrate(connection, version)
             before = connection.total_changes
@@ -232,7 +232,7 @@ def backup(path: Path, target: Path, wait: float = WAIT) -> None:
 
     Raises:
         BackupError: there is no state file, *target* exists already or cannot be written.
-        StateError and its kin (exit codes 3 to 10): the state file cannot be used.
+        StateError and its kin (exit codes 3 to 12): the state file cannot be used.
     """
     from fairq.state.copy import write_copy
 
@@ -253,7 +253,7 @@ def compact(path: Path, wait: float = WAIT) -> None:
     The file is rewritten in place, whole or not at all; that needs free space of its size.
 
     Raises:
-        StateError and its kin (exit codes 3 to 10): the file does not exist or cannot be used; it is as it was.
+        StateError and its kin (exit codes 3 to 12): the file does not exist or cannot be used; it is as it was.
     """
     path = resolve_for_writing(path)
     patience = Patience(wait, path)

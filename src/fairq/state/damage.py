@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from fairq.state.check import JSON_COLUMNS
+from fairq.state.json_columns import JSON_COLUMNS
 
 _NUMBERS = (b"last_update", b"decayed_until", b"next_cluster", b"next_task_queue")
 """The values in meta that are whole numbers."""

@@ -5,21 +5,20 @@ exactly the fields of its class in `fairq.records`, times in seconds since 1970,
 that is not UTF-8 in an ad, as a file's name may hold, is the escape of a lone surrogate: ``\\udcff`` is 0xff (PEP 383).
 
 - ``fairq``: an object, ``{"document": 1, "schema": n}``: the version of this form, and the schema of the
-  state file that was exported.
+  state file that was exported. What later schemas added may be missing in the document of an older one: it then has
+  its default.
 - ``meta``: an object of strings, ``last_update``, ``cycle``, ``next_cluster``, ``schedd_name``.
 - ``submitters``: `AccountingRecord`, in order of name; a lease is null or ``{expiration, prelease_value}``.
-- ``slots``: `SlotRecord`, in pool order; ``dynamic_slots``: `DynamicSlot`, what fairq carved out of which one
-  (since schema 2). ``claims``: `Claim`, each on the ``id`` of a slot (its group's turn since schema 3, what is
-  ``advertised`` of it and whether it is ``charged`` since schema 5).
+- ``slots``: `SlotRecord`, in pool order; ``dynamic_slots``: `DynamicSlot`, what fairq carved out of which one.
+  ``claims``: `Claim`, each on the ``id`` of a slot.
 - ``job_ads``: ``{id, ad}``, the ads that jobs share. ``jobs``: `JobRange`, each with the ``id`` of an ad.
 - ``runs``: `Run`. ``cycles``: `CycleRecord` with its matches. ``history``: `HistoryRecord`. All oldest first.
 - ``pilot_slots``: `PilotSlot`, which slots pilots brought along; ``task_queues``: `QueueNumber`; ``share_groups``:
-  `ShareGroup`; ``usage_reports``: `UsageReport`; ``matching_delays``: `DelayState` (all since schema 4).
-- ``launches``: `Launch`, runs that fairq starts itself; ``job_events``: `JobEvent`. They, the hold codes of ``jobs``
-  and whether a claim is ``matched`` are there since schema 11.
+  `ShareGroup`; ``usage_reports``: `UsageReport`; ``matching_delays``: `DelayState`.
+- ``launches``: `Launch`, runs that fairq starts itself; ``job_events``: `JobEvent`.
 - ``ended_jobs``: `EndedJob`, each with the ``id`` of an ad; ``usage``: `UsageRow` and ``usage_edits``: `UsageEdit`, the
-  ledger of usage (all since schema 13).
-- ``broker``: an object (since schema 6), of what the brokerage reads a list of records for each kind, with the
+  ledger of usage. Without the latter, the usage of ``submitters`` is entered as earlier.
+- ``broker``: an object, of what the brokerage reads a list of records for each kind, with the
   columns that `fairq.brokerdata.kinds` describes; and ``cycles`` and ``verdicts``, these packed in base64.
 """
 
@@ -55,7 +54,7 @@ from fairq.state import (
 )
 from fairq.state.connection import State
 from fairq.state.document_types import as_object, read_object, read_record, read_records
-from fairq.state.schema import MIGRATIONS
+from fairq.state.schema import newest
 
 VERSION = 1
 """Of the form described above."""
@@ -100,10 +99,6 @@ _RECORDS: dict[str, type[Any]] = {
     **document_past.RECORDS,
 }
 
-
-_REASONS_SINCE = 12
-"""The schema that added the reason of a change."""
-
 _NUMBERS = frozenset({"last_update", "decayed_until", "cycle", "next_cluster", "usage_recorded_until"})
 """The members of `meta` whose strings are whole numbers."""
 
@@ -129,7 +124,7 @@ def export(state: State) -> dict[str, Any]:
     }
     parts = {"broker": broker_document.export(state)}
     meta = dict(state.connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
-    document = {"fairq": {"document": VERSION, "schema": len(MIGRATIONS)}, "meta": meta}
+    document = {"fairq": {"document": VERSION, "schema": newest()}, "meta": meta}
     return document | {name: [as_object(record) for record in records] for name, records in found.items()} | parts
 
 
@@ -162,7 +157,10 @@ _TABLES = (
 
 
 def _read(document: Any) -> dict[str, Any]:
-    document = _as_of_today(document)
+    is_older = _is_older(document)
+    has_ledger = not is_older or "usage_edits" in document
+    if is_older:
+        document = {**{name: [] for name in _RECORDS}, "broker": {}, **document}
     found = read_object(document, "the document", {"fairq", "meta", "broker", *_RECORDS})
     version: _Version = read_record(_Version, found["fairq"], "fairq")
     if version.document != VERSION:
@@ -172,40 +170,17 @@ def _read(document: Any) -> dict[str, Any]:
         _require(isinstance(value, str), f"meta.{key}", f"must be a string, not {value!r}")
         is_right = key not in _NUMBERS or (value.isdecimal() and value.isascii())
         _require(is_right, f"meta.{key}", f"must be a whole number in a string, not {value!r}")
-    is_older = found["usage_edits"] is None
-    records = {
-        name: read_records(of, [] if is_older and name == "usage_edits" else found[name], name)
-        for name, of in _RECORDS.items()
-    }
-    if is_older:
+    records = {name: read_records(of, found[name], name, may_lack=is_older) for name, of in _RECORDS.items()}
+    if not has_ledger:
         records["usage_edits"] = document_past.earlier(records["submitters"], found["meta"])
     return found | records | {"broker": broker_document.read(found["broker"])}
 
 
-def _as_of_today(document: Any) -> Any:
-    """Add to the document of an older schema the members that came later."""
-    version = document.get("fairq", {}) if isinstance(document, dict) else None
+def _is_older(document: Any) -> bool:
+    """Return whether *document* is that of an older schema."""
+    version = document.get("fairq") if isinstance(document, dict) else None
     schema = version.get("schema") if isinstance(version, dict) else None
-    if isinstance(schema, int) and schema < document_past.SCHEMA:
-        document = document_past.as_of_today(document)
-    if isinstance(schema, int) and schema < document_launches.SCHEMA:
-        document = document_launches.as_of_today(document)
-    if isinstance(schema, int) and schema < document_launches.ENGINES:
-        document = document_launches.with_engines(document)
-    if isinstance(schema, int) and schema < _REASONS_SINCE and isinstance(document.get("history"), list):
-        entries = [{"reason": None, **one} if isinstance(one, dict) else one for one in document["history"]]
-        document = {**document, "history": entries}
-    if schema == 1:
-        document = {"dynamic_slots": [], **document}
-    if schema in (1, 2, 3, 4, 5):
-        document = {"broker": {}, **document}
-    if schema in (1, 2, 3, 4) and isinstance(document.get("claims"), list):
-        later = {"negotiating_group": None, "autoregroup": None, "advertised": None, "charged": True}
-        claims = [{**later, **claim} if isinstance(claim, dict) else claim for claim in document["claims"]]
-        document = {**document, "claims": claims}
-    if schema in (1, 2, 3):
-        document = {**{name: [] for name in document_shares.RECORDS}, **document}
-    return document
+    return isinstance(schema, int) and schema < newest()
 
 
 def _check(found: dict[str, Any]) -> None:

@@ -9,12 +9,6 @@ from fairq.records import JobEvent, Launch
 from fairq.state import job_events, launches
 from fairq.state.connection import State
 
-SCHEMA = 11
-"""The first schema with these members."""
-
-ENGINES = 15
-"""The first schema with the runs of engines."""
-
 RECORDS: dict[str, type[Any]] = {"launches": Launch, "job_events": JobEvent}
 TABLES = ("launch", "job_event")
 
@@ -22,25 +16,6 @@ TABLES = ("launch", "job_event")
 def export(state: State) -> dict[str, Iterable[Any]]:
     """Return the records of every member."""
     return {"launches": launches.load_all(state), "job_events": job_events.load_all(state)}
-
-
-def as_of_today(document: Any) -> Any:
-    """Add the members of this schema to the document of an older schema."""
-    document = {**{name: [] for name in RECORDS}, **document}
-    return _with(document, {"claims": {"matched": False}, "jobs": {"hold_code": None, "hold_subcode": None}})
-
-
-def with_engines(document: Any) -> Any:
-    """Add to the document of a schema older than `ENGINES` what it does not know of runs."""
-    return _with(document, {"launches": {"engine_id": None, "reason": None, "charged_from": None}})
-
-
-def _with(document: Any, later: dict[str, dict[str, Any]]) -> Any:
-    document = dict(document)
-    for name, values in later.items():
-        if isinstance(document.get(name), list):
-            document[name] = [{**values, **one} if isinstance(one, dict) else one for one in document[name]]
-    return document
 
 
 def check(

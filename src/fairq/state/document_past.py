@@ -10,9 +10,6 @@ from fairq.records import AccountingRecord
 from fairq.state import ended_jobs, usage
 from fairq.state.connection import State
 
-SCHEMA = 13
-"""The schema that all of these members are there since."""
-
 RECORDS: dict[str, type[Any]] = {"ended_jobs": EndedJob, "usage": UsageRow, "usage_edits": UsageEdit}
 TABLES = ("ended_job", "usage", "usage_edit")
 
@@ -26,13 +23,8 @@ def export(state: State) -> dict[str, Iterable[Any]]:
     }
 
 
-def as_of_today(document: Any) -> Any:
-    """Add to the document of an older schema what came later; its usage was charged before there was a ledger."""
-    return {**{name: [] for name in RECORDS}, **document, "usage_edits": None}
-
-
 def earlier(records: Iterable[AccountingRecord], meta: dict[str, str]) -> list[UsageEdit]:
-    """Return what an older state's records have accumulated, as the migration books it."""
+    """Return what the *records* of a state without a ledger have accumulated, as entries of one."""
     time = int(meta.get("last_update") or 0)
     return [
         UsageEdit(time, one.name, "earlier", "", one.accumulated_usage, one.weighted_accumulated_usage)

@@ -1,4 +1,4 @@
-"""The members of the whole state's document that belong to DIRAC's scheme (since schema 4)."""
+"""The members of the whole state's document that belong to DIRAC's scheme."""
 
 from __future__ import annotations
 

@@ -17,24 +17,29 @@ _LARGEST = 2**63 - 1
 _Reader = Callable[[Any, str], Any]
 
 
-def read_records(of: type[Any], value: Any, place: str) -> list[Any]:
-    """Return a list of objects as records of the record type *of*.
+def read_records(of: type[Any], value: Any, place: str, *, may_lack: bool = False) -> list[Any]:
+    """Return a list of objects as records of the record type *of*; see `read_record`.
 
     Raises:
         InvalidDocumentError: naming the place below *place*.
     """
     if not isinstance(value, list):
         raise InvalidDocumentError(place=place, problem=f"must be a list, not {_shown(value)}")
-    return [read_record(of, item, f"{place}[{number}]") for number, item in enumerate(value)]
+    return [read_record(of, item, f"{place}[{number}]", may_lack=may_lack) for number, item in enumerate(value)]
 
 
-def read_record(of: type[Any], value: Any, place: str) -> Any:
+def read_record(of: type[Any], value: Any, place: str, *, may_lack: bool = False) -> Any:
     """Return an object with exactly the fields of the record type *of* as such a record.
+
+    With *may_lack*, fields that have a default may be missing.
 
     Raises:
         InvalidDocumentError: naming the place below *place*.
     """
     readers = _readers(of)
+    if may_lack and isinstance(value, dict):
+        optional = of.__struct_fields__[len(of.__struct_fields__) - len(of.__struct_defaults__) :]
+        readers = {name: read for name, read in readers.items() if name in value or name not in optional}
     found = read_object(value, place, readers.keys())
     return of(**{name: read(found[name], f"{place}.{name}") for name, read in readers.items()})
 

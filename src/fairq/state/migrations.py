@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
-from fairq.errors.base import StateForeignError, StateNewerError
-from fairq.state.schema import MIGRATIONS
+from fairq.errors.base import StateForeignError, StateNewerError, StateOlderError
+from fairq.state import schema
 
 APPLICATION_ID = 0x66616972
 """SQLite's mark of whose file it is: 'fair'."""
@@ -17,6 +18,7 @@ def identify(connection: sqlite3.Connection, path: Path) -> int:
 
     Raises:
         StateForeignError: the file belongs to another program.
+        StateOlderError: the schema is older than the baseline.
         StateNewerError: the schema is newer than this program.
     """
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
@@ -25,8 +27,10 @@ def identify(connection: sqlite3.Connection, path: Path) -> int:
         return 0
     if application != APPLICATION_ID or version < 1:
         raise StateForeignError(state=path, found="it is an SQLite file of another program")
-    if version > len(MIGRATIONS):
-        raise StateNewerError(state=path, found=version, known=len(MIGRATIONS))
+    if version < schema.BASELINE:
+        raise StateOlderError(state=path, found=version, oldest=schema.BASELINE)
+    if version > schema.newest():
+        raise StateNewerError(state=path, found=version, known=schema.newest())
     return version
 
 
@@ -42,13 +46,22 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Apply the migrations after schema *version*, in the caller's transaction.
+    """Bring schema *version* (0: an empty file) to today's, in the caller's transaction.
 
     The number is raised in the same transaction, so that a file never has half a migration.
     """
     if version == 0:
+        # Nearly all files have a schema: no command loads the baseline in vain.
+        from fairq.state.schema.baseline import STATEMENTS
+
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
-        for statement in migration.statements():
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {number}")
+        _apply(connection, schema.BASELINE, STATEMENTS)
+        version = schema.BASELINE
+    for number, statements in enumerate(schema.MIGRATIONS[version - schema.BASELINE :], start=version + 1):
+        _apply(connection, number, statements)
+
+
+def _apply(connection: sqlite3.Connection, number: int, statements: Sequence[str]) -> None:
+    for statement in statements:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {number}")

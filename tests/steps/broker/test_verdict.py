@@ -1,58 +1,23 @@
-"""What former releases stored of a task can still be read."""
+"""The decision that an older fairq stored about a task, in a form that is not read any more."""
 
 from __future__ import annotations
 
-import base64
-import json
-import struct
-import zlib
+from typing import Any
 
-import numpy as np
+from tests.cli.broker_sample import NOW, fill
 
-from fairq.engine.brokerage.flow.course import StageCount
-from fairq.steps.broker.kept_verdict import Legend, pack_names
-from fairq.steps.broker.verdict import unpack
+from fairq.state.connection import writing
 
 
-def test_a_verdict_of_a_former_release_is_read() -> None:
-    head = ["production", 1, 4, [["status check", 4, 3, 4, 3, 0]], [["Q2", 0.1]], ""]
-    data = zlib.compress(
-        b"".join((
-            json.dumps(head).encode() + b"\n",
-            bytes([3, 0, 0, 12]),
-            np.array([1, 2], dtype="<u4").tobytes(),
-            np.array([0.1, 2.5], dtype="<f4").tobytes(),
-        ))
-    )  # fmt: skip
-    kept = unpack(data, Legend({"queues": pack_names(["Q1", "Q2", "Q3", "Q4"])}))
-    assert (kept.activity, kept.stopped_by, kept.candidates) == ("production", "", [("Q2", 0.1)])
-    assert kept.stages == (StageCount("status check", 4, 3, 4, 3),)
-    assert kept.decided.tolist() == [2, -1, -1, 11]
-    assert np.isnan(kept.weights).tolist() == [True, False, False, True]
-    assert kept.weights[2] == 2.5
-
-
-def test_a_verdict_that_holds_what_it_shares_with_others_is_read() -> None:
-    refused = struct.pack("<HB", 7, 0b0001)
-    data = b"".join((
-        struct.pack("<2B6H", 1, 2, 0, 1, 2, 1, 1, 2),
-        struct.pack("<6H", 0, 4, 3, 4, 3, 0),
-        struct.pack("<H", 1),
-        struct.pack("<2I", 1, 0),
-        struct.pack("<HB", 11, 0b1000),
-        struct.pack("<d", 0.1),
-        struct.pack("<2H", 1, 2),
-        struct.pack("<2f", 0.1, 2.5),
-        b"nothing",
-    ))  # fmt: skip
-    document = {
-        "queues": pack_names(["Q1", "Q2", "Q3", "Q4"]),
-        "orders": {"production": ["status check"]},
-        "refusals": base64.b64encode(zlib.compress(refused)).decode(),
-    }
-    kept = unpack(data, Legend(document))
-    assert (kept.activity, kept.stopped_by, kept.candidates) == ("production", "nothing", [("Q2", 0.1)])
-    assert kept.stages == (StageCount("status check", 4, 3, 4, 3),)
-    assert kept.decided.tolist() == [7, -1, -1, 11]
-    assert np.isnan(kept.weights).tolist() == [True, False, False, True]
-    assert kept.weights[2] == 2.5
+def test_a_decision_in_a_former_form_is_refused_until_the_task_is_brokered_again(run: Any, state: Any, tmp_path: Any):
+    fill(run, state, tmp_path)
+    line = ("--state", state, "broker", "why", 1, "--last")
+    assert run("--state", state, "broker", "run", "--now", NOW).code == 0
+    assert "task 1 goes to 2 queues" in run(*line).out
+    with writing(state) as opened:
+        opened.connection.execute("UPDATE broker_verdict SET data = CAST(x'01' || substr(data, 2) AS BLOB)")
+    ended = run(*line)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (123, "", 1)
+    assert "fairq broker run --all" in ended.err
+    assert run("--state", state, "broker", "run", "--all", "--now", NOW).code == 0
+    assert "task 1 goes to 2 queues" in run(*line).out

@@ -27,7 +27,7 @@ from fairq.engine.brokerage.flow.course import Course, Refusal, StageCount
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.request import CommonWeights, Weighing
 from fairq.engine.brokerage.pool.bits import rows_in
-from fairq.steps.broker.former_verdicts import FORM_WITH_ALL, unpack_alone, unpack_with_all
+from fairq.errors.broker import FormerVerdictError
 from fairq.steps.broker.kept_verdict import (
     EXACT,
     LINE,
@@ -200,9 +200,12 @@ class Packer:
 
 
 def unpack(data: bytes, legend: Legend) -> Kept:
-    """Return what `Packer.pack`, or that of a former release, was given."""
+    """Return what `Packer.pack` was given.
+
+    Raises FormerVerdictError for a form of before the baseline of the schema, which states may still hold.
+    """
     if data[0] != _FORM:
-        return unpack_with_all(data, legend) if data[0] == FORM_WITH_ALL else unpack_alone(data)
+        raise FormerVerdictError
     small, size, reader = SMALL[data[1]], len(legend.names), Reader(data, 2)
     head = _Head(*reader.take(NUMBER, _LARGE).tolist(), *reader.take(small, len(_Head._fields) - _LARGE).tolist())
     course = legend.courses[head.course - 1] if head.course else PackedCourse()

@@ -1,0 +1,52 @@
+"""A state that an earlier fairq left is opened with nothing lost; a change of the schema needs a step."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tarfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.state.kept_state import FOLDER, SHOWN, STATE, has_all, shown
+
+from fairq.state import check, document
+from fairq.state.connection import migrated, reading, writing
+from fairq.state.schema import BASELINE, newest
+
+ARCHIVES = sorted(FOLDER.glob("schema*.tar.xz"))
+
+
+@pytest.fixture(params=ARCHIVES, ids=lambda file: file.name.partition(".")[0])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The state of an earlier fairq, with its settings and runs beside it."""
+    with tarfile.open(request.param) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / STATE
+
+
+def test_there_is_a_state_of_every_schema() -> None:
+    """``python -m tests.state.kept_state`` makes that of a new one."""
+    assert [file.name for file in ARCHIVES] == [f"schema{n}.tar.xz" for n in range(BASELINE, newest() + 1)]
+
+
+def test_a_state_is_shown_as_the_fairq_that_wrote_it_showed_it(kept: Path) -> None:
+    """Jobs that run, groups, quotas, task queues, a grid, cycles and history, before the first write and after it."""
+    expected = json.loads(kept.with_name(SHOWN).read_text())
+    del expected["export"]["fairq"]
+    before = kept.read_bytes()
+    answers = shown(sys.executable, kept)
+    assert [line for line, answer in expected.items() if not has_all(answers[line], answer)] == []
+    assert kept.read_bytes() == before
+    with writing(kept) as opened:
+        assert check.findings(opened) == []
+        exported = json.loads(json.dumps(document.export(opened)))
+    assert exported == answers["export"]
+
+
+def test_the_schema_of_a_new_state_is_that_of_a_kept_one(kept: Path) -> None:
+    """A changed statement needs a step, or states that are there differ from it."""
+    objects = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
+    with closing(migrated()) as new, reading(kept) as opened:
+        assert opened.connection.execute(objects).fetchall() == new.execute(objects).fetchall()
