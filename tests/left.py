@@ -37,7 +37,6 @@ NAMED_BY_A_PARTICIPLE = (
     "cli.broker.importing",
     "cli.output.printing",
     "committed",
-    "dumps.numbered",
     "dumps.published",
     "dumps.separated",
     "engine.brokerage.analysis.slots_needed",
@@ -106,8 +105,6 @@ NAMED_BY_A_PARTICIPLE = (
 """Modules whose name ends as a participle or is a riddle; a file is a noun of the field."""
 
 KEYED_BY_ID = (
-    "dumps.job_stretches",
-    "dumps.jobs",
     "engine.accounting.accountant",
     "engine.brokerage.flow.pipeline",
     "engine.brokerage.flow.steps",

@@ -31,7 +31,13 @@ EVERY = [one for command in COMMANDS for one in (command, *command.children, *co
 
 def plain(page: str) -> str:
     """Return a page's text without its marks."""
-    return re.sub(r"\\f.|\\&", "", page).replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
+    return (
+        re.sub(r"\\f.|\\&", "", page)
+        .replace("\\-", "-")
+        .replace("\\(aq", "'")
+        .replace("\\(ti", "~")
+        .replace("\\e", "\\")
+    )
 
 
 def rendered(name: str, directory: Path, width: int = 240) -> str:

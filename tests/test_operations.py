@@ -33,7 +33,7 @@ def test_the_manual_has_the_same_lines_and_units() -> None:
         assert block(f"`/etc/systemd/system/{name}`:") == text
     assert block("rotates those in one directory:") == schedule.LOGROTATE
     assert all(f"    {line}\n" in PAGE for line in schedule.CRON)
-    manual = (Path(__file__).parents[1] / "man" / "fairq.1").read_text()
+    manual = (Path(__file__).parents[1] / "man" / "man1" / "fairq.1").read_text()
     for title in ("CRON AND SYSTEMD", "KillMode=process", "OnCalendar=*:0/1", "copytruncate"):
         assert title in manual
 
