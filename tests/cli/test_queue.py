@@ -57,6 +57,14 @@ def test_alike_jobs_share_a_line_and_the_last_line_counts(pool):
     assert lines[1].endswith("sh -c 'sleep 60'")
 
 
+@pytest.mark.parametrize("date", ["error", "{1}", '"then"', "1e30", "-5", "true", "MY.JobCurrentStartDate"])
+def test_an_owners_date_of_the_start_is_no_run_time(pool, date):
+    assert pool("submit", "--attribute", f"JobCurrentStartDate={date}", "--", "/bin/sleep", "1").code == 0
+    lines = pool("queue").out.splitlines()
+    assert lines[-3].split()[0] == "3.0"
+    assert "0+00:00:00" in lines[-3].split()
+
+
 def test_procs_lists_every_job(pool):
     assert len(pool("queue", "--procs").out.splitlines()) == 1 + 13 + 2
 

@@ -163,3 +163,16 @@ def test_an_imported_request_that_is_a_list_or_an_ad_is_explained(run, state: Pa
     assert ended.code == 0, ended.err
     assert "request_memory = 2048" in why(run, state, "1.0")
     assert "request_memory = 2048" in why(run, state)
+
+
+def test_two_values_of_the_same_setting_are_one_piece_of_advice(run, state: Path):
+    assert run("--state", state, "slots", "add", "node", "--now", NOW - 9000).code == 0
+    submit(run, state, "alice", 1, "1GB")
+    assert run("--state", state, "negotiate", "--now", NOW - 8000).code == 0
+    assert run("--state", state, "finish", "1.0", "--now", NOW - 10).code == 0
+    submit(run, state, "bob", 1, "1GB")
+    submit(run, state, "alice", 1, "1GB")
+    text = why(run, state, "3.0")
+    assert text.count("Set the factor of x.alice") == 1
+    said = why(run, state, "x.alice")
+    assert "; 1 submitter with a better priority comes first: x.bob" in said

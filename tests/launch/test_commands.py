@@ -29,6 +29,22 @@ def test_run_until_idle_starts_every_job_and_tells_of_each(pool):
     assert len(pool.export()["runs"]) == 3
 
 
+def test_run_until_idle_goes_on_after_a_cycle_all_of_whose_jobs_are_held_at_their_start(pool):
+    pool.slots(2)
+    pool.submit("true", "--count", 4, "--attribute", 'JobNotification=strcat("a", "b")')
+    pool.submit("true", "--count", 3)
+    pool.done("run", "--until-idle")
+    assert {(ad["JobStatus"], ad["ClusterId"]) for ad in pool.queue().values()} == {(5, 1)}
+    assert [ad["ClusterId"] for ad in json.loads(pool.done("history", "--json"))] == [2, 2, 2]
+
+
+def test_a_job_without_a_program_is_held_for_that(pool):
+    pool.slots(1)
+    pool.submit("true", "--attribute", "Cmd=undefined")
+    pool.turn()
+    assert pool.queue()["1.0"]["HoldReason"] == "its attribute Cmd cannot be used: it names no program"
+
+
 def test_run_notices_a_submit_and_goes_on_until_it_is_interrupted(pool):
     pool.slots(1)
     running = start_run(pool, "--every", "1h")

@@ -311,3 +311,8 @@ def test_a_job_that_took_the_only_suitable_device_first_leaves_the_other_idle(po
     pool.submit("sleep 100", *resources, "--attribute", "RequireGPUs=Capability >= 8")
     assert [match["job"] for match in pool.turn()["matches"]] == ["1.0"]
     assert pool.queue()["2.0"]["JobStatus"] == 1
+
+
+def test_a_part_of_a_gpu_is_refused_at_submit(pool):
+    refused = pool("submit", "--request-gpus", "0.5", "--", "/bin/true")
+    assert (refused.code, "attribute RequestGPUs cannot be used: it is not a whole number" in refused.err) == (38, True)

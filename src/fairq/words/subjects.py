@@ -123,7 +123,9 @@ def submitter_sentence(of: dict[str, Any], pie: float) -> str:
     if of["quota_group"] is not None:
         stopped += f" of {of['quota_group']}"
     ahead = of["ahead"]
-    before = f"; {len(ahead)} with a better priority come first: {', '.join(ahead[:3])}" if ahead else ""
+    come = "comes" if len(ahead) == 1 else "come"
+    who = f"{counted(len(ahead), 'submitter')} with a better priority {come} first"
+    before = f"; {who}: {', '.join(ahead[:3])}" if ahead else ""
     return f"{text}: {stopped}{before}{', ...' if len(ahead) > 3 else ''}."
 
 

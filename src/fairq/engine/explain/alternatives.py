@@ -28,13 +28,22 @@ def alternatives(world: World, diagnosis: Diagnosis, cycles: int) -> Alternative
         if ChangeKind.FREE_SLOT in kinds or any(map(asks_for_nothing, remedy)):
             continue
         found = owners if kinds <= OWNERS else administrators
-        if len(found) >= _OF_EACH:
+        if len(found) >= _OF_EACH or any(_same_targets(remedy, other) for other in found):
             continue
         if cycles > 0 and world.may_try():
             cycles -= 1
             if world.changed(remedy).is_matched():
                 found.append(remedy)
     return Alternatives(tuple(owners), tuple(administrators))
+
+
+def _same_targets(remedy: Remedy, other: Remedy) -> bool:
+    """Say whether two remedies change the same to different values: the first, the smallest change, is enough."""
+
+    def targets(changes: Remedy) -> list[tuple[object, ...]]:
+        return [(change.kind, change.of, change.attribute, change.clause) for change in changes]
+
+    return targets(remedy) == targets(other)
 
 
 def asks_for_nothing(change: Change) -> bool:

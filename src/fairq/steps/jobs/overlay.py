@@ -17,6 +17,15 @@ WAITS_FOR = "EngineReason"
 """The attribute with the reason why a job waits in the queue of an engine such as Slurm."""
 
 
+def start_date(ad: Ad) -> int | None:
+    """Return when the job of an ad started (seconds since 1970), or None.
+
+    The attribute of a job that fairq has not started comes from its owner, and may have any value.
+    """
+    date = ad.get("JobCurrentStartDate")
+    return date if type(date) is int and date > 0 else None
+
+
 def was_withdrawn(job: JobRange) -> bool:
     """Tell whether jobs are idle again because an engine has not started them."""
     return job.status == JobStatus.IDLE and (job.reason or "").startswith(WITHDRAWN)

@@ -13,7 +13,7 @@ from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import reading
 from fairq.steps.jobs.name import job_name
-from fairq.steps.jobs.overlay import Overlay, was_withdrawn
+from fairq.steps.jobs.overlay import Overlay, start_date, was_withdrawn
 
 if TYPE_CHECKING:
     from fairq.steps.jobs.selection import Selection
@@ -140,7 +140,7 @@ class Queue(Struct):
 
     def _shown(self, job: JobRange, ad: Ad, proc: int) -> Ad:
         matched = job.status == JobStatus.RUNNING and self.overlay.is_matched_only(job, proc)
-        start = None if matched else ad.get("JobCurrentStartDate")
+        start = None if matched else start_date(ad)
         return {
             "Submitter": job.submitter,
             "Matched": matched,

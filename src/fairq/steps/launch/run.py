@@ -57,7 +57,8 @@ def run(
     """Run a turn now, whenever the state has changed or a run has ended, and every *every* seconds.
 
     *report* receives every turn. With *until_idle*, stop when nothing runs and nothing more can be started. A change by
-    another command during a turn causes another turn at once, because the turn may have missed it.
+    another command during a turn causes another turn at once, because the turn may have missed it; so does a job that
+    the turn held.
     """
     place = resolve(path)
     with kept_open(), opened(path, settings, starting=True) as launchers:
@@ -75,9 +76,11 @@ def run(
                 time.sleep(_OBSTRUCTED)
                 continue
             after = stamp(place)
+            former_held = view.standing.held
             view = _View.of(path, view.latest, who.command, launchers)
             report(held, view.standing)
-            if view.others_changed:
+            if view.others_changed or view.standing.held > former_held:
+                # A job that was held instead of started leaves its slot to others.
                 continue
             if until_idle and not view.standing.running:
                 return view.standing

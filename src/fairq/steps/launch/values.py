@@ -81,7 +81,10 @@ def program_of(ad: Mapping[str, Any], now: int) -> list[str]:
     words = read(ad, "Arguments", now)
     if words is None:
         words = read(ad, "Args", now)
-    return [read(ad, "Cmd", now) or "", *(words or ())]
+    program = read(ad, "Cmd", now)
+    if not program:
+        raise UnusableValueError("Cmd", "it names no program")
+    return [program, *(words or ())]
 
 
 def variables_of(ad: Mapping[str, Any], now: int) -> Mapping[str, str]:
@@ -236,6 +239,13 @@ def _whole(least: int, most: int) -> Callable[[Any], int]:
     return lambda value: int(number(value))
 
 
+def _devices(value: Any) -> float:
+    """Return a number of devices: a job has a GPU or it has none."""
+    if not float(_AMOUNT(value)).is_integer():
+        raise ValueError("it is not a whole number")
+    return _AMOUNT(value)
+
+
 def _signal(value: Any) -> int:
     """Return the number of a signal given by name or number."""
     text = str(value).strip().upper() if isinstance(value, str | int) else ""
@@ -306,7 +316,7 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "RequestCpus": _AMOUNT,
     "RequestMemory": _AMOUNT,
     "RequestDisk": _AMOUNT,
-    "RequestGPUs": _AMOUNT,
+    "RequestGPUs": _devices,
     "WantContainer": _truth,
     "WantDocker": _truth,
     "JobNotification": _COUNT,

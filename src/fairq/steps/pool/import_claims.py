@@ -13,6 +13,7 @@ from fairq.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobS
 from fairq.slot_table import SlotTable
 from fairq.state import claims, job_ads, jobs, slots
 from fairq.state.connection import State
+from fairq.steps.jobs.overlay import start_date
 from fairq.steps.pool.claimed_ads import TOLD, told_of, without_claim, without_claims
 from fairq.steps.pool.import_dynamic import SlotIdentity, carried_over, pilots_carried_over
 
@@ -61,8 +62,7 @@ def plan_claims(
 
     def started(job: JobRange) -> int:
         shared = job_ads.ads(state, {job.ad_id}) if new_jobs is None else new_ads
-        date = {**shared[job.ad_id], **(job.own or {})}.get("JobCurrentStartDate")
-        return min(now, date if type(date) is int and date > 0 else job.status_date)
+        return min(now, start_date({**shared[job.ad_id], **(job.own or {})}) or job.status_date)
 
     plan = ClaimPlan(pool=new_slots)
     former = claims.load_all(state)
