@@ -46,7 +46,8 @@ def test_slots_in_several_stretches_are_found_by_row() -> None:
     size = STRETCH + 5
     names = [f"slot{number}" for number in range(size)]
     collector.add("first", "<>", {"Other": 1}, False)
-    collector.add_alike(names, ["<>"] * size, {"Cpus": 1, "Memory": 0}, {"Memory": list(range(size))}, True)
+    alike = AlikeSlots({"Cpus": 1, "Memory": 0}, {"Memory": list(range(size))}, list(range(size)))
+    collector.add_by_shape(names, ["<>"] * size, [True] * size, [alike])
 
     table = collector.table()
 
