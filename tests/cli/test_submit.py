@@ -207,3 +207,18 @@ def test_a_description_that_is_no_text_is_refused(run, state, tmp_path, content)
     ended = run("submit", "--state", state, path)
     assert ended.code in (31, 33)
     assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("attribute", "problem"),
+    [
+        ("RequestCpus=-1", "not a number from 0"),
+        ("RequestMemory=-1", "not a number from 0"),
+        ("RequestDisk=-5", "not a number from 0"),
+        ("RequestCpus=1e400", "not a finite number"),
+        ("AllowedExecuteDuration=1e400", "not a finite number"),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused_at_submit(run, state, attribute, problem):
+    ended = run("--state", state, "submit", "--attribute", attribute, "--", "/bin/true")
+    assert (ended.code, problem in ended.err, attribute.partition("=")[0] in ended.err) == (38, True, True)

@@ -111,9 +111,10 @@ def show(
     style = terminal.style(sys.stdout)
     if output.format != "table":
         emit(views.records_view(report, output.constraint), output)
-    elif (tree or style is not None) and not plain and invocation.settings.groups:
+    elif (tree or style is not None) and not plain:
         blocks = style is not None and draws_blocks(sys.stdout)
-        emit(views.tree_view(report, output.constraint, _title(report), blocks=blocks), output)
+        if invocation.settings.groups:
+            emit(views.tree_view(report, output.constraint, _title(report), blocks=blocks), output)
     else:
         emit(views.condor_view(report, output.constraint, header=output.header), output)
 

@@ -37,7 +37,7 @@ def list_(
     from fairq.steps.broker.config import look
 
     columns = [
-        Column("Name", "name"),
+        Column("Name", "name", narrow="keep"),
         Column("Value", "value", _said),
         Column("Set", "set", _said, level=3),
         Column("Default", "default", _said, level=2),

@@ -7,16 +7,18 @@ Source of the attributes: the manual of condor_submit. A value that cannot be us
 from __future__ import annotations
 
 import math
+import re
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from fairq.arguments import split_arguments, split_environment, split_quoted
-from fairq.expression_form import is_expression
+from fairq.expression_form import expression_text, is_expression
 from fairq.records import PROC_PLACEHOLDER
 from fairq.steps.mail import is_address
 
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _LARGEST = 2**63 - 1
 _LARGEST_CODE = 2**31 - 1
 _LONGEST_TIME = 10**10
@@ -103,12 +105,22 @@ def unusable_literals(ad: Mapping[str, Any]) -> Iterator[UnusableValueError]:
     """Yield what is wrong with those attributes of a new job that need no evaluation."""
     for name, value in ad.items():
         kind = KINDS.get(_SPELLED.get(name.lower(), ""))
-        if kind is None or value is None or is_expression(value):
+        literal = None if kind is None else _literal(value)
+        if literal is None:
             continue
         try:
-            _checked(name, _typical(value))
+            _checked(name, literal)
         except UnusableValueError as error:
             yield error
+
+
+def _literal(value: Any) -> Any:
+    """Return what a value of a new job is without an evaluation; None for an expression."""
+    if not is_expression(value):
+        return _typical(value)
+    # An ad holds a number as an expression where JSON has none for it: 1e400.
+    number = _NUMBER.fullmatch((expression_text(value) or "").strip())
+    return float(number[0]) if number else None
 
 
 def _typical(value: Any) -> Any:
@@ -241,7 +253,7 @@ def _whole(least: int, most: int) -> Callable[[Any], int]:
 
 def _devices(value: Any) -> float:
     """Return a number of devices: a job has a GPU or it has none."""
-    if not float(_AMOUNT(value)).is_integer():
+    if not float(_REQUEST(value)).is_integer():
         raise ValueError("it is not a whole number")
     return _AMOUNT(value)
 
@@ -289,6 +301,7 @@ _TIME = _number(-_LARGEST, _LONGEST_TIME)
 _CODE = _whole(-_LARGEST_CODE - 1, _LARGEST_CODE)
 _COUNT = _whole(-_LARGEST_CODE, _LARGEST_CODE)
 _AMOUNT = _number(-_LARGEST, _LARGEST)
+_REQUEST = _number(0, _LARGEST)
 
 KINDS: Mapping[str, Callable[[Any], Any]] = {
     "Cmd": _text,
@@ -313,9 +326,9 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "AllowedExecuteDuration": _TIME,
     "CoreSize": _AMOUNT,
     "StackSize": _AMOUNT,
-    "RequestCpus": _AMOUNT,
-    "RequestMemory": _AMOUNT,
-    "RequestDisk": _AMOUNT,
+    "RequestCpus": _REQUEST,
+    "RequestMemory": _REQUEST,
+    "RequestDisk": _REQUEST,
     "RequestGPUs": _devices,
     "WantContainer": _truth,
     "WantDocker": _truth,
