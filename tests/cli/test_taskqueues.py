@@ -298,9 +298,18 @@ def test_a_job_that_asks_for_nonsense_is_in_no_queue_and_why_says_so(run: Run, p
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("RequestMemory", "1e400 * 1"), ("RequestCpus", "0 - 1"), ("MinRAM", "undefined"), ("Sites", "{ }"),
-     ("Tag", "1.5"), ("WholeNode", '"x"'), ("RealPriority", "1e400"), ("AccountingGroup", "time()"), ("CPUTime", "2 * 30")],
-)  # fmt: skip
+    [
+        ("RequestMemory", "1e400 * 1"),
+        ("RequestCpus", "0 - 1"),
+        ("MinRAM", "undefined"),
+        ("Sites", "{ }"),
+        ("Tag", "1.5"),
+        ("WholeNode", '"x"'),
+        ("RealPriority", "1e400"),
+        ("AccountingGroup", "time()"),
+        ("CPUTime", "2 * 30"),
+    ],
+)
 def test_odd_values_of_a_job_are_no_trouble(name: str, value: str, run: Run, pool: Callable[..., Any]) -> None:
     submit(run, "anna", "u", 1, **{name: value})
     assert pool("taskqueues", "shares", "--json")["rules"] == "documented"
