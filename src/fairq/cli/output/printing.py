@@ -34,12 +34,17 @@ def emit(view: View, output: Output) -> None:
     make_room()
     try:
         _emit(view, output, sys.stdout)
-        if sys.stdout.isatty():
-            sys.stdout.flush()  # what follows on stderr comes after it
+        _flush_terminal()
     except FairqError as error:
         if not committed.happened() or isinstance(error, OutputError):
             raise
         raise DoneNotShownError(reason=error) from error
+
+
+def _flush_terminal() -> None:
+    """Let what follows on stderr come after what is printed."""
+    if sys.stdout.isatty():
+        sys.stdout.flush()
 
 
 def _emit(view: View, output: Output, stream: TextIO) -> None:
@@ -58,6 +63,7 @@ def write_text(text: str, limit: int | None = None) -> None:
     if text:
         make_room()
         _write_lines(text.removesuffix("\n"), sys.stdout, limit)
+        _flush_terminal()
 
 
 def make_room() -> None:
