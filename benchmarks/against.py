@@ -18,22 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks import broker, measure, pools, task_queues
-from benchmarks.check_cases import Case, cases
+from benchmarks.check_cases import Case, cases, dumps, inside
 from benchmarks.measure import Cost, fairq, middle, python
 
 ROOT = Path(__file__).parent.parent
 ROUNDS = 5
 ALIKE, DIFFERENT, USED = "a2000-100000-100", "b20000-20000-100", "c20000-100000-200"
 _AT = ("--now", pools.NOW)
-
-
-def _inside(folder: Path, name: str) -> Path:
-    (folder / name).mkdir()
-    return folder / name
-
-
-def _dumps(folder: Path) -> list[object]:
-    return [word for kind in ("slots", "jobs", "accounting") for word in (f"--{kind}", folder / f"{kind}.json")]
 
 
 def _starts(folder: Path) -> dict[str, Case]:
@@ -58,7 +49,7 @@ def _starts(folder: Path) -> dict[str, Case]:
 
 def _imports(folder: Path) -> dict[str, Case]:
     """Alike jobs, and different slots and jobs."""
-    return _import(ALIKE, _inside(folder, ALIKE)) | _import(DIFFERENT, _inside(folder, DIFFERENT))
+    return _import(ALIKE, inside(folder, ALIKE)) | _import(DIFFERENT, inside(folder, DIFFERENT))
 
 
 def _import(name: str, folder: Path) -> dict[str, Case]:
@@ -67,7 +58,7 @@ def _import(name: str, folder: Path) -> dict[str, Case]:
 
     def imported() -> Cost:
         state.unlink(missing_ok=True)
-        return fairq(folder, "--state", state, "import", *_dumps(folder), *_AT)
+        return fairq(folder, "--state", state, "import", *dumps(folder), *_AT)
 
     return {f"import {name}": imported}
 
@@ -77,7 +68,7 @@ def _in_use(folder: Path) -> dict[str, Case]:
     name = USED
     pools.make(name).write(folder)
     fresh, used, state = folder / "fresh.db", folder / "used.db", folder / "state.db"
-    fairq(folder, "--state", fresh, "import", *_dumps(folder), *_AT)
+    fairq(folder, "--state", fresh, "import", *dumps(folder), *_AT)
     shutil.copy(fresh, used)
     fairq(folder, "--state", used, "negotiate", *_AT)
     later = ("--now", pools.NOW + 60)
@@ -98,7 +89,7 @@ def _in_use(folder: Path) -> dict[str, Case]:
 def _cycle(name: str, folder: Path) -> dict[str, Case]:
     """The first cycle of the pool whose dumps are in *folder*, and why a job of it waits."""
     fresh, state = folder / "fresh.db", folder / "state.db"
-    fairq(folder, "--state", fresh, "import", *_dumps(folder), *_AT)
+    fairq(folder, "--state", fresh, "import", *dumps(folder), *_AT)
 
     def once(*words: object) -> Cost:
         shutil.copy(fresh, state)
@@ -248,7 +239,7 @@ def main(commit: str, chosen: list[str]) -> None:
             known: dict[str, Case] = {}
             with _measuring(interpreter):
                 for group in chosen or GROUPS:
-                    known |= GROUPS[group](_inside(folder, group))
+                    known |= GROUPS[group](inside(folder, group))
             found[name] = interpreter, known
         print(f"| case | {commit}, CPU s | now | ratio | {commit}, MB | now | ratio |")
         print("|" + 7 * " --- |", flush=True)

@@ -29,12 +29,13 @@ def cases(folder: Path) -> dict[str, Case]:
     """Return all cases by name; their files are in *folder*."""
     found: dict[str, Case] = {"--help": lambda: fairq(folder, "--help")}
     for pool in POOLS:
-        found |= _of_pool(pool, _inside(folder, pool))
-    found |= _later(_inside(folder, _LARGE)) | _divided(_inside(folder, _PARTITIONABLE))
-    return found | _broker(_inside(folder, "broker")) | _pilot(_inside(folder, "pilot"))
+        found |= _of_pool(pool, inside(folder, pool))
+    found |= _later(inside(folder, _LARGE)) | _divided(inside(folder, _PARTITIONABLE))
+    return found | _broker(inside(folder, "broker")) | _pilot(inside(folder, "pilot"))
 
 
-def _inside(folder: Path, name: str) -> Path:
+def inside(folder: Path, name: str) -> Path:
+    """Make the folder *name* in *folder*, and return it."""
     (folder / name).mkdir()
     return folder / name
 
@@ -46,7 +47,7 @@ def _of_pool(name: str, folder: Path) -> dict[str, Case]:
 
     def imported() -> Cost:
         fresh.unlink(missing_ok=True)
-        return fairq(folder, "--state", fresh, "import", *_dumps(folder), *_AT)
+        return fairq(folder, "--state", fresh, "import", *dumps(folder), *_AT)
 
     def negotiated(rules: str) -> Cost:
         shutil.copy(fresh, state)
@@ -64,7 +65,7 @@ def _later(folder: Path) -> dict[str, Case]:
     pools.make(_LARGE).write(folder)
     used, state, slots = folder / "used.db", folder / "state.db", folder / "slots.db"
     _settings(used, "htcondor")
-    fairq(folder, "--state", used, "import", *_dumps(folder), *_AT)
+    fairq(folder, "--state", used, "import", *dumps(folder), *_AT)
     fairq(folder, "--state", used, "negotiate", *_AT, "--json", output=folder / "cycle.json")
     later = ("--now", pools.NOW + 60)
     matches = json.loads((folder / "cycle.json").read_text(encoding="utf-8"))["matches"]
@@ -101,7 +102,7 @@ def _divided(folder: Path) -> dict[str, Case]:
     own = {"PartitionableSlot": True, "SlotType": "Partitionable", **many}
     pools.write_ads(folder / "slots.json", ({**ad, **own} for ad in pool.slot_ads()))
     fresh, used, state = folder / "imported.db", folder / "used.db", folder / "state.db"
-    fairq(folder, "--state", fresh, "import", *_dumps(folder), *_AT)
+    fairq(folder, "--state", fresh, "import", *dumps(folder), *_AT)
     shutil.copy(fresh, used)
     fairq(folder, "--state", used, "negotiate", *_AT)
 
@@ -140,7 +141,8 @@ def _pilot(folder: Path) -> dict[str, Case]:
     return {f"taskqueues match {_TASK_QUEUES} queues": matched}
 
 
-def _dumps(folder: Path) -> list[object]:
+def dumps(folder: Path) -> list[object]:
+    """Return the options that import the pool written into *folder*."""
     return [word for kind in ("slots", "jobs", "accounting") for word in (f"--{kind}", folder / f"{kind}.json")]
 
 

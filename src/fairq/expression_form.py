@@ -35,3 +35,8 @@ def within(value: str) -> str:
 def as_expression(text: str) -> str:
     """Return the expression *text* as an ad has it."""
     return f"{OPEN}{text}{CLOSE}"
+
+
+def attribute(ad: Mapping[str, Any], lower: str) -> Any:
+    """Return an attribute of an ad by its name in *lower* case; None if it is missing."""
+    return next((value for name, value in ad.items() if name.lower() == lower), None)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import broker, pools, task_queues
+from benchmarks.check_cases import dumps
 from tests.engines.mixed_pools import drawn
 from tests.golden.cases import HTCONDOR, LIVE, Case, cases_in
 from tests.golden.command_line import CommandFailedError, CommandLine, scratch
@@ -71,8 +72,8 @@ def _golden(case: Case, fairq: CommandLine) -> Iterator[str]:
     accounting = case.path / ("acct.long" if case.kind == LIVE else "accounting.json")
     now = int(expected["time" if case.kind == LIVE else "now"])
     fairq.run("config", "import", case.path / "pool.conf")
-    dumps = ("--slots", case.path / "slots.json", "--jobs", case.path / "jobs.json", "--accounting", accounting)
-    fairq.run("import", *dumps, "--now", now)
+    fairq.run("import", "--slots", case.path / "slots.json", "--jobs", case.path / "jobs.json",
+              "--accounting", accounting, "--now", now)  # fmt: skip
     yield from _cycles(fairq, now)
 
 
@@ -85,8 +86,7 @@ def benchmarks(_: range) -> Decided:
 def _benchmark(name: str, fairq: CommandLine, folder: Path) -> Iterator[str]:
     pools.make(name).write(folder)
     fairq.run("config", "import", folder / "pool.conf")
-    dumps = [word for kind in ("slots", "jobs", "accounting") for word in (f"--{kind}", folder / f"{kind}.json")]
-    fairq.run("import", *dumps, "--now", pools.NOW)
+    fairq.run("import", *dumps(folder), "--now", pools.NOW)
     yield from _cycles(fairq, int(pools.NOW))
 
 

@@ -114,10 +114,12 @@ class Candidates:
             self.reach = Reach(pool, self.preemption, holders, free, self._partitioned, *known)
         self._orderings = Orderings(pool, policy, holders, tie_order, static, scene, slots_stay=stay)
         recall = None if scene is None else Recall(scene, "machine ranks", keeps_results=False)
-        self._machine_ranks = ExpressionCache(self._find_machine_ranks, slots, [], [_RANK], changing, recall)
+        self._machine_ranks = ExpressionCache(
+            lambda context: self._find_machine_ranks(context.ad()), slots, [], [_RANK], changing, recall
+        )
         self._same_machine_ranks: list[float] | None = None
         if not self._machine_ranks.read_by_slots:
-            self._same_machine_ranks = self._find_machine_ranks_of({}).tolist()
+            self._same_machine_ranks = self._find_machine_ranks({}).tolist()
 
     def _divide(self, partitions: Partitions, tie_order: NDArray[np.int64], gets_back: bool, slots_stay: bool) -> None:
         """Prepare the lists of parts of slots; most pools have none, and load nothing for them."""
@@ -278,13 +280,13 @@ class Candidates:
         meeting = preemptable = held
         if self.preemption.any_held:
             meeting, preemptable = self.preemption.meets_requirements(context), self.preemption.preemptable(context)
-        stay, state, free = self._suitable.is_settled(context), ordering.state, self._free.mask()
+        state, free = ordering.state, self._free.mask()
         if self._rolled_up is not None:
             suitable, rolled_up = suitable.copy(), np.flatnonzero(self._rolled_up)
             suitable[rolled_up] = agreed(context.ad(), self._pool.ads, rolled_up)
         if self._partitioned is not None:
             free[self._divided] &= self._partitioned.suitable(context)
-        return SlotTests(suitable, stay, free, held, own, state == RANK, ordering.outranked, meeting, preemptable)
+        return SlotTests(suitable, free, held, own, state == RANK, ordering.outranked, meeting, preemptable)
 
     def place(self, context: RequestContext) -> NDArray[np.int64]:
         """The place of every slot in the job's order of preference, 0 is the best, suitable or not."""
@@ -363,8 +365,5 @@ class Candidates:
         # Jobs that suit the same slots share their lists.
         return suitable if self._scene is None else self._scene.memory.mask(suitable)
 
-    def _find_machine_ranks_of(self, job: Ad) -> NDArray[np.float64]:
+    def _find_machine_ranks(self, job: Ad) -> NDArray[np.float64]:
         return evaluate_in_columns(_OWN_RANK, self._pool.ads, job).as_rank(0.0)
-
-    def _find_machine_ranks(self, context: RequestContext) -> NDArray[np.float64]:
-        return self._find_machine_ranks_of(context.ad())

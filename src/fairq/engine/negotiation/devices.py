@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fairq.expression_form import as_expression, within
+from fairq.expression_form import as_expression, attribute, within
 from fairq.records import Ad
 
 _NAME = r"[^\s,{}\"]+"
@@ -91,8 +91,3 @@ def _names(value: Any) -> list[str]:
     if isinstance(value, list):
         return [within(name) for name in value if isinstance(name, str)]
     return re.findall(_NAME, within(value)) if isinstance(value, str) else []
-
-
-def attribute(ad: Mapping[str, Any], lower: str) -> Any:
-    """Return an attribute of an ad by its name in *lower* case; None if it is missing."""
-    return next((value for name, value in ad.items() if name.lower() == lower), None)

@@ -18,7 +18,6 @@ from fairq.engine.classad.kinds import UNDEFINED_KIND
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.devices import (
     assigned_gpus,
-    attribute,
     available_gpus,
     described_by,
     suitable_gpus,
@@ -28,6 +27,7 @@ from fairq.engine.negotiation.devices import (
 from fairq.engine.negotiation.policy import NegotiationPolicy, PartitionableSlots
 from fairq.engine.negotiation.requested import CORES, MODIFIED, Alone, Requests, default_modifications, whole_cores
 from fairq.engine.negotiation.slots import slot_weights
+from fairq.expression_form import attribute
 from fairq.records import Ad
 
 _ALWAYS = ("Cpus", "Memory", "Disk")

@@ -19,13 +19,12 @@ from fairq.engine.classad import (
     AdColumns,
     attributes_read,
     columns_read,
-    evaluate_in_columns,
     parse,
 )
 from fairq.engine.negotiation.expression_cache import ExpressionCache, Recall, RequestContext, Result
 from fairq.engine.negotiation.holders import Holders
 from fairq.engine.negotiation.matchlist import FreeSlots
-from fairq.engine.negotiation.preemption import EXPRESSIONS, PreemptionPolicy
+from fairq.engine.negotiation.preemption import EXPRESSIONS, RANK, PreemptionPolicy, claim_states
 from fairq.engine.negotiation.reject_reason import LIMIT, NO_MATCH, POLICY
 from fairq.engine.negotiation.requirements import agreed
 from fairq.engine.negotiation.snapshot import PoolSlots
@@ -52,8 +51,7 @@ def slots_stay(slots: AdColumns, preemption: PreemptionPolicy, holders: Holders)
         read = columns_read(EXPRESSIONS, "target", slots)
         if read & (holders.changing.live | {EVERY_ATTRIBUTE}):
             return False
-    rank, current = (evaluate_in_columns(of, slots, {}).as_rank(0.0) for of in EXPRESSIONS)
-    return not bool((holders.held & (rank > current)).any())
+    return not bool((claim_states({}, slots, holders.held).state == RANK).any())
 
 
 class _Found:

@@ -12,7 +12,6 @@ class SlotTests(Struct, frozen=True):
 
     Args:
         suitable: both sides' Requirements are true.
-        suitable_for_good: that stays so to the end of the cycle, whoever asks.
         free: a candidate not yet matched in this cycle.
         held: a match would preempt the slot's holder.
         own: the holder is the submitter itself.
@@ -23,7 +22,6 @@ class SlotTests(Struct, frozen=True):
     """
 
     suitable: NDArray[np.bool_]
-    suitable_for_good: bool
     free: NDArray[np.bool_]
     held: NDArray[np.bool_]
     own: NDArray[np.bool_]

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from fairq.arguments import split_arguments, split_environment, split_quoted
-from fairq.expression_form import expression_text, is_expression
+from fairq.expression_form import attribute, expression_text, is_expression
 from fairq.records import PROC_PLACEHOLDER
 from fairq.steps.mail import is_address
 
@@ -137,10 +137,7 @@ def one_line(text: str) -> str:
 
 
 def _raw(ad: Mapping[str, Any], name: str) -> Any:
-    if name in ad:
-        return ad[name]
-    lower = name.lower()
-    return next((value for key, value in ad.items() if key.lower() == lower), None)
+    return ad[name] if name in ad else attribute(ad, name.lower())
 
 
 def _evaluated(ad: Mapping[str, Any], name: str, value: str, now: int, target: Mapping[str, Any] | None) -> Any:

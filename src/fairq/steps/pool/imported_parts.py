@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.devices import assigned_gpus, with_gpus
+from fairq.expression_form import attribute
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
@@ -34,9 +35,9 @@ def imported_parts(names: Sequence[str], ads: Sequence[Ad], known: Collection[in
         if not places:
             places = {other: place for place, other in enumerate(names)}
         parent = places.get(named[1] + (named[2] or ""))
-        if parent is None or _value(ads[parent], "partitionableslot") is not True:
+        if parent is None or attribute(ads[parent], "partitionableslot") is not True:
             continue
-        if _value(ads[row], "dynamicslot") is True:
+        if attribute(ads[row], "dynamicslot") is True:
             parts[row] = Carved(parent, _amounts(ads[row], ads[parent]))
     return parts
 
@@ -105,11 +106,7 @@ def adopt(
 
 
 def _amounts(ad: Ad, parent: Ad) -> dict[str, float]:
-    listed = _value(parent, "machineresources")
+    listed = attribute(parent, "machineresources")
     names = dict.fromkeys((*_RESOURCES, *(listed.replace(",", " ").split() if isinstance(listed, str) else ())))
-    found = {name: _value(ad, name.lower()) for name in names}
+    found = {name: attribute(ad, name.lower()) for name in names}
     return {name: value for name, value in found.items() if type(value) in (int, float) and value > 0}
-
-
-def _value(ad: Ad, lower: str) -> Any:
-    return next((value for name, value in ad.items() if name.lower() == lower), None)

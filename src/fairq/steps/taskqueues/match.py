@@ -21,7 +21,7 @@ from fairq.engine.shares.choice import chance, choose_jobs, choose_queues
 from fairq.engine.shares.model import WaitingJob
 from fairq.engine.shares.notes import Note
 from fairq.engine.shares.rules import Rules, Selection
-from fairq.expression_form import is_expression
+from fairq.expression_form import attribute, is_expression
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.state import claims, history, jobs, pilot_slots, slots, submitters
 from fairq.state.connection import State, reading, writing
@@ -306,7 +306,7 @@ def _slot_ad(one: HandedOut, pilot: Pilot, now: int) -> Ad:
 
 
 def _requested(ad: Ad, name: str, default: int) -> int:
-    value = next((value for word, value in ad.items() if word.lower() == name), None)
+    value = attribute(ad, name)
     if not isinstance(value, int | float) or isinstance(value, bool):
         return default
     return int(value) if 0 < value < math.inf else default
