@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairq.cli import blocks
 from fairq.cli.figures import local, percent
 from fairq.cli.output import Column, Output, Table, View
+from fairq.cli.output.text import escape, filled, width
 from fairq.quantities import shown_duration
 
 if TYPE_CHECKING:
@@ -79,13 +80,14 @@ def waits_view(found: Sequence[Wait], title: str, plain: bool, output: Output) -
     size = cells()
     rows = [title, f"a full bar is {shown_duration(round(largest))}", ""]
     names = _labels([one.name for one in found], plain)
-    longest = max((len(one.policy) for one in found), default=0)
-    for place, (one, name) in enumerate(zip(found, names, strict=True)):
+    policies = [escape(one.policy) for one in found]
+    longest = max(map(width, policies), default=0)
+    for place, (one, name, policy) in enumerate(zip(found, names, policies, strict=True)):
         first = place == 0 or found[place - 1].name != one.name
         seconds = one.seconds or 0.0
         bar = blocks.bar(seconds / largest, max(_LEAST, size - longest), plain=plain)
         value = "none ended" if one.seconds is None else shown_duration(round(seconds))
-        rows.append(f"{name if first else '':{_label() - 1}} {one.policy:{longest}} {bar} {value}")
+        rows.append(f"{name if first else '':{_label() - 1}} {filled(policy, longest)} {bar} {value}")
     records = [{"name": one.name, "policy": one.policy, "wait": one.seconds} for one in found]
     columns = [Column("NAME", "name"), Column("POLICY", "policy"), Column("WAIT", "wait")]
     return _view(rows if found else ["no job has ended"], Table(columns, records, key="waits"), {}, output)
@@ -107,7 +109,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 def _labels(names: Sequence[str], plain: bool) -> list[str]:
     """Return the short names in equal width."""
-    return [blocks.label(name, _label() - 1, plain=plain) for name in short_names(names)]
+    return [blocks.label(escape(name), _label() - 1, plain=plain) for name in short_names(names)]
 
 
 def _axis(found: Series, length: int) -> str:

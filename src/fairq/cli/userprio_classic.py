@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fairq.cli.output.text import escape, filled, folded, width
 from fairq.cli.userprio_layout import long_time, update_line
 from fairq.steps.userprio.rows import Listing, Row
 
@@ -38,7 +39,8 @@ def lay_out_classic(listing: Listing, view: str) -> Iterator[str]:
     yield _line("User Name", heads[1][:shown], widths)
     yield _line("-" * _NAME, heads[2][:shown], widths)
     for row in rows:
-        name = row.name if len(row.name) <= _NAME else row.name[:_LONGEST_NAME]
+        name = escape(row.name)
+        name = name if width(name) <= _NAME else next(folded(name, _LONGEST_NAME))
         yield _line(name, _cells(row, view)[:shown], widths)
     yield _line("-" * _NAME, heads[2][:shown], widths)
     usage = f"{sum(row.usage or 0.0 for row in rows) / 3600:.2f}"
@@ -63,5 +65,5 @@ def _cells(row: Row, view: str) -> tuple[str, ...]:
 
 
 def _line(name: str, cells: tuple[str, ...], widths: tuple[int, ...], name_width: int = _NAME) -> str:
-    aligned = [cell.rjust(width) for cell, width in zip(cells, widths, strict=False)]
-    return " ".join([name.ljust(name_width), *aligned])
+    aligned = [cell.rjust(size) for cell, size in zip(cells, widths, strict=False)]
+    return " ".join([filled(name, name_width), *aligned])

@@ -9,6 +9,7 @@ from typing import Literal
 from fairq.cli.figures import SLOT, share_colour
 from fairq.cli.output import Column, Table, View
 from fairq.cli.output.long import long_texts
+from fairq.cli.output.text import escape, filled
 from fairq.cli.userprio_layout import (
     cell_text,
     lay_out,
@@ -226,7 +227,7 @@ def resources_view(resources: Sequence[Ad], now: int, *, long: bool) -> View:
 
 
 def _resource_line(name: str, start: str, match: str) -> str:
-    return f"{name:<30} {start:>12} {match:>12}"
+    return f"{filled(escape(name), 30)} {start:>12} {match:>12}"
 
 
 def _match_time(seconds: int) -> str:

@@ -37,7 +37,7 @@ def width(text: str) -> int:
         return len(text)
     cells = 0
     for character in text:
-        if unicodedata.combining(character):
+        if unicodedata.category(character) in ("Mn", "Me"):
             continue
         cells += 2 if unicodedata.east_asian_width(character) in "WF" else 1
     return cells
@@ -54,6 +54,11 @@ def folded(text: str, cells: int) -> Iterator[str]:
         piece += character
         size += needed
     yield piece
+
+
+def filled(text: str, cells: int) -> str:
+    """Return *text* with blanks after it to *cells* cells; a wider text as it is."""
+    return text + " " * (cells - width(text))
 
 
 def cut(text: str, cells: int, dots: str = "…") -> str:
