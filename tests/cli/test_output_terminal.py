@@ -211,6 +211,25 @@ def test_columns_shorten_in_a_fixed_order(cells: int, lines: str, utc: None) -> 
     assert drawn(FIVE, records, cells) == dedent(lines).strip("\n").splitlines()
 
 
+def test_a_reason_shortens_before_a_column_of_the_lowest_levels_goes(utc: None) -> None:
+    columns = [
+        Column("Name", "Name"),
+        Column("Time", "Time", moment, level=1),
+        Column("User", "User", level=2),
+        Column("Command", "Command", level=3),
+        Column("Reason", "Reason"),
+    ]
+    records = [{"Name": "slot1@node1", "Time": 1_795_165_200, "User": "root", "Command": "fairq slots add node1 slot2",
+                "Reason": "suitable slots are in use"}]  # fmt: skip
+
+    assert drawn(columns, records, 50) == [
+        "Name               Time User Reason",
+        "slot1@node1 11-20 09:00 root suitable slots are in",
+        "                             use",
+        "The terminal is too narrow for Command.",
+    ]
+
+
 WORD = st.text("aé漢\u0301 .@=", max_size=40)
 CELLS = st.lists(st.one_of(WORD, st.integers(), st.floats(allow_nan=False), st.none()), min_size=3, max_size=3)
 

@@ -194,7 +194,7 @@ def history(
         Column("Time", "time", second, align="left", level=1),
         Column("User", "user", level=2),
         Column("Command", "command", level=4),
-        Column("Subject", "subject"),
+        Column("Subject", "subject", narrow="cut"),
         Column("Before", "before", _value, align="left", level=5),
         Column("After", "after", _value, align="left"),
     ]
