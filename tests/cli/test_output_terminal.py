@@ -25,7 +25,7 @@ from fairq.cli.figures import duration, moment
 from fairq.cli.output import Column, Table
 from fairq.cli.output.terminal import Style
 from fairq.cli.output.terminal_table import Drawing
-from fairq.cli.output.text import width
+from fairq.cli.output.text import prose, width
 
 RECORDS = [{"Name": "group_physics.higgs.anna@example.org", "Priority": 0.5, "Jobs": 12}]
 
@@ -228,6 +228,19 @@ def test_a_reason_shortens_before_a_column_of_the_lowest_levels_goes(utc: None) 
         "                             use",
         "The terminal is too narrow for Command.",
     ]
+
+
+def test_a_word_that_is_too_long_for_its_column_loses_its_middle() -> None:
+    records = [{"Name": "a", "Reason": "quota reached (group_physics.higgs.tau_tau_analysis)"}]
+    assert drawn([Column("Name", "Name"), Column("Reason", "Reason")], records, 24) == [
+        "Name Reason",
+        "a    quota reached",
+        "     (group_ph…analysis)",
+    ]
+
+
+def test_a_list_keeps_its_numbers_to_itself() -> None:
+    assert prose("  8. let everybody run the program", 22) == ["  8. let everybody run", "     the program"]
 
 
 WORD = st.text("aé漢\u0301 .@=", max_size=40)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -60,6 +61,21 @@ def test_shares_compare_use_with_what_was_due(fairq: Run) -> None:
     document = json.loads(fairq("plot", "shares", *WINDOW, "--json").out)
     assert [(one["name"], one["used"]) for one in document["shares"]] == [("anna@x", 2 / 3), ("bert@x", 1 / 3)]
     assert fairq("plot", "shares", *WINDOW).out.splitlines()[3].startswith("anna ")
+
+
+@pytest.mark.parametrize("cells", [40, 60, 80, 120])
+def test_a_picture_fits_its_terminal_and_its_dates_stay_apart(
+    fairq: Run, monkeypatch: pytest.MonkeyPatch, cells: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(cells))
+    fairq("submit", "--accounting-group-user", "firstname.lastname@department", "--now", NOW, "--", "/bin/true")
+    for what in ("usage", "shares", "priority", "queue"):
+        for hours in (2, 12, 27, 35, 48, 168):
+            until = NOW + 12 * HOUR
+            text = fairq("plot", what, "--since", until - hours * HOUR, "--until", until, "--now", until).out
+            lines = text.splitlines()[3:]
+            assert max(map(len, lines)) <= cells
+            assert not re.search(r"\d\d:\d\d\d", text)
 
 
 def test_letters_of_ascii_are_enough(fairq: Run) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fairq.steps.reports.simulated import Wait
 
 _PIPE = 80
-_LEAST = 10
+_LEAST = 8
 """Minimum number of cells of a picture."""
 
 _NARROW = 72
@@ -30,12 +30,13 @@ def _width() -> int:
 
 def _label() -> int:
     """Return the number of cells of a name, with the gap after it."""
-    return 24 if _width() >= _NARROW else 12
+    return max(12, min(_width() // 5, 24))
 
 
-def cells() -> int:
-    """Return the number of cells of a picture beside its name and its values."""
-    values = 24 if _width() >= _NARROW else 12
+def cells(values: int | None = None) -> int:
+    """Return the number of cells of a picture beside its name and *values*, by default the mean and the maximum."""
+    if values is None:
+        values = len("  mean 1.235e+05  max 1.235e+05") if _width() >= _NARROW else len("  max 1.235e+05")
     return max(_LEAST, _width() - _label() - values)
 
 
@@ -45,7 +46,7 @@ def series_view(found: Series, title: str, unit: str, plain: bool, output: Outpu
     rows = [title, f"a character is {shown_duration(found.step)}; a full one is {largest:.4g} ({unit})", ""]
     means = _width() >= _NARROW
     for line, name in zip(found.lines, _labels([line.name for line in found.lines], plain), strict=True):
-        mean = f"  mean {line.mean:<8.4g}" if means else " "
+        mean = f"  mean {line.mean:<9.4g}" if means else " "
         rows.append(f"{name} {blocks.spark(line.values, largest, plain=plain)}{mean} max {line.largest:.4g}")
     length = max((len(line.values) for line in found.lines), default=0)
     rows.append(" " * _label() + _axis(found, length))
@@ -62,7 +63,7 @@ def series_view(found: Series, title: str, unit: str, plain: bool, output: Outpu
 def shares_view(found: Sequence[Share], title: str, plain: bool, output: Output) -> View:
     """Show two bars for each share: the use, and the entitlement."""
     largest = max((max(one.used, one.entitled) for one in found), default=0.0) or 1.0
-    size = cells()
+    size = cells(len(" 100.0%  met 100.0%"))
     rows = [title, "first bar: used; second bar: entitled to, of what all with demand were", ""]
     for one, name in zip(found, _labels([one.name for one in found], plain), strict=True):
         met = "" if one.met is None else f"  met {percent(one.met)}"
@@ -77,7 +78,7 @@ def shares_view(found: Sequence[Share], title: str, plain: bool, output: Output)
 def waits_view(found: Sequence[Wait], title: str, plain: bool, output: Output) -> View:
     """Show a bar for the mean wait of each name under each policy."""
     largest = max((one.seconds or 0.0 for one in found), default=0.0) or 1.0
-    size = cells()
+    size = cells(len("   100d23h59m59s"))
     rows = [title, f"a full bar is {shown_duration(round(largest))}", ""]
     names = _labels([one.name for one in found], plain)
     policies = [escape(one.policy) for one in found]
@@ -119,7 +120,7 @@ def _axis(found: Series, length: int) -> str:
     form = "%m-%d %H:%M" if found.step < 86400 else "%Y-%m-%d"
     texts = [f"{local(found.edges[place]):{form}}" for place in (0, length // 2, length - 1)]
     size = len(texts[0])
-    if length < 3 * size + 2:
+    if length // 2 < size + 1 or length - length // 2 < 2 * size + 1:
         return texts[0] + texts[2].rjust(length - size) if length >= 2 * size + 1 else texts[0]
     line = texts[0] + " " * (length // 2 - size) + texts[1]
     return line + " " * (length - len(line) - size) + texts[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -101,6 +102,11 @@ def long_time(moment: int | None) -> str:
         return ""
     local = time.localtime(moment)
     return f"{local.tm_mon:2d}/{local.tm_mday:02d}/{local.tm_year:<4d} {local.tm_hour:02d}:{local.tm_min:02d}"
+
+
+def without_year(text: str) -> str:
+    """Return what `long_time` returns without the year."""
+    return re.sub(r"(/\d+)/\d+ *", r"\1 ", text)
 
 
 def elapsed(seconds: int) -> str:

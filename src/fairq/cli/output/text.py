@@ -71,19 +71,19 @@ def cut(text: str, cells: int, dots: str = "…") -> str:
     return start + dots + end
 
 
-def wrapped(text: str, cells: int) -> list[str]:
-    """Return *text* in lines of at most *cells* cells, broken at blanks; a word that is too long is broken anywhere."""
-    return [piece for line in _broken(text, cells, "") for piece in folded(line, cells)]
+def wrapped(text: str, cells: int, dots: str = "…") -> list[str]:
+    """Return *text* in lines of at most *cells* cells, broken at blanks; a word that is too long loses its middle."""
+    return [cut(line, cells, dots) for line in _broken(text, cells, "")]
 
 
 def prose(line: str, cells: int | None) -> list[str]:
     """Return *line* in lines of at most *cells* cells, broken at blanks only: a path or a command stays whole.
 
-    What follows a label and two blanks stays beside the label.
+    What follows a label and two blanks stays beside the label, what follows the number of a list beside the number.
     """
     if cells is None or width(line) <= cells:
         return [line]
-    label = re.match(r" *(?:[^ ]+(?: [^ ]+)* {2,})?", line)
+    label = re.match(r" *(?:\d+\. |[^ ]+(?: [^ ]+)* {2,})?", line)
     indent = width(label[0]) if label else 0
     return _broken(line, cells, " " * (indent if 2 * indent < cells else 0))
 
