@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -382,19 +381,3 @@ def test_only_an_expression_costs_the_start_of_the_classad_library(fairq, pool: 
             check=True,
         )
         assert ended.stderr == "[]\n"
-
-
-@pytest.mark.parametrize("cells", [60, 80])
-@pytest.mark.parametrize("view", ["-all", "-usage", "-classic", "-classic -all", "-classic -usage"])
-def test_a_terminal_shows_each_view_within_its_width(userprio, monkeypatch, view, cells):
-    """The old tables as well; a time loses its year before another column goes. --plain is exact."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", str(cells))
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", userprio(*view.split()).out)
-    assert max(map(len, shown.splitlines())) <= cells
-    assert "ann@pool" in shown
-    if view == "-usage" and cells == 60:
-        assert re.search(r"\d\d/\d\d \d\d:\d\d\n", shown.partition("\n")[2])
-    exact = userprio(*view.split(), "--plain").out
-    monkeypatch.delenv("FORCE_COLOR")
-    assert exact == userprio(*view.split()).out

@@ -69,6 +69,15 @@ def missing(ads: Sequence[Ad], names: Sequence[str]) -> list[str]:
     return [name for name in names if not any(map(named([name]), (ad["Name"] for ad in ads)))]
 
 
+def absence(ads: Sequence[Ad], cutoff: int | None) -> list[str]:
+    """Return a line that says why nobody is shown, if that is so."""
+    if active(ads, cutoff):
+        return []
+    if ads:
+        return ["nobody was active in this time; --allusers shows everybody"]
+    return ["there are no accounting records yet; the first cycle with jobs makes them"]
+
+
 def leases(ads: Sequence[Ad], now: int) -> list[str]:
     """Return a line for every lease of the *ads* that is active at *now*; condor_userprio's table shows no leases."""
     lines = []

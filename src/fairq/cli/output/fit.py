@@ -18,7 +18,7 @@ _ENOUGH = (14, 25, _WHOLE)
 _LITTLE = (14, 16, _WHOLE)
 """The same before a column of the two lowest levels above 0 goes."""
 
-_FURTHER = ((8, 12, _WHOLE), (8, 12, 12))
+_FURTHER = ((8, 12, _WHOLE), (8, 12, 36), (8, 12, 24), (8, 12, 12))
 """The same when the columns that are left have to stay."""
 
 _FIGURE = 20
