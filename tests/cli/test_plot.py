@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from fairq.cli import blocks
+from fairq.cli.plot_views import short_names
 from fairq.quantities import local
 
 Run = Callable[..., Any]
@@ -122,6 +123,9 @@ def test_a_simulation_is_drawn_with_its_policies_beside_each_other(
     shares = json.loads(run("plot", "shares", "--simulation", result, "--json").out)["shares"]
     assert {one["name"] for one in shares} == {"anna, fifo", "anna, current", "bert, fifo", "bert, current"}
     assert sum(one["used"] for one in shares if "fifo" in one["name"]) == pytest.approx(1)
+    assert short_names(["ann@x.org, fifo", "bob@x.org, now"]) == ["ann, fifo", "bob, now"]
+    assert short_names(["ann@x.org", "others"]) == ["ann", "others"]
+    assert short_names(["ann@x.org", "ann@y.org"]) == ["ann@x.org", "ann@y.org"]
 
 
 @pytest.mark.parametrize("what", ["usage", "queue", "shares", "wait"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ _LEAST = 8
 """Minimum number of cells of a picture."""
 
 _NARROW = 72
+_DOMAIN = re.compile(r"@[^@,]*(?=$|,)")
 _NOTHING = "nothing is recorded in this period; choose another with --since and --until"
 
 
@@ -102,10 +104,10 @@ def _view(rows: list[str], numbers: Table, document: dict[str, Any], output: Out
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return the names without the domain if all have the same one."""
-    if len({name.rpartition("@")[2] for name in names if "@" in name}) != 1:
+    """Return the names without the domain if all have the same one; a policy may follow, as in ``ann@x, fifo``."""
+    if len({found[0] for name in names if (found := _DOMAIN.search(name))}) != 1:
         return list(names)
-    return [name.rpartition("@")[0] if "@" in name else name for name in names]
+    return [_DOMAIN.sub("", name) for name in names]
 
 
 def _labels(names: Sequence[str], plain: bool) -> list[str]:
