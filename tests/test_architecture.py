@@ -356,7 +356,7 @@ def test_every_module_says_what_it_is():
     assert not [name for name in FILES if not ast.get_docstring(tree(name))]
 
 
-@pytest.mark.parametrize("line", ["--help", "--version", "userprio", "userprio --json", "_complete job"])
+@pytest.mark.parametrize("line", ["--help", "--version", "userprio --quiet", "userprio --json", "_complete job"])
 def test_a_cold_start_loads_neither_numpy_nor_the_classad_library(line, tmp_path):
     script = (
         "import sys; from fairq.cli.app import main; main(sys.argv[1:]);"

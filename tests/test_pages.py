@@ -48,6 +48,19 @@ def test_no_table_and_no_sentence_is_wider_than_its_terminal(page, cells):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=of_page)
+def test_commands_to_paste_fit_a_terminal_of_80_columns(page):
+    """Lines for a shell or a crontab; those of a session are what somebody types."""
+    pasted = re.findall(r"^ {4,}((?:\S+ \* \* \* |fairq |condor_).*)", page.read_text(), re.MULTILINE)
+    assert not [line for line in pasted if len(line) > 80]
+
+
+def test_the_readme_is_short_and_its_text_fits_80_columns():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 150
+    assert not [line for line in lines if len(line) > 80 and not re.match(r"\||\$ |    python3", line)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=of_page)
 def test_every_command_named_there_exists(page):
     calls = r"(?:`|^\$ |^\$ .*\| |bin/|^    )fairq (?:--?\w+(?: \w+\.db)? )*([a-z]+)"
     assert set(re.findall(calls, page.read_text(), re.MULTILINE)) <= {*REGISTRY, "help"}

@@ -58,7 +58,12 @@ def test_a_remedy_agrees_with_its_limit(tag: str, details: dict[str, object], te
         ),
         (TooLarge("Memory", 12053, 12052, 12052), ["No machine has more than 12052 MB of memory; you ask for 12053."]),
         (TooLarge("Cpus", 4, 1, 8), ["No slot has more than 1 core; you ask for 4.", "--partitionable"]),
-        (TooLarge("GPUs", 1, 0, 0), ["No machine has GPUs; you ask for 1.", "larger machine"]),
+        (
+            TooLarge("GPUs", 1, 0, 0),
+            ["No machine has GPUs; you ask for 1. An administrator can add a machine with GPUs."],
+        ),
+        (TooLarge("GPUs", 0.5, 0, 0), ["you ask for 0.5. A GPU is not divided among jobs", "add a machine with GPUs."]),
+        (TooLarge("GPUs", 4, 2, 2), ["at most request_gpus = 2. An administrator can add a larger machine."]),
     ],
 )
 def test_what_is_too_large_names_the_cure(found: TooLarge, parts: list[str]) -> None:

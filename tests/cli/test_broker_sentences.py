@@ -31,6 +31,15 @@ def test_a_remedy_that_cannot_be_filled_in_gives_way_to_the_meaning(remedy: str)
     assert told == "this was no longer true: it sleeps"
 
 
+@pytest.mark.parametrize(
+    ("most", "told"),
+    [(1, "at most 1 job waits there (now 5)"), (1.0, "at most 1 job waits there"), (2, "at most 2 jobs wait there")],
+)
+def test_a_remedy_agrees_with_its_number(most: float, told: str) -> None:
+    assert change_of("cap", {"cap": most, "nQueued": 5, "nRun": 1}, "").startswith(told)
+    assert change_of("asleep", {"most": most}, "", "{most:pilot asks|pilots ask}").endswith(" ask" + "s" * (most == 1))
+
+
 def test_a_record_is_told_in_words() -> None:
     record = {"reason": "cache", "stage": "SW/HW check", "meaning": "", "change": "", "compared": {"why": "no_gpu"}}
     tell(record)

@@ -147,7 +147,7 @@ class TestAnalysis:
         assert (task["status"], task["frozenTime"], task["reason"]) == ("waiting", None, "cap_running_jobs")
         told = broker("why", 3).out
         assert "CAP_RUNNING_USER_JOBS 10, running 50" in told
-        assert "\nIt would get further if at most 10 jobs of anna run (now 50), or CAP_RUNNING_USER_JOBS is hi" in told
+        assert "\nIt would get further if anna runs at most 10 jobs (now 50), or CAP_RUNNING_USER_JOBS is hi" in told
 
     def test_a_user_task_is_tried_again_after_twenty_minutes(
         self, broker: Run, run: Run, state: Path, tmp_path: Path

@@ -168,7 +168,7 @@ WRONG_SETS = {
     "a word that is no boolean": (("group_autoregroup", "yes"), 16, "give true or false"),
     "no expression": (("preemption_requirements", "(a"), 16, "give a ClassAd expression"),
     "a group without a parent": (("groups.a.b.quota", "3"), 17, "add [groups.a]"),
-    "a group's key that is none": (("groups.a.qouta", "3"), 15, "a group has quota"),
+    "a group's key that is none": (("groups.a.slots", "3"), 15, "a group has quota"),
     "a missing value": (("priority_halflife",), 2, "missing argument"),
 }
 

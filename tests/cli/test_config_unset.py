@@ -114,10 +114,51 @@ def test_a_value_may_begin_with_a_dash(config: Run, file: Path, value: str) -> N
         ("broker.rule", "broker.rules"),
         ("shares.rulse", "shares.rules"),
         ("negotiator.priority_halflife", "accounting.priority_halflife"),
+        ("launch.slurm.acount", "launch.slurm.account"),
+        ("accounting.uid", "accounting.uid_domain"),
+        ("uid.domain", "accounting.uid_domain"),
+        ("halflife", "accounting.priority_halflife"),
     ],
 )
 def test_the_nearest_name_is_looked_for_in_the_named_table_first(config: Run, name: str, meant: str) -> None:
     assert f"did you mean {meant}?" in config("get", name).err
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("accounting.groups.physics.quota", "groups.physics.quota"),
+        ("group.physics.hep.quota", "groups.physics.hep.quota"),
+        ("physics.qouta", "groups.physics.quota"),
+        ("quota", "groups.NAME.quota"),
+        ("GROUP_QUOTA_physics.hep", "groups.physics.hep.quota"),
+        ("group_quota_dynamic_physics", "groups.physics.quota_dynamic"),
+        ("negotiator.GROUP_PRIO_FACTOR_Physics", "groups.Physics.prio_factor"),
+        ("lhcb_user.job_share", "shares.groups.lhcb_user.job_share"),
+        ("limit.matlab", "limits.matlab"),
+        ("MATLAB_LIMIT", "limits.matlab"),
+        ("CONCURRENCY_LIMIT_DEFAULT", "limits.default"),
+        ("CONCURRENCY_LIMIT_DEFAULT_lic", "limits.default_lic"),
+    ],
+)
+def test_a_setting_of_a_group_or_a_limit_is_found_however_it_is_written(config: Run, name: str, meant: str) -> None:
+    assert config("set", name, "1").err.endswith(f"did you mean {meant}?\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("NEGOTIATOR_INTERVAL", "a cycle runs when fairq negotiate is called"),
+        ("START", "slot ads contain what a startd decides"),
+        ("GROUP_NAMES", "a group exists as soon as it has a setting"),
+        ("shares.x", "'fairq config show shares' lists them"),
+        ("decay", "'fairq config show' lists them"),
+    ],
+)
+def test_what_has_no_counterpart_gets_no_strange_neighbour(config: Run, name: str, words: str) -> None:
+    ended = config("set", name, "1")
+    assert words in ended.err
+    assert "did you mean" not in ended.err
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,10 @@
 """The demo shows the real commands and touches nothing of the user's."""
 
+import contextlib
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +29,21 @@ def test_every_command_of_the_demo_is_shown_and_works(fairq: Callable[..., Any],
     last = ended.out.rsplit("userprio -allusers", 1)[1]
     assert "alice@lab.example" in last
     assert "Number of users: 1 " in last
+
+
+def test_the_demo_asks_nothing_on_a_terminal() -> None:
+    outer, inner = pty.openpty()
+    words = [sys.executable, "-m", "fairq", "demo"]
+    running = subprocess.Popen(words, stdin=inner, stdout=inner, stderr=inner)
+    os.close(inner)
+    shown = b""
+    with os.fdopen(outer, "rb", buffering=0) as terminal, contextlib.suppress(OSError):  # so Linux tells the end
+        while b"[y/N]" not in shown and (piece := terminal.read(65536)):
+            shown += piece
+    if b"[y/N]" in shown:
+        running.kill()
+    assert running.wait() == 0
+    assert shown.count(b"$ fairq ") == len(SCENES)
 
 
 def test_a_kept_demo_can_be_looked_at_afterwards(fairq: Callable[..., Any], tmp_path: Path) -> None:

@@ -301,10 +301,13 @@ class TestText:
 def test_every_format_has_an_option_a_paragraph_in_the_manual_and_prints(run) -> None:
     formats = [name for name in get_args(Format) if name != "table"]
     described = " ".join(name for name, _ in OUTPUT)
+    words = ("config", "show", "--constraint", 'name == "broker.rules"')
+    table = run(*words).out
     for name in formats:
         assert f"output_{name}" in OUTPUT_OPTIONS
         assert f"--{name}" in described
         attributes = ["name"] if name == "af" else []
-        ended = run("config", "show", f"--{name}", *attributes, "--constraint", 'name == "broker.rules"')
+        ended = run(*words, f"--{name}", *attributes)
         assert (ended.code, "broker.rules" in ended.out) == (0, True), name
+        assert ended.out != table, name
     assert {name.removeprefix("output_") for name in OUTPUT_OPTIONS} == {*formats, "no_header", "constraint"}

@@ -25,7 +25,7 @@ from fairq.cli.figures import duration, moment
 from fairq.cli.output import Column, Table
 from fairq.cli.output.terminal import Style
 from fairq.cli.output.terminal_table import Drawing
-from fairq.cli.output.text import width
+from fairq.cli.output.text import prose, width
 
 RECORDS = [{"Name": "group_physics.higgs.anna@example.org", "Priority": 0.5, "Jobs": 12}]
 
@@ -209,6 +209,38 @@ def test_columns_shorten_in_a_fixed_order(cells: int, lines: str, utc: None) -> 
     records = [{"Name": "anna@example.org", "Time": 1_795_165_200, "Run": 0, "Reason": "suitable slots are in use"}]
 
     assert drawn(FIVE, records, cells) == dedent(lines).strip("\n").splitlines()
+
+
+def test_a_reason_shortens_before_a_column_of_the_lowest_levels_goes(utc: None) -> None:
+    columns = [
+        Column("Name", "Name"),
+        Column("Time", "Time", moment, level=1),
+        Column("User", "User", level=2),
+        Column("Command", "Command", level=3),
+        Column("Reason", "Reason"),
+    ]
+    records = [{"Name": "slot1@node1", "Time": 1_795_165_200, "User": "root", "Command": "fairq slots add node1 slot2",
+                "Reason": "suitable slots are in use"}]  # fmt: skip
+
+    assert drawn(columns, records, 50) == [
+        "Name               Time User Reason",
+        "slot1@node1 11-20 09:00 root suitable slots are in",
+        "                             use",
+        "The terminal is too narrow for Command.",
+    ]
+
+
+def test_a_word_that_is_too_long_for_its_column_loses_its_middle() -> None:
+    records = [{"Name": "a", "Reason": "quota reached (group_physics.higgs.tau_tau_analysis)"}]
+    assert drawn([Column("Name", "Name"), Column("Reason", "Reason")], records, 24) == [
+        "Name Reason",
+        "a    quota reached",
+        "     (group_ph…analysis)",
+    ]
+
+
+def test_a_list_keeps_its_numbers_to_itself() -> None:
+    assert prose("  8. let everybody run the program", 22) == ["  8. let everybody run", "     the program"]
 
 
 WORD = st.text("aé漢\u0301 .@=", max_size=40)

@@ -103,6 +103,34 @@ def test_a_note_is_one_line_with_its_data_escaped(run: Run, pool: Path) -> None:
     assert run("--state", pool, "userprio", EVIL).err == f"fairq: there is no accounting record of {ESCAPED}\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "mark"),
+    [
+        ("plot usage --since 2026-11-20T08:00Z --now 2026-11-20T10:00Z", "mean"),
+        ("plot shares --since 2026-11-20T08:00Z --now 2026-11-20T10:00Z", "█"),
+        ("userprio -classic -allusers", "514.23"),
+        ("userprio -allusers", "514.23"),
+        ("queue", "sleep"),
+    ],
+)
+def test_columns_are_aligned_whatever_cells_a_name_takes(line: str, mark: str, run: Run, state: Path) -> None:
+    """An escape takes as many cells as it has letters, a wide character two, an accent of its own none."""
+    shown = {"ann": 3, "a\u202eb": 8, "李小龍": 6, "e\u0301ve": 3}
+    assert run("--state", state, "slots", "add", "node", "--count", 4).code == 0
+    for name in shown:
+        words = ("--accounting-group-user", f"{name}@x", "--now", "2026-11-20T09:00Z", "--", "/bin/sleep", "5")
+        assert run("--state", state, "submit", *words).code == 0
+    for hour in ("09", "10"):
+        assert run("--state", state, "negotiate", "--now", f"2026-11-20T{hour}:00Z").code == 0
+    lines = run("--state", state, *line.split()).out.splitlines()
+    places = set()
+    for name, cells in shown.items():
+        text = name.replace("\u202e", "\\u202e")
+        (row,) = (row for row in lines if text in row)
+        places.add(row.index(mark) - len(text) + cells)
+    assert len(places) == 1, lines
+
+
 class TestMachineFormats:
     """The formats for programs, as fairq(1) documents them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from fairq.cli import blocks
+from fairq.cli.plot_views import short_names
 from fairq.quantities import local
 
 Run = Callable[..., Any]
@@ -62,6 +64,21 @@ def test_shares_compare_use_with_what_was_due(fairq: Run) -> None:
     assert fairq("plot", "shares", *WINDOW).out.splitlines()[3].startswith("anna ")
 
 
+@pytest.mark.parametrize("cells", [40, 60, 80, 120])
+def test_a_picture_fits_its_terminal_and_its_dates_stay_apart(
+    fairq: Run, monkeypatch: pytest.MonkeyPatch, cells: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(cells))
+    fairq("submit", "--accounting-group-user", "firstname.lastname@department", "--now", NOW, "--", "/bin/true")
+    for what in ("usage", "shares", "priority", "queue"):
+        for hours in (2, 12, 27, 35, 48, 168):
+            until = NOW + 12 * HOUR
+            text = fairq("plot", what, "--since", until - hours * HOUR, "--until", until, "--now", until).out
+            lines = text.splitlines()[3:]
+            assert max(map(len, lines)) <= cells
+            assert not re.search(r"\d\d:\d\d\d", text)
+
+
 def test_letters_of_ascii_are_enough(fairq: Run) -> None:
     text = fairq("plot", "usage", "--ascii", "--top", "1", *WINDOW).out
     assert text.isascii()
@@ -106,6 +123,9 @@ def test_a_simulation_is_drawn_with_its_policies_beside_each_other(
     shares = json.loads(run("plot", "shares", "--simulation", result, "--json").out)["shares"]
     assert {one["name"] for one in shares} == {"anna, fifo", "anna, current", "bert, fifo", "bert, current"}
     assert sum(one["used"] for one in shares if "fifo" in one["name"]) == pytest.approx(1)
+    assert short_names(["ann@x.org, fifo", "bob@x.org, now"]) == ["ann, fifo", "bob, now"]
+    assert short_names(["ann@x.org", "others"]) == ["ann", "others"]
+    assert short_names(["ann@x.org", "ann@y.org"]) == ["ann@x.org", "ann@y.org"]
 
 
 @pytest.mark.parametrize("what", ["usage", "queue", "shares", "wait"])

@@ -226,6 +226,12 @@ def test_without_groups_it_is_said(run, state: Path):
     assert run("--state", state, "quotas", "--json").out == "[]\n"
 
 
+def test_a_preview_without_groups_and_jobs_says_so(run, state: Path):
+    ended = run("--state", state, "quotas", "--slots", "1")
+    assert (ended.code, ended.out) == (0, "")
+    assert "no jobs are queued and no groups are configured" in ended.err
+
+
 HALF = """\
 Group      Configured now  then  Quota now  then  Own now  then  Allocated now  then
 <none>                  0     0          0     0        0     0              0     0

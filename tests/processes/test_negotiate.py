@@ -5,9 +5,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -142,3 +144,15 @@ def test_jobs_removed_and_held_meanwhile_are_never_left_on_a_slot(busy: Path, ru
     assert running(run, busy) == JOBS - 250
     assert json.loads(run("--state", busy, "queue", "1", "2.0-49", "--json").out) == []
     assert len(json.loads(run("--state", busy, "queue", "3", "--held", "--json").out)) == 100
+
+
+def test_an_idle_cycle_says_so_on_a_terminal_only(fairq, state: Path) -> None:
+    assert fairq("--state", state, "slots", "add", "node").code == 0
+    ended = fairq("--state", state, "negotiate")
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    outer, inner = pty.openpty()
+    words = [sys.executable, "-m", "fairq", "--state", str(state), "negotiate"]
+    shown = subprocess.run(words, stdout=inner, stderr=subprocess.PIPE, text=True, check=True).stderr
+    os.close(inner)
+    os.close(outer)
+    assert shown == "nothing to match: no jobs are idle\n"

@@ -251,8 +251,8 @@ REFUSED = {
     "a strange table gets the list": ("[network]\n", UnknownSettingError, "[limits]"),
     "upper case is another name": (
         "[accounting]\nPRIORITY_HALFLIFE = 3", UnknownSettingError, "did you mean accounting.priority_halflife?"),
-    "a group's mistyped key gets the group's keys": (
-        "[groups.a]\nqouta = 3", UnknownSettingError, "a group has quota, quota_dynamic, prio_factor"),
+    "a group's mistyped key gets the nearest": ("[groups.a]\nqouta = 3", UnknownSettingError, "groups.a.quota?"),
+    "a macro of a group gets its setting": ("GROUP_QUOTA_a = 3", UnknownSettingError, "did you mean groups.a.quota?"),
     "a text is no number": ("[accounting]\npriority_halflife = '1x'", SettingValueError, "a duration such as 12h, at"),
     "true is no number": ("[accounting]\npriority_halflife = true", SettingValueError, "default 86400.0"),
     "nan is no number": ("[accounting]\npriority_halflife = nan", SettingValueError, "give a number"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairq.cli.output.text import cut, width
+from fairq.cli.output.text import cut, filled
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _LETTERS = " .:-=+*#@"
@@ -36,5 +36,4 @@ def bar(share: float, cells: int, *, plain: bool) -> str:
 
 def label(text: str, cells: int = _LABEL, *, plain: bool = False) -> str:
     """Return *text* in a given number of cells, cut in the middle if too long."""
-    text = cut(text, cells, ".." if plain else "…")
-    return text + " " * (cells - width(text))
+    return filled(cut(text, cells, ".." if plain else "…"), cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 from fairq.cli.command import App
@@ -64,8 +65,8 @@ def negotiate(
     before and after.
 
     The next table shows the limit of each submitter in slot weight, its matches, and why it got no more. Then follow
-    the concurrency limits in use or requested, and the matches in their order. An idle cycle prints nothing. If another
-    cycle is running on the same state, the command exits with 75.
+    the concurrency limits in use or requested, and the matches in their order. In a pipe, an idle cycle prints nothing.
+    If another cycle is running on the same state, the command exits with 75.
 
     Without --explain, the reason of a rejection is one line. With --explain, the tables also show how many requests of
     each submitter and group were rejected, and how many slots each rejected request lost to each test. A slot counts
@@ -144,6 +145,9 @@ def negotiate(
     document = {**cycle.document, "rejections": unpacked(cycle.document["rejections"])}
     view = cycle_view(document, match_documents(cycle), dry_run=dry_run)
     emit(with_runs(view, held) if held.launching else view, output)
+    is_idle = not any(of["idle"] for of in document["submitters"])
+    if is_idle and not (held.started or held.ended) and sys.stdout.isatty() and output.format == "table":
+        invocation.note("nothing to match: no jobs are idle")
 
 
 def _tell(invocation: Invocation, cycle: Cycle) -> None:

@@ -59,9 +59,9 @@ def _play(invocation: Invocation, demo: Demo, scratch: Path) -> None:
         lines = [scene.told, f"$ {shlex.join(['fairq', *scene.words])}"]
         emit(View(text="\n".join([""] * bool(number) + lines)), Output())
         sys.stdout.flush()
-        # -P: import nothing from the directory that the command runs in.
+        # -P: import nothing from the directory that the command runs in. Without a terminal to read from, none asks.
         line = [sys.executable, "-P", "-m", "fairq", *scene.words]
-        ended = subprocess.run(line, env=environment, cwd=scratch, check=False)
+        ended = subprocess.run(line, env=environment, cwd=scratch, stdin=subprocess.DEVNULL, check=False)
         if ended.returncode:
             reason = f"'fairq {shlex.join(scene.words)}' ended with {ended.returncode}"
             raise DemoError(reason=reason, cure="read its message above")

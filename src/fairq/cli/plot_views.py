@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fairq.cli import blocks
 from fairq.cli.figures import local, percent
 from fairq.cli.output import Column, Output, Table, View
+from fairq.cli.output.text import escape, filled, width
 from fairq.quantities import shown_duration
 
 if TYPE_CHECKING:
@@ -16,10 +18,11 @@ if TYPE_CHECKING:
     from fairq.steps.reports.simulated import Wait
 
 _PIPE = 80
-_LEAST = 10
+_LEAST = 8
 """Minimum number of cells of a picture."""
 
 _NARROW = 72
+_DOMAIN = re.compile(r"@[^@,]*(?=$|,)")
 _NOTHING = "nothing is recorded in this period; choose another with --since and --until"
 
 
@@ -29,12 +32,13 @@ def _width() -> int:
 
 def _label() -> int:
     """Return the number of cells of a name, with the gap after it."""
-    return 24 if _width() >= _NARROW else 12
+    return max(12, min(_width() // 5, 24))
 
 
-def cells() -> int:
-    """Return the number of cells of a picture beside its name and its values."""
-    values = 24 if _width() >= _NARROW else 12
+def cells(values: int | None = None) -> int:
+    """Return the number of cells of a picture beside its name and *values*, by default the mean and the maximum."""
+    if values is None:
+        values = len("  mean 1.235e+05  max 1.235e+05") if _width() >= _NARROW else len("  max 1.235e+05")
     return max(_LEAST, _width() - _label() - values)
 
 
@@ -44,7 +48,7 @@ def series_view(found: Series, title: str, unit: str, plain: bool, output: Outpu
     rows = [title, f"a character is {shown_duration(found.step)}; a full one is {largest:.4g} ({unit})", ""]
     means = _width() >= _NARROW
     for line, name in zip(found.lines, _labels([line.name for line in found.lines], plain), strict=True):
-        mean = f"  mean {line.mean:<8.4g}" if means else " "
+        mean = f"  mean {line.mean:<9.4g}" if means else " "
         rows.append(f"{name} {blocks.spark(line.values, largest, plain=plain)}{mean} max {line.largest:.4g}")
     length = max((len(line.values) for line in found.lines), default=0)
     rows.append(" " * _label() + _axis(found, length))
@@ -61,7 +65,7 @@ def series_view(found: Series, title: str, unit: str, plain: bool, output: Outpu
 def shares_view(found: Sequence[Share], title: str, plain: bool, output: Output) -> View:
     """Show two bars for each share: the use, and the entitlement."""
     largest = max((max(one.used, one.entitled) for one in found), default=0.0) or 1.0
-    size = cells()
+    size = cells(len(" 100.0%  met 100.0%"))
     rows = [title, "first bar: used; second bar: entitled to, of what all with demand were", ""]
     for one, name in zip(found, _labels([one.name for one in found], plain), strict=True):
         met = "" if one.met is None else f"  met {percent(one.met)}"
@@ -76,16 +80,17 @@ def shares_view(found: Sequence[Share], title: str, plain: bool, output: Output)
 def waits_view(found: Sequence[Wait], title: str, plain: bool, output: Output) -> View:
     """Show a bar for the mean wait of each name under each policy."""
     largest = max((one.seconds or 0.0 for one in found), default=0.0) or 1.0
-    size = cells()
+    size = cells(len("   100d23h59m59s"))
     rows = [title, f"a full bar is {shown_duration(round(largest))}", ""]
     names = _labels([one.name for one in found], plain)
-    longest = max((len(one.policy) for one in found), default=0)
-    for place, (one, name) in enumerate(zip(found, names, strict=True)):
+    policies = [escape(one.policy) for one in found]
+    longest = max(map(width, policies), default=0)
+    for place, (one, name, policy) in enumerate(zip(found, names, policies, strict=True)):
         first = place == 0 or found[place - 1].name != one.name
         seconds = one.seconds or 0.0
         bar = blocks.bar(seconds / largest, max(_LEAST, size - longest), plain=plain)
         value = "none ended" if one.seconds is None else shown_duration(round(seconds))
-        rows.append(f"{name if first else '':{_label() - 1}} {one.policy:{longest}} {bar} {value}")
+        rows.append(f"{name if first else '':{_label() - 1}} {filled(policy, longest)} {bar} {value}")
     records = [{"name": one.name, "policy": one.policy, "wait": one.seconds} for one in found]
     columns = [Column("NAME", "name"), Column("POLICY", "policy"), Column("WAIT", "wait")]
     return _view(rows if found else ["no job has ended"], Table(columns, records, key="waits"), {}, output)
@@ -99,15 +104,15 @@ def _view(rows: list[str], numbers: Table, document: dict[str, Any], output: Out
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return the names without the domain if all have the same one."""
-    if len({name.rpartition("@")[2] for name in names if "@" in name}) != 1:
+    """Return the names without the domain if all have the same one; a policy may follow, as in ``ann@x, fifo``."""
+    if len({found[0] for name in names if (found := _DOMAIN.search(name))}) != 1:
         return list(names)
-    return [name.rpartition("@")[0] if "@" in name else name for name in names]
+    return [_DOMAIN.sub("", name) for name in names]
 
 
 def _labels(names: Sequence[str], plain: bool) -> list[str]:
     """Return the short names in equal width."""
-    return [blocks.label(name, _label() - 1, plain=plain) for name in short_names(names)]
+    return [blocks.label(escape(name), _label() - 1, plain=plain) for name in short_names(names)]
 
 
 def _axis(found: Series, length: int) -> str:
@@ -117,7 +122,7 @@ def _axis(found: Series, length: int) -> str:
     form = "%m-%d %H:%M" if found.step < 86400 else "%Y-%m-%d"
     texts = [f"{local(found.edges[place]):{form}}" for place in (0, length // 2, length - 1)]
     size = len(texts[0])
-    if length < 3 * size + 2:
+    if length // 2 < size + 1 or length - length // 2 < 2 * size + 1:
         return texts[0] + texts[2].rjust(length - size) if length >= 2 * size + 1 else texts[0]
     line = texts[0] + " " * (length // 2 - size) + texts[1]
     return line + " " * (length - len(line) - size) + texts[2]

@@ -188,6 +188,7 @@ def _compare(invocation: Invocation, output: Output, size: float | None, alterat
     for line in whatif.summary(found) if found.submitters else ():
         invocation.note(line)
     if not comparison.groups:
+        users.empty = "no jobs are queued and no groups are configured; see [groups] in fairq.toml(5)"
         emit(View(tables=[users]), output)
         return
     tables = [*groups.tables, users] if found.submitters else groups.tables

@@ -12,9 +12,11 @@ from fairq.cli.confirm import Yes, asks, confirm
 from fairq.cli.figures import second
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import Argument, Now, Option, Reason, time_of
-from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
+from fairq.cli.output import Column, Form, Output, Record, Report, Table, View, emit
 from fairq.errors.base import FairqError
 from fairq.quantities import counted
+
+_FEW = 3
 
 app = App(help="Manage the state file: path, check, backup, compact, restore, history, past cycles.")
 
@@ -192,14 +194,14 @@ def history(
     columns = [
         Column("Number", "number"),
         Column("Time", "time", second, align="left", level=1),
-        Column("User", "user", level=2),
-        Column("Command", "command", level=4),
-        Column("Subject", "subject"),
-        Column("Before", "before", _value, align="left", level=5),
-        Column("After", "after", _value, align="left"),
+        Column("User", "user", level=1),
+        Column("Command", "command", level=3),
+        Column("Subject", "subject", narrow="cut"),
+        Column("Before", "before", _values, align="left", level=4),
+        Column("After", "after", _values, align="left"),
     ]
     if any(record["reason"] for record in records):
-        columns.insert(4, Column("Reason", "reason", lambda reason: reason or "-", align="left", level=3))
+        columns.insert(4, Column("Reason", "reason", lambda reason: reason or "-", align="left", level=2))
     fields = ("number", "time", "user", "command", "reason", "subject", "before", "after")
     emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
 
@@ -288,3 +290,13 @@ def _value(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_value(item)}" for name, item in value.items())
     return "-" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _few_values(value: Any) -> str:
+    """Return the first members of a whole record; a narrow terminal has no room for all."""
+    if not isinstance(value, dict) or len(value) <= _FEW:
+        return _value(value)
+    return f"{_value(dict(list(value.items())[:_FEW]))} and {len(value) - _FEW} more"
+
+
+_values = Form(_value, _few_values)

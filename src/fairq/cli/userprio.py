@@ -202,5 +202,6 @@ def userprio(
         ads = [ad for ad in report.logged if ad["Name"] in shown]
         options = replace(options, without=report.without, tells_all=report.tells_all)
         emit(views.table_view(ads, options, header=output.header, plain=plain, classic=classic), output)
-        for lease in views.leases(ads, time):
-            invocation.note(lease)
+        absent = [] if names or output.constraint else views.absence(ads, cutoff)
+        for note in (*absent, *views.leases(ads, time)):
+            invocation.note(note)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
+from fairq.cli.output.text import escape, filled, folded, width
 from fairq.cli.userprio_layout import long_time, update_line
 from fairq.steps.userprio.rows import Listing, Row
 
@@ -21,6 +24,17 @@ _USAGE_HEADS = (
     ("-" * 11, "-" * 16, "-" * 16),
 )
 _USAGE_WIDTHS = (12, 14, 14)
+_COLUMNS = {
+    "default": ("priority",),
+    "all": ("priority", "real_priority", "factor", "in_use", "usage", "begin", "last"),
+    "usage": ("usage", "begin", "last"),
+}
+"""The columns of each view by their names in the current layout."""
+
+
+def as_listing(listing: Listing, view: str) -> Listing:
+    """Return the rows and columns of the old table as a listing, for a terminal that may be too narrow for its text."""
+    return replace(listing, rows=_rows(listing, view), columns=_COLUMNS[view], hierarchical=False)
 
 
 def lay_out_classic(listing: Listing, view: str) -> Iterator[str]:
@@ -31,14 +45,14 @@ def lay_out_classic(listing: Listing, view: str) -> Iterator[str]:
     """
     heads, widths = (_USAGE_HEADS, _USAGE_WIDTHS) if view == "usage" else (_PRIORITY_HEADS, _PRIORITY_WIDTHS)
     shown = 1 if view == "default" else len(widths)
-    rows = [row for row in listing.measured if row.group_id or not row.is_group]
-    rows.sort(key=(lambda row: row.usage or 0.0) if view == "usage" else (lambda row: row.priority))
+    rows = _rows(listing, view)
     yield update_line(listing)
     yield _line("", heads[0][:shown], widths)
     yield _line("User Name", heads[1][:shown], widths)
     yield _line("-" * _NAME, heads[2][:shown], widths)
     for row in rows:
-        name = row.name if len(row.name) <= _NAME else row.name[:_LONGEST_NAME]
+        name = escape(row.name)
+        name = name if width(name) <= _NAME else next(folded(name, _LONGEST_NAME))
         yield _line(name, _cells(row, view)[:shown], widths)
     yield _line("-" * _NAME, heads[2][:shown], widths)
     usage = f"{sum(row.usage or 0.0 for row in rows) / 3600:.2f}"
@@ -52,6 +66,11 @@ def lay_out_classic(listing: Listing, view: str) -> Iterator[str]:
     yield count + _line(str(len(rows)), totals[:shown], widths, 13)
 
 
+def _rows(listing: Listing, view: str) -> list[Row]:
+    rows = [row for row in listing.measured if row.group_id or not row.is_group]
+    return sorted(rows, key=(lambda row: row.usage or 0.0) if view == "usage" else (lambda row: row.priority))
+
+
 def _cells(row: Row, view: str) -> tuple[str, ...]:
     hours = f"{(row.usage or 0.0) / 3600:.2f}"
     times = (long_time(row.begin), long_time(row.last))
@@ -63,5 +82,5 @@ def _cells(row: Row, view: str) -> tuple[str, ...]:
 
 
 def _line(name: str, cells: tuple[str, ...], widths: tuple[int, ...], name_width: int = _NAME) -> str:
-    aligned = [cell.rjust(width) for cell, width in zip(cells, widths, strict=False)]
-    return " ".join([name.ljust(name_width), *aligned])
+    aligned = [cell.rjust(size) for cell, size in zip(cells, widths, strict=False)]
+    return " ".join([filled(name, name_width), *aligned])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from fairq.cli.output.text import escape
+from fairq.cli.output.text import escape, filled, folded, width
 from fairq.steps.userprio.rows import QUOTAS, Listing, Row
 
 _WIDEST_NAME = 99
@@ -62,21 +63,21 @@ def lay_out(listing: Listing) -> Iterator[str]:
     """
     if not listing.records:
         return
-    width = _name_width(listing)
+    size = _name_width(listing)
     columns = listing.columns
     heads = ("Group" if listing.hierarchical else "", _name_head(listing))
-    dashes = " ".join(["-" * width, *("-" * _COLUMNS[name].width for name in columns)])
+    dashes = " ".join(["-" * size, *("-" * _COLUMNS[name].width for name in columns)])
     yield update_line(listing)
     for line, name_head in enumerate(heads):
         cells = [_centred(_COLUMNS[name].heads[line], _COLUMNS[name].width) for name in columns]
-        yield " ".join([name_head.ljust(width), *cells])
+        yield " ".join([filled(name_head, size), *cells])
     yield dashes
     for row in listing.rows:
         cells = [_aligned(name, cell_text(name, row, listing)) for name in columns]
-        yield " ".join([name_of(row, listing)[:width].ljust(width), *cells])
+        yield " ".join([filled(next(folded(name_of(row, listing), size)), size), *cells])
     yield dashes
     cells = [_aligned(name, summary_text(name, listing)) for name in columns]
-    yield " ".join([f"Number of users: {listing.users}".ljust(width), *cells])
+    yield " ".join([filled(f"Number of users: {listing.users}", size), *cells])
 
 
 def update_line(listing: Listing) -> str:
@@ -101,6 +102,11 @@ def long_time(moment: int | None) -> str:
         return ""
     local = time.localtime(moment)
     return f"{local.tm_mon:2d}/{local.tm_mday:02d}/{local.tm_year:<4d} {local.tm_hour:02d}:{local.tm_min:02d}"
+
+
+def without_year(text: str) -> str:
+    """Return what `long_time` returns without the year."""
+    return re.sub(r"(/\d+)/\d+ *", r"\1 ", text)
 
 
 def elapsed(seconds: int) -> str:
@@ -132,14 +138,14 @@ def _centred(head: str, width: int) -> str:
 
 
 def _name_width(listing: Listing) -> int:
-    width = 10
+    size = 10
     for row in listing.measured:
-        length = len(row.name)
+        length = width(escape(row.name))
         if listing.hierarchical and not row.is_group:
-            length += 2 - (len(row.group) if row.group_id else 0)
-        width = max(width, length)
-    width = max(min(width, _WIDEST_NAME), len(f"Number of users: {listing.records}"))
-    return width + 2 if listing.hierarchical else width
+            length += 2 - (width(escape(row.group)) if row.group_id else 0)
+        size = max(size, length)
+    size = max(min(size, _WIDEST_NAME), len(f"Number of users: {listing.records}"))
+    return size + 2 if listing.hierarchical else size
 
 
 def _name_head(listing: Listing) -> str:

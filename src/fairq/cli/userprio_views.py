@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Literal
 
 from fairq.cli.figures import SLOT, share_colour
-from fairq.cli.output import Column, Table, View
+from fairq.cli.output import Column, Form, Table, View
 from fairq.cli.output.long import long_texts
+from fairq.cli.output.text import escape, filled
 from fairq.cli.userprio_layout import (
     cell_text,
     lay_out,
@@ -17,6 +18,7 @@ from fairq.cli.userprio_layout import (
     summary_text,
     title_and_level,
     update_line,
+    without_year,
 )
 from fairq.errors.base import UsageError
 from fairq.quantities import shown_time
@@ -46,6 +48,9 @@ FIELDS = (
 
 _HEADING_LINES = 4
 
+_TIMES = ("begin", "last")
+"""Columns that lose the year on a narrow terminal."""
+
 
 def selected(ads: Sequence[Ad], names: Sequence[str], constraint: str | None) -> list[Ad]:
     """Return the ads of the *names* (all if none is given) that satisfy *constraint*, in their order."""
@@ -62,6 +67,15 @@ def selected(ads: Sequence[Ad], names: Sequence[str], constraint: str | None) ->
 def missing(ads: Sequence[Ad], names: Sequence[str]) -> list[str]:
     """Return the *names* that no ad has."""
     return [name for name in names if not any(map(named([name]), (ad["Name"] for ad in ads)))]
+
+
+def absence(ads: Sequence[Ad], cutoff: int | None) -> list[str]:
+    """Return a line that says why nobody is shown, if that is so."""
+    if active(ads, cutoff):
+        return []
+    if ads:
+        return ["nobody was active in this time; --allusers shows everybody"]
+    return ["there are no accounting records yet; the first cycle with jobs makes them"]
 
 
 def leases(ads: Sequence[Ad], now: int) -> list[str]:
@@ -124,10 +138,12 @@ def table_view(ads: Sequence[Ad], options: ViewOptions, *, header: bool, plain: 
     if not found.records:
         return View()
     if classic:
-        from fairq.cli.userprio_classic import lay_out_classic
+        from fairq.cli.userprio_classic import as_listing, lay_out_classic
 
-        lines = list(lay_out_classic(found, _classic_view(options.columns)))
-        return _with_text(found, lines, header, ())
+        view = _classic_view(options.columns)
+        lines = list(lay_out_classic(found, view))
+        found = as_listing(found, view)
+        return _with_text(found, lines, header, () if plain else _terminal_columns(found))
     return _with_text(found, list(lay_out(found)), header, () if plain else _terminal_columns(found))
 
 
@@ -158,7 +174,8 @@ def _with_text(found: Listing, lines: list[str], header: bool, columns: Sequence
 def _terminal_columns(found: Listing) -> list[Column]:
     def column(name: str, heading: str, level: int = 0) -> Column:
         colour = (lambda record: _use_colour(record["Row"], found)) if name == "in_use" else None
-        return Column(heading, "Row", lambda row: _cell(name, row, found), _side(name), colour, level)
+        shown = Form(lambda row: _cell(name, row, found), lambda row: without_year(_cell(name, row, found)))
+        return Column(heading, "Row", shown if name in _TIMES else shown.full, _side(name), colour, level)
 
     return [column("name", "Name"), *(column(name, *title_and_level(name)) for name in found.columns)]
 
@@ -226,7 +243,7 @@ def resources_view(resources: Sequence[Ad], now: int, *, long: bool) -> View:
 
 
 def _resource_line(name: str, start: str, match: str) -> str:
-    return f"{name:<30} {start:>12} {match:>12}"
+    return f"{filled(escape(name), 30)} {start:>12} {match:>12}"
 
 
 def _match_time(seconds: int) -> str:

@@ -262,3 +262,5 @@ TABLES: frozenset[tuple[str, ...]] = frozenset(key.path[:-1] for key in SINGLE.v
 GROUP_KEYS: dict[str, Key] = {key.name: key for key in _GROUPS}
 LIMIT_KEY: Key = _LIMITS[0]
 BY_MACRO: dict[str, Key] = {macro: key for key in SINGLE.values() for macro in key.macros}
+MACROS_WITH_NAME: dict[str, Key] = {macro: key for key in (*_GROUPS, *_LIMITS) for macro in key.macros}
+"""The macros of groups and limits, with ``<NAME>`` where the name is."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fairq.errors.base import UnknownSettingError
 from fairq.settings import share_blocks
 from fairq.settings.key import Key
-from fairq.settings.keys import BY_MACRO, GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
+from fairq.settings.keys import BY_MACRO, GROUP_KEYS, LIMIT_KEY, MACROS_WITH_NAME, SECTIONS, SINGLE
+from fairq.settings.share_keys import SHARE_GROUP_KEYS
 from fairq.settings.statements import KEY_PATTERN
 
 Path = tuple[str, ...]
 """The keys that lead to a setting in a TOML document: ``("groups", "physics.hep", "quota")``."""
+
+_FEW = 3
+"""Largest number of settings that are proposed because their names have a word in common with what was typed."""
 
 _QUOTED = rf"{KEY_PATTERN}(?:\.{KEY_PATTERN})*"
 
@@ -67,34 +73,86 @@ def without_quotes(text: str, where: str) -> str:
 
 
 def unknown(text: str, where: str) -> UnknownSettingError:
-    """Return the error for *text*, which names no setting, with the nearest existing name."""
-    hint = _of_table(text) or _nearest(text) or "'fairq config show' lists them"
+    """Return the error for *text*, which names no setting, with the name that was probably meant."""
+    hint = _of_table(text) or _nearest(text) or _listing(text)
     return UnknownSettingError(where=where, key=text, hint=hint)
 
 
 def _of_table(text: str) -> str | None:
-    """Return what there is in the table that *text* is, or is in."""
+    """Return what there is in the table that *text* is."""
     inside = f"{text.strip('[].').lower()}."
     for name in (*SINGLE, "groups.NAME.quota", "limits.NAME"):
         if name.startswith(inside):
             return f"it is a table; name a setting in it, such as {name}"
-    return f"a group has {', '.join(GROUP_KEYS)}" if text.rpartition(".")[0].startswith("groups") else None
+    return None
 
 
 def _nearest(text: str) -> str | None:
+    section, _, name = text.lower().rpartition(".")
+    if name in SECTIONS:
+        return _meant(f"[{name}]")
+    if text.lower() in SINGLE:
+        return _meant(text.lower())
+    if same := [full for full, key in SINGLE.items() if key.name == name]:
+        return _meant(*same)
+    own = [full for full in SINGLE if section and f".{full.rpartition('.')[0]}".endswith(f".{section}")]
+    if found := _alike(name, own, 0.6) or _with_free_name(text):
+        return found
+    if section.startswith("groups"):
+        return f"a group has {', '.join(GROUP_KEYS)}"
+    return _of_htcondor(text) or _alike(text.lower().replace(".", "_"), SINGLE, 0.9) or _alike(name, SINGLE, 0.75)
+
+
+def _alike(name: str, among: Iterable[str], cutoff: float) -> str | None:
+    """Return the setting spelled most like *name*, or the few that have it as a word."""
     import difflib
 
-    section, _, name = text.lower().rpartition(".")
-    if f"{section}.{name}" in SINGLE:
-        return f"did you mean {section}.{name}?"
-    if same := [key.full_name for key in SINGLE.values() if key.name == name]:
-        return f"did you mean {' or '.join(same)}?"
-    own = [key.name for key in SINGLE.values() if key.section == section]
-    if nearest := difflib.get_close_matches(name, own, 1, 0.6):
-        return f"did you mean {section}.{nearest[0]}?"
-    known = {key.name: key.full_name for key in SINGLE.values()} | {name: name for name in SINGLE}
-    close = [match for word in (text.lower(), name) for match in difflib.get_close_matches(word, known, 1, 0.6)]
-    return f"did you mean {known[close[-1]]}?" if close else None
+    settings = {full.rpartition(".")[2]: full for full in among}
+    close = difflib.get_close_matches(name, settings, 1, cutoff)
+    found = close or [word for word in settings if f"_{name}_" in f"_{word}_"]
+    return _meant(*(settings[word] for word in found)) if 0 < len(found) <= _FEW else None
+
+
+def _with_free_name(text: str) -> str | None:
+    """Return the setting of a group, or the limit, that *text* means: ``group.x.quota`` and ``GROUP_QUOTA_x``."""
+    import difflib
+    import re
+
+    *words, last = text.split(".")
+    for table, keys in (("groups", GROUP_KEYS), ("shares.groups", SHARE_GROUP_KEYS)):
+        if close := difflib.get_close_matches(last.lower(), keys, 1, 0.8):
+            while words and words[0].lower() in (*SECTIONS, "group"):
+                del words[0]
+            return _meant(f"{table}.{'.'.join(words) or 'NAME'}.{close[0]}")
+    if words and difflib.get_close_matches(words[-1].lower(), ("limits",), 1, 0.8):
+        return _meant(f"limits.{last.lower()}")
+    if text.upper() == "GROUP_NAMES":
+        return "a group exists as soon as it has a setting, such as groups.NAME.quota"
+    # The longest first: the name in GROUP_QUOTA_DYNAMIC_x is x.
+    for macro, key in sorted(MACROS_WITH_NAME.items(), key=lambda item: -len(item[0])):
+        if found := re.fullmatch(r"(?:\w+\.)?" + re.sub("<.*>", "(.+)", macro), text, re.IGNORECASE):
+            free = "".join(found.groups())
+            if key.section == "groups":
+                return _meant(f"groups.{free}.{key.name}")
+            return _meant(f"limits.{key.name.replace('NAME', free.lower()).replace('PREFIX', free.lower())}")
+    return None
+
+
+def _of_htcondor(text: str) -> str | None:
+    """Return why *text* has no counterpart, if it is a macro of HTCondor."""
+    from fairq.settings.htcondor.reasons import reason
+
+    words = reason(text) if text.isupper() else ""
+    return words if words.startswith(("no daemon", "fairq ")) else None
+
+
+def _listing(text: str) -> str:
+    section = text.partition(".")[0].lower()
+    return f"'fairq config show {section}' lists them" if section in SECTIONS else "'fairq config show' lists them"
+
+
+def _meant(*names: str) -> str:
+    return f"did you mean {' or '.join(names)}?"
 
 
 def unknown_section(name: str, where: str) -> UnknownSettingError:
@@ -108,6 +166,8 @@ def unknown_section(name: str, where: str) -> UnknownSettingError:
         return UnknownSettingError(where=where, key=name, hint=hint)
     if share_blocks.is_table(name):
         return UnknownSettingError(where=where, key=f"[{name}]", hint=f"write [shares.{name}]")
+    if found := _with_free_name(name):
+        return UnknownSettingError(where=where, key=name, hint=found)
     close = difflib.get_close_matches(name.lower(), SECTIONS, 1)
     tables = ", ".join(f"[{section}]" for section in SECTIONS if "." not in section)
     hint = f"did you mean [{close[0]}]?" if close else f"the tables are {tables}"

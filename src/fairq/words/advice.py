@@ -39,7 +39,11 @@ def too_large_sentence(found: Sequence[TooLarge]) -> str:
     if is_divided:
         parts.append("A machine has enough, but is divided: an administrator can make one slot of it, --partitionable.")
     else:
-        parts.append("An administrator can add a larger machine.")
+        if any(one.resource == "GPUs" and not one.largest and one.asked % 1 for one in found):
+            parts.append("A GPU is not divided among jobs: ask for whole ones.")
+        missing = " and ".join(_UNITS[one.resource][0].rpartition("of ")[2] for one in found if not one.largest)
+        larger = "larger " if any(one.largest for one in found) else ""
+        parts.append(f"An administrator can add a {larger}machine{missing and f' with {missing}'}.")
     return " ".join(parts)
 
 

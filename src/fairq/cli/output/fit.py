@@ -15,7 +15,10 @@ _WHOLE = 1000
 _ENOUGH = (14, 25, _WHOLE)
 """Width in cells to which a name, a text of several words, and what is to be kept whole shorten at first."""
 
-_FURTHER = ((8, 12, _WHOLE), (8, 12, 12))
+_LITTLE = (14, 16, _WHOLE)
+"""The same before a column of the two lowest levels above 0 goes."""
+
+_FURTHER = ((8, 12, _WHOLE), (8, 12, 36), (8, 12, 24), (8, 12, 12))
 """The same when the columns that are left have to stay."""
 
 _FIGURE = 20
@@ -40,7 +43,8 @@ def fit(columns: Sequence[Column], rows: Sequence[Record], header: bool, limit: 
 
     First, values take their brief form. If all headings are single words, one blank stands between the columns, else
     two. Columns without a value go, those of one level together. Texts shorten and headings break at blanks. Columns
-    go, those of the highest level first. Texts shorten further. At last columns go from the right; the first one stays.
+    go, those of the highest level first; before those of levels 2 and 1, texts of several words shorten further. All
+    texts shorten further. At last columns go from the right; the first one stays.
     """
     cells = grid(columns, rows)
     gap = 2
@@ -55,11 +59,12 @@ def fit(columns: Sequence[Column], rows: Sequence[Record], header: bool, limit: 
     cells = [one for one in cells if any(one.texts) or 0 < one.column.level in used] or cells[:1]
     known = [one.heading for one in cells]
     levels = sorted({one.column.level for one in cells} - {0})
-    while levels and _total(_least(cells, header, _ENOUGH), gap) > limit:
-        top = levels.pop()
-        cells = [one for one in cells if one.column.level < top] or cells[:1]
+    for texts, lowest in ((_ENOUGH, 3), (_LITTLE, 1)):
+        while levels and levels[-1] >= lowest and _total(_least(cells, header, texts), gap) > limit:
+            top = levels.pop()
+            cells = [one for one in cells if one.column.level < top] or cells[:1]
     texts = _ENOUGH
-    for texts in (_ENOUGH, *_FURTHER):
+    for texts in (_ENOUGH, _LITTLE, *_FURTHER):
         if _total(_least(cells, header, texts), gap) <= limit:
             break
     while len(cells) > 1 and _total(_least(cells, header, texts), gap) > limit:

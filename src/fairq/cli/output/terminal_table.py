@@ -114,7 +114,7 @@ def bold(line: str) -> str:
 def _pieces(text: str, column: Column, size: int, dots: str) -> list[str]:
     """Return a cell in lines of at most *size* cells."""
     if column.narrow == "wrap" and " " in text.strip():
-        return wrapped(text, size)
+        return wrapped(text, size, dots)
     return [cut(text, size, dots)]
 
 

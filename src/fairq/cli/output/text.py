@@ -37,7 +37,7 @@ def width(text: str) -> int:
         return len(text)
     cells = 0
     for character in text:
-        if unicodedata.combining(character):
+        if unicodedata.category(character) in ("Mn", "Me"):
             continue
         cells += 2 if unicodedata.east_asian_width(character) in "WF" else 1
     return cells
@@ -56,6 +56,11 @@ def folded(text: str, cells: int) -> Iterator[str]:
     yield piece
 
 
+def filled(text: str, cells: int) -> str:
+    """Return *text* with blanks after it to *cells* cells; a wider text as it is."""
+    return text + " " * (cells - width(text))
+
+
 def cut(text: str, cells: int, dots: str = "…") -> str:
     """Return *text* in at most *cells* cells, with *dots* in its middle if it is longer."""
     if width(text) <= cells:
@@ -66,19 +71,19 @@ def cut(text: str, cells: int, dots: str = "…") -> str:
     return start + dots + end
 
 
-def wrapped(text: str, cells: int) -> list[str]:
-    """Return *text* in lines of at most *cells* cells, broken at blanks; a word that is too long is broken anywhere."""
-    return [piece for line in _broken(text, cells, "") for piece in folded(line, cells)]
+def wrapped(text: str, cells: int, dots: str = "…") -> list[str]:
+    """Return *text* in lines of at most *cells* cells, broken at blanks; a word that is too long loses its middle."""
+    return [cut(line, cells, dots) for line in _broken(text, cells, "")]
 
 
 def prose(line: str, cells: int | None) -> list[str]:
     """Return *line* in lines of at most *cells* cells, broken at blanks only: a path or a command stays whole.
 
-    What follows a label and two blanks stays beside the label.
+    What follows a label and two blanks stays beside the label, what follows the number of a list beside the number.
     """
     if cells is None or width(line) <= cells:
         return [line]
-    label = re.match(r" *(?:[^ ]+(?: [^ ]+)* {2,})?", line)
+    label = re.match(r" *(?:\d+\. |[^ ]+(?: [^ ]+)* {2,})?", line)
     indent = width(label[0]) if label else 0
     return _broken(line, cells, " " * (indent if 2 * indent < cells else 0))
 

@@ -124,8 +124,14 @@ def missing(state: State, target: Target) -> UnknownJobError | NoMatchingJobErro
 
 
 def absence(state: State, target: Target) -> str:
-    """Return the note that the queue has no job of *target*."""
-    return str(missing(state, target)) if target.owner is None else f"no job in the queue belongs to {target.owner!r}"
+    """Return the note that the queue has no job of *target*; it names the same user in a group or another domain."""
+    if target.owner is None:
+        return str(missing(state, target))
+    user = target.owner.partition("@")[0]
+    same = sorted({name for name, _ in jobs.owners(state) if answers_to(name, user)})
+    return f"no job in the queue belongs to {target.owner!r}" + (
+        f"; did you mean {' or '.join(same[:3])}?" if same else ""
+    )
 
 
 def belongs_to(job: JobRange, word: str) -> bool:

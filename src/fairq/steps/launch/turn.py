@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from fairq.steps.launch.unknown import end_unknown
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+    from fairq.steps.launch.collect import Collected
     from fairq.steps.launch.outcome import Outcome
 
 _PATIENCE = 2.0
@@ -65,166 +66,122 @@ def turn(
         CycleUnderWayError: another cycle is running on this state.
         UnknownLauncherError: the settings or a slot name an unknown launcher.
     """
-    result, faults = Turn(), Faults()
     with failures_counted(path, actor.time), kept_open(), opened(path, settings, starting=True) as own:
-        used = launchers or own
-        end = partial(_end_ordered, result, path, settings, used, actor, faults, launch)
-        with cycle_lock(path), faults_held(path, settings, actor, faults, end):
-            _decide(result, path, settings, actor, used, match, explain, doing, faults)
+        begun = _Begun(path, settings, actor, launchers or own, launch)
+        with cycle_lock(path), begun.faults_held():
+            begun.decide(match, explain, doing)
             # Without a cycle, `collect` has already notified the users.
-            untold = list(result.ended) if match else []
-            if result.launching:
+            untold = list(begun.result.ended) if match else []
+            if begun.result.launching:
                 doing("starting jobs")
-                _launch(result, path, settings, used, actor, launch, record, faults)
+                begun.start(record)
             else:
-                _write_logs(path, settings, used, launch)
-        if untold or result.started:
+                begun.write_logs()
+        if untold or begun.result.started:
             from fairq.steps.launch.notify import notify
 
-            with faults_held(path, settings, actor, faults, end):
-                result.notes += notify(path, settings, untold, result.started, faults=faults)
-    return result
+            with begun.faults_held():
+                begun.result.notes += notify(path, settings, untold, begun.result.started, faults=begun.faults)
+    return begun.result
 
 
-def _decide(
-    result: Turn,
-    path: Path,
-    settings: Settings,
-    actor: Actor,
-    launchers: Launchers,
-    match: bool,
-    explain: bool,
-    doing: Callable[[str], None],
-    faults: Faults,
-) -> None:
-    """Collect; with *match*, run a cycle."""
-    result.notes += end_unknown(path, settings, launchers)
-    with reading(path) as state:
-        result.launching = is_launching(state, settings) or bool(launches.live(state))
-    if not result.launching:
-        if match:
-            result.cycle = hold_cycle(path, settings, actor, explain=explain, doing=doing)
-        return
-    from fairq.steps.launch.collect import Collecting
-    from fairq.steps.launch.periodic import apply_periodic, store_periodic
+class _Begun(Struct):
+    """A turn under way: its pool, who takes it, with *launch* whether it starts jobs, and its *result* until now."""
 
-    if not match:
-        _collect(result, path, settings, launchers, actor, faults)
-        apply_periodic(path, settings, actor, faults)
-        return
-    collecting = Collecting(path, settings, launchers, actor, faults, before_cycle=True)
+    path: Path
+    settings: Settings
+    actor: Actor
+    launchers: Launchers
+    launch: bool
+    faults: Faults = field(default_factory=Faults)
+    result: Turn = field(default_factory=Turn)
 
-    def first(state: State) -> None:
-        if collecting.is_needed:
-            collecting.store(state)
-        store_periodic(state, settings, actor, faults)
+    def faults_held(self) -> AbstractContextManager[None]:
+        """Hold, at the end of the body, the jobs with faults."""
+        return faults_held(self.path, self.settings, self.actor, self.faults, self._end_ordered)
 
-    result.cycle = hold_cycle(path, settings, actor, explain=explain, doing=doing, first=first)
-    collecting.finish()
-    result.ended += collecting.result.ended
-    result.notes += collecting.result.notes
-
-
-def _launch(
-    result: Turn,
-    path: Path,
-    settings: Settings,
-    launchers: Launchers,
-    actor: Actor,
-    launch: bool,
-    record: bool,
-    faults: Faults,
-) -> None:
-    """End preempted runs, start runs, write event logs, and prune old runs."""
-    from fairq.steps.launch.prune import prune
-    from fairq.steps.launch.start import start
-
-    if result.cycle is not None or launch:
-        _make_room(result, path, settings, launchers, actor, faults)
-    if launch:
-        begun = start(path, settings, launchers, actor, faults, record=record)
-        result.started += begun.started
-        result.notes += begun.notes
-    result.notes += _write_logs(path, settings, launchers, launch)
-    prune(path, settings, launchers, actor.time)
-
-
-def _write_logs(path: Path, settings: Settings, launchers: Launchers, launch: bool) -> list[str]:
-    """Write event logs; where only the owners' rights may, leave it to the program that also starts runs."""
-    if not runs_as_owner(settings):
-        return events.flush(path, settings)
-    if not launch:
-        return []
-    with reading(path) as state:
-        is_needed = bool(job_events.unwritten(state))
-    problem = launchers.attend() if is_needed else None
-    return [] if problem is None else [problem]
-
-
-def _collect(
-    result: Turn,
-    path: Path,
-    settings: Settings,
-    launchers: Launchers,
-    actor: Actor,
-    faults: Faults,
-    only: AbstractSet[str] | None = None,
-) -> None:
-    from fairq.steps.launch.collect import collect
-
-    found = collect(path, settings, launchers, actor, faults, only)
-    result.ended += found.ended
-    result.notes += found.notes
-
-
-def _make_room(
-    result: Turn, path: Path, settings: Settings, launchers: Launchers, actor: Actor, faults: Faults
-) -> None:
-    """End the preempted runs, and wait at most `_PATIENCE` seconds for them."""
-
-    def ending(live: Sequence[Launch]) -> bool:
-        names = {one.name for one in live}
-        return any(names.intersection(one.after.get("runs", ())) for one in live)
-
-    _collect_while(ending, result, path, settings, launchers, actor, faults)
-
-
-def _end_ordered(
-    result: Turn,
-    path: Path,
-    settings: Settings,
-    launchers: Launchers,
-    actor: Actor,
-    faults: Faults,
-    launch: bool,
-    ordered: AbstractSet[str],
-) -> None:
-    """Collect those runs, of jobs to be held, that end or do not begin; wait at most `_PATIENCE` seconds for it."""
-
-    def ending(live: Sequence[Launch]) -> bool:
-        return any(one.name in ordered for one in live)
-
-    _collect_while(ending, result, path, settings, launchers, actor, faults, ordered)
-    result.notes += _write_logs(path, settings, launchers, launch)
-
-
-def _collect_while(
-    ending: Callable[[Sequence[Launch]], bool],
-    result: Turn,
-    path: Path,
-    settings: Settings,
-    launchers: Launchers,
-    actor: Actor,
-    faults: Faults,
-    only: AbstractSet[str] | None = None,
-) -> None:
-    end = time.monotonic() + _PATIENCE
-    while True:
-        with reading(path) as state:
-            live = launches.live(state)
-        if not ending(live):
+    def decide(self, match: bool, explain: bool, doing: Callable[[str], None]) -> None:
+        """Collect; with *match*, run a cycle."""
+        result = self.result
+        result.notes += end_unknown(self.path, self.settings, self.launchers)
+        with reading(self.path) as state:
+            result.launching = is_launching(state, self.settings) or bool(launches.live(state))
+        if not result.launching:
+            if match:
+                result.cycle = hold_cycle(self.path, self.settings, self.actor, explain=explain, doing=doing)
             return
-        _collect(result, path, settings, launchers, actor, faults, only)
-        if time.monotonic() >= end:
+        from fairq.steps.launch.collect import Collecting
+        from fairq.steps.launch.periodic import apply_periodic, store_periodic
+
+        if not match:
+            self._collect()
+            apply_periodic(self.path, self.settings, self.actor, self.faults)
             return
-        time.sleep(launchers.nap(live))
+        collecting = Collecting(self.path, self.settings, self.launchers, self.actor, self.faults, before_cycle=True)
+
+        def first(state: State) -> None:
+            if collecting.is_needed:
+                collecting.store(state)
+            store_periodic(state, self.settings, self.actor, self.faults)
+
+        result.cycle = hold_cycle(self.path, self.settings, self.actor, explain=explain, doing=doing, first=first)
+        collecting.finish()
+        self._add(collecting.result)
+
+    def start(self, record: bool) -> None:
+        """End preempted runs, start runs, write event logs, and prune old runs."""
+        from fairq.steps.launch.prune import prune
+        from fairq.steps.launch.start import start
+
+        if self.result.cycle is not None or self.launch:
+            self._collect_while(_makes_room)
+        if self.launch:
+            begun = start(self.path, self.settings, self.launchers, self.actor, self.faults, record=record)
+            self.result.started += begun.started
+            self.result.notes += begun.notes
+        self.result.notes += self.write_logs()
+        prune(self.path, self.settings, self.launchers, self.actor.time)
+
+    def write_logs(self) -> list[str]:
+        """Write event logs; where only the owners' rights may, leave it to the program that also starts runs."""
+        if not runs_as_owner(self.settings):
+            return events.flush(self.path, self.settings)
+        if not self.launch:
+            return []
+        with reading(self.path) as state:
+            is_needed = bool(job_events.unwritten(state))
+        problem = self.launchers.attend() if is_needed else None
+        return [] if problem is None else [problem]
+
+    def _end_ordered(self, ordered: AbstractSet[str]) -> None:
+        """Collect those runs, of jobs to be held, that end or do not begin."""
+        self._collect_while(lambda live: any(one.name in ordered for one in live), ordered)
+        self.result.notes += self.write_logs()
+
+    def _collect_while(self, ending: Callable[[Sequence[Launch]], bool], only: AbstractSet[str] | None = None) -> None:
+        """Collect while the live runs are *ending*; wait at most `_PATIENCE` seconds for them."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            with reading(self.path) as state:
+                live = launches.live(state)
+            if not ending(live):
+                return
+            self._collect(only)
+            if time.monotonic() >= end:
+                return
+            time.sleep(self.launchers.nap(live))
+
+    def _collect(self, only: AbstractSet[str] | None = None) -> None:
+        from fairq.steps.launch.collect import collect
+
+        self._add(collect(self.path, self.settings, self.launchers, self.actor, self.faults, only))
+
+    def _add(self, found: Collected) -> None:
+        self.result.ended += found.ended
+        self.result.notes += found.notes
+
+
+def _makes_room(live: Sequence[Launch]) -> bool:
+    """Say whether a run is preempted for another one that waits for its end."""
+    names = {one.name for one in live}
+    return any(names.intersection(one.after.get("runs", ())) for one in live)

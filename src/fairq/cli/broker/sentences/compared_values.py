@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,10 +39,11 @@ def some(queues: list[str]) -> str:
     return ", ".join(queues[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
-_ONE = re.compile(r"\b1 (job|file|core)s\b(?:( of [^(]+?)? (wait|run|transfer|are)\b)?")
-_VERBS = {"wait": "waits", "run": "runs", "transfer": "transfers", "are": "is"}
+class Said(str):
+    """A value in a template: ``{cap}`` is the value alone, ``{cap:job|jobs}`` is it with the word that agrees."""
 
+    __slots__ = ()
 
-def singular(text: str) -> str:
-    """Return *text* with "1 jobs wait" as "1 job waits"."""
-    return _ONE.sub(lambda of: f"1 {of[1]}{of[2] or ''}{f' {_VERBS[of[3]]}' if of[3] else ''}", text)
+    def __format__(self, form: str) -> str:
+        one, is_counted, several = form.partition("|")
+        return f"{self} {one if self == '1' else several}" if is_counted else super().__format__(form)

@@ -1,6 +1,7 @@
 """The texts of fairq's own reasons: the meaning of each, and the change with which a queue would pass.
 
-A remedy ends a sentence that begins with *it would pass if*; names in braces are placeholders for compared values.
+A remedy ends a sentence that begins with *it would pass if*; names in braces are placeholders for compared values, and
+``{cap:job waits|jobs wait}`` is the value with the words that agree with it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from fairq.cli.broker.sentences import software
-from fairq.cli.broker.sentences.compared_values import said, singular
+from fairq.cli.broker.sentences.compared_values import Said, said
 
 
 class Words(NamedTuple):
@@ -37,7 +38,12 @@ def _share_class(letter: str) -> Words:
     )
 
 
-_OVERLOADED = "at most {OVERLOAD_MIN_QUEUE} jobs wait, or {ratio} per running job (now {nQueue} and {nRunning})"
+_OVERLOADED = (
+    "at most {OVERLOAD_MIN_QUEUE:job waits|jobs wait}, or {ratio} per running job (now {nQueue} and {nRunning})"
+)
+_WAITING_OF_SHARE = (
+    "at most {nQueue_max:job of the share waits|jobs of the share wait} there (now {nQueue}, with {nRunning} running)"
+)
 _NO_POWER = "corepower of the queue and cpuEfficiency of the task are not 0"
 _QUOTA = "{owner} frees disk space or gets a larger quota"
 
@@ -89,11 +95,12 @@ WORDS: dict[str, Words] = {
     ),
     "over_pledged": _words(
         "work is short and the queue uses all its pledged cores",
-        "fewer than {pledgedcpu} cores are in use (now {cores})",
+        "fewer than {pledgedcpu:core is|cores are} in use (now {cores})",
     ),
     "transferring": _words(
         "too many jobs wait for the transfer of their output",
-        "at most {at_most} jobs transfer (now {transferring}): {transferringlimit}, or twice the {running} that run",
+        "at most {at_most:job transfers|jobs transfer} (now {transferring}): {transferringlimit}, or twice the"
+        " {running} that run",
     ),
     "zeroshare": _words(
         "the queue's fairsharepolicy gives the task no share",
@@ -107,13 +114,13 @@ WORDS: dict[str, Words] = {
     ),
     "links_full": _words(
         "too many files are queued for the nucleus",
-        "at most {at_most} files are queued for {nucleus} (now {queued})",
-        "fewer than {NQUEUED_NUC_CAP_FOR_JOBS} files are queued for {nucleus} (now {queued})",
+        "at most {at_most:file is|files are} queued for {nucleus} (now {queued})",
+        "fewer than {NQUEUED_NUC_CAP_FOR_JOBS:file is|files are} queued for {nucleus} (now {queued})",
     ),
     "link_unusable": _words(
         "the link to the nucleus is blocked, or too many files are queued on it",
-        "at most {at_most} files are queued from {satellite} to {nucleus} (now {queued})",
-        "fewer than {NQUEUED_SAT_CAP} files are queued from {satellite} to {nucleus} (now {queued})",
+        "at most {at_most:file is|files are} queued from {satellite} to {nucleus} (now {queued})",
+        "fewer than {NQUEUED_SAT_CAP:file is|files are} queued from {satellite} to {nucleus} (now {queued})",
         "the link from {satellite} to {nucleus} is opened (closeness is {closeness})",
     ),
     "t1weight": _words(
@@ -151,7 +158,7 @@ WORDS: dict[str, Words] = {
     ),
     "max_cpucore": _words(
         "the slot has more cores than the task's jobs may use",
-        "the queue has at most {maxCoreCount} cores (it has {corecount})",
+        "the queue has at most {maxCoreCount:core|cores} (it has {corecount})",
     ),
     "cache": _words(
         "the queue lacks the release, the container or the hardware",
@@ -217,14 +224,14 @@ WORDS: dict[str, Words] = {
     # input and storage
     "io": _words(
         "too much of the input would have to be moved",
-        "less than {below} MiB and fewer than {NUM_CUTOFF_TO_MOVE_INPUT} files have to be moved (they are "
-        "{fileSizeToMoveMB} MiB and {nFilesToMove})",
-        "at most {SIZE_CUTOFF_TO_MOVE_INPUT} MiB and {NUM_CUTOFF_TO_MOVE_INPUT} files have to be moved (they are "
-        "{fileSizeToMoveMB} MiB and {nFilesToMove})",
+        "less than {below} MiB and fewer than {NUM_CUTOFF_TO_MOVE_INPUT:file|files} have to "
+        "be moved (they are {fileSizeToMoveMB} MiB and {nFilesToMove})",
+        "at most {SIZE_CUTOFF_TO_MOVE_INPUT} MiB and {NUM_CUTOFF_TO_MOVE_INPUT:file|files} "
+        "have to be moved (they are {fileSizeToMoveMB} MiB and {nFilesToMove})",
     ),
     "non_local": _words(
         "the queue takes local input only, and some is missing",
-        "all of the input is there ({nFilesToMove} files are missing)",
+        "all of the input is there ({nFilesToMove:file is|files are} missing)",
     ),
     "fileunavailable": _words("the queue takes local input only, and some is missing"),
     "no_data": _words("the input is not nearby", "storage that the queue reads has {datasets}", "the input is nearby"),
@@ -245,12 +252,12 @@ WORDS: dict[str, Words] = {
     "lock": _words("another brokerage has locked the queue", "the other brokerage releases the queue"),
     "cap": _words(
         "too many jobs of the share wait there already",
-        "at most {cap} jobs wait there (now {nQueued}); the cap is twice the running jobs (now {nRun})",
-        "at most {nQueue_max} jobs of the share wait there (now {nQueue}, with {nRunning} running)",
+        "at most {cap:job waits|jobs wait} there (now {nQueued}); the cap is twice the running jobs (now {nRun})",
+        _WAITING_OF_SHARE,
     ),
     "cap_rt": _words(
         "too many jobs of the share and resource type wait there already",
-        "at most {cap_rt} jobs of the resource type wait there (now {nQueued_rt})",
+        "at most {cap_rt:job of the resource type waits|jobs of the resource type wait} there (now {nQueued_rt})",
     ),
     "below_min_weight": _words(
         "the weight is below the minimum", "the weight is at least {MIN_WEIGHT} (it is {weight})"
@@ -271,12 +278,12 @@ WORDS: dict[str, Words] = {
     ),
     "badsite": _words(
         "at the moment too many jobs of the user wait there, or too many of the task failed",
-        "at most {userQ_max} jobs of the user wait there (now {userQ})",
+        "at most {userQ_max:job of the user waits|jobs of the user wait} there (now {userQ})",
         "fewer than {nBad_below} of the task's jobs failed or were closed there (now {nFailed} failed, {nClosed} "
         "closed, {nFinished} finished)",
         "at most {nBad_max} of the task's jobs failed or were closed there (now {nFailed} failed, {nClosed} closed, "
         "{nFinished} finished)",
-        "at most {nQueue_max} jobs of the share wait there (now {nQueue}, with {nRunning} running)",
+        _WAITING_OF_SHARE,
     ),
     "tmp_user_problem": _words("every queue with the input has a temporary problem for the user"),
     # reasons that stop a task before any queue is checked
@@ -292,7 +299,7 @@ WORDS: dict[str, Words] = {
     ),
     "incomplete_input": _words(
         "an input dataset is not complete enough at any storage that can be read",
-        "enough of the {files} files of {dataset} are at storage that can be read",
+        "enough of the {files:file|files} of {dataset} are at storage that can be read",
     ),
     "source_unreadable": _words(
         "no storage that holds an input dataset can be read",
@@ -301,22 +308,22 @@ WORDS: dict[str, Words] = {
     "cap_running_jobs": _cap(
         "JOBS",
         "too many jobs of the user or working group run",
-        "at most {CAP} jobs of {owner} run (now {running}), or CAP is higher",
+        "{owner} runs at most {CAP:job|jobs} (now {running}), or CAP is higher",
     ),
     "cap_queued_jobs": _cap(
         "JOBS",
         "too many jobs of the user or working group wait",
-        "at most {limit} jobs of {owner} wait (now {queued}), or CAP is more than {CAP}",
+        "{owner} has at most {limit:job|jobs} that wait (now {queued}), or CAP is more than {CAP}",
     ),
     "cap_running_cores": _cap(
         "CORES",
         "jobs of the user or working group run on too many cores",
-        "jobs of {owner} run on at most {CAP} cores (now {running}), or CAP is higher",
+        "jobs of {owner} run on at most {CAP:core|cores} (now {running}), or CAP is higher",
     ),
     "cap_queued_cores": _cap(
         "CORES",
         "jobs of the user or working group wait for too many cores",
-        "jobs of {owner} wait for at most {limit} cores (now {queued}), or CAP is more than {CAP}",
+        "jobs of {owner} wait for at most {limit:core|cores} (now {queued}), or CAP is more than {CAP}",
     ),
     "share_class_C": _share_class("C"),
     "share_class_B": _share_class("B"),
@@ -381,7 +388,7 @@ def change_of(tag: str, details: Mapping[str, Any], meaning: str, own: str = "")
 
 def _filled(text: str, details: Mapping[str, Any]) -> str | None:
     try:
-        return singular(text.format(**{name: said(details[name]) for name in _names_in(text)}))
+        return text.format(**{name: Said(said(details[name])) for name in _names_in(text)})
     except (KeyError, ValueError):  # a value is unknown, or a plugin's text is not a valid format
         return None
 

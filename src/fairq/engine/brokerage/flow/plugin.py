@@ -49,7 +49,8 @@ class Reason(NamedTuple):
         tag: PanDA's name for it.
         meaning: what it means, in words.
         permanent: the queue is refused at once. Otherwise it counts until the temporary problems are settled.
-        remedy: the change that would help, as the end of *it would pass if*, with names of the `Details` in braces.
+        remedy: the change that would help, as the end of *it would pass if*, with names of the `Details` in braces;
+            ``{count:job|jobs}`` is the count with the word that agrees.
         passing: the issue is temporary, although the queue is refused at once.
 
     The engine's own reasons have no words; the command line adds them by tag. The words of other reasons are shown.
