@@ -109,7 +109,10 @@ def test_an_attribute_to_sort_by_that_no_job_has(queue: Run) -> None:
         (["queue", "--constraint", "JobStatus == 1 || MY.Foo =?= 5"], "no job has the attribute Foo\n"),
         (["slots", "--constraint", "Cpu > 0"], "no record has the attribute Cpu; did you mean Cpus?\n"),
         (["slots", "--constraint", "cpus > 0 && TARGET.x =!= 1"], ""),
-        (["userprio", "-allusers", "--constraint", "Factor > 1"], "no record has the attribute Factor\n"),
+        (
+            ["userprio", "-allusers", "--constraint", "Factor > 1"],
+            "no record has the attribute Factor; did you mean PriorityFactor?\n",
+        ),
         (["state", "cycles", "--constraint", "match > 0"], "no record has the attribute match; did you mean matches"),
         (["state", "history", "--constraint", "Subject =!= 1"], ""),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairq.errors.base import UnknownSettingError
+from fairq.errors.nearest import nearest
 from fairq.settings import share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import BY_MACRO, GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE
@@ -82,25 +83,21 @@ def _of_table(text: str) -> str | None:
 
 
 def _nearest(text: str) -> str | None:
-    import difflib
-
     section, _, name = text.lower().rpartition(".")
     if f"{section}.{name}" in SINGLE:
         return f"did you mean {section}.{name}?"
     if same := [key.full_name for key in SINGLE.values() if key.name == name]:
         return f"did you mean {' or '.join(same)}?"
     own = [key.name for key in SINGLE.values() if key.section == section]
-    if nearest := difflib.get_close_matches(name, own, 1, 0.6):
-        return f"did you mean {section}.{nearest[0]}?"
+    if (found := nearest(name, own)) is not None:
+        return f"did you mean {section}.{found}?"
     known = {key.name: key.full_name for key in SINGLE.values()} | {name: name for name in SINGLE}
-    close = [match for word in (text.lower(), name) for match in difflib.get_close_matches(word, known, 1, 0.6)]
-    return f"did you mean {known[close[-1]]}?" if close else None
+    close = nearest(name, known) or nearest(text, known)
+    return None if close is None else f"did you mean {known[close]}?"
 
 
 def unknown_section(name: str, where: str) -> UnknownSettingError:
     """Return the error for a table (or a key outside any table) that the settings do not have."""
-    import difflib
-
     if name in SECTIONS:
         return UnknownSettingError(where=where, key=name, hint=f"it is a table; write [{name}] above its settings")
     if key := _bare(name.lower()):
@@ -108,9 +105,9 @@ def unknown_section(name: str, where: str) -> UnknownSettingError:
         return UnknownSettingError(where=where, key=name, hint=hint)
     if share_blocks.is_table(name):
         return UnknownSettingError(where=where, key=f"[{name}]", hint=f"write [shares.{name}]")
-    close = difflib.get_close_matches(name.lower(), SECTIONS, 1)
+    close = nearest(name, SECTIONS)
     tables = ", ".join(f"[{section}]" for section in SECTIONS if "." not in section)
-    hint = f"did you mean [{close[0]}]?" if close else f"the tables are {tables}"
+    hint = f"did you mean [{close}]?" if close else f"the tables are {tables}"
     return UnknownSettingError(where=where, key=f"[{name}]", hint=hint)
 
 
