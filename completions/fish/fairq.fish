@@ -16,6 +16,14 @@ function __fairq_names
     fairq _complete $argv[1] (commandline -ct) "$words[-1]" $state 2>/dev/null
 end
 
+# The words of a list by commas, behind those that are there.
+function __fairq_list
+    set -l before (string replace -r -- '^--[^=]*=' '' (commandline -ct) | string replace -r -- '[^,]*$' '')
+    for word in $argv
+        echo "$before$word"
+    end
+end
+
 # The words of the command line that are neither options nor their values.
 function __fairq_words
     set -l skip 0
@@ -1218,7 +1226,7 @@ complete -c fairq -n '__fairq_at undo' -l tsv -d 'Print tab-separated values.'
 complete -c fairq -n '__fairq_at undo' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at undo' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_nth 0 undo' -a '(__fairq_names change)'
-complete -c fairq -n '__fairq_at report' -l by -x -a 'user submitter group slot machine hour day week month year' -d 'One or two of user, submitter, group, slot, machine, hour, day, week, month, year [default: user].'
+complete -c fairq -n '__fairq_at report' -l by -x -a '(__fairq_list user submitter group slot machine hour day week month year)' -d 'One or two of user, submitter, group, slot, machine, hour, day, week, month, year [default: user].'
 complete -c fairq -n '__fairq_at report' -l since -x -d 'Begin of the time [default: first of this month].'
 complete -c fairq -n '__fairq_at report' -l until -x -d 'End of the time [default: now].'
 complete -c fairq -n '__fairq_at report' -l month -x -d 'Report on this month.'
