@@ -68,6 +68,11 @@ def test_a_batch_has_a_name_and_its_jobs_are_told_tersely(submit: Run) -> None:
         (["none.sub", "-queue", "x in (1"], 31, "--queue: "),
         (["one.sub", "-append", "priority"], 2, "--append: 'priority' is no line NAME = VALUE"),
         (["one.sub", "-append", "a = 1\nqueue 5"], 2, r"--append: 'a = 1\nqueue 5' is no line NAME = VALUE"),
+        (
+            ["-queue", "3", "one.sub"],
+            2,
+            "no submit description; name it before --queue, which takes the words after it",
+        ),
         (["one.sub", "-queue"], 2, "-queue needs 1 value; see fairq submit --help"),
         (["A=1", "--", "/bin/true"], 2, "NAME=VALUE is only for a submit description; leave it out with -- PROGRAM"),
         (["-a", "x=1", "--", "/bin/true"], 2, "--append is only for a submit description"),

@@ -326,13 +326,11 @@ class Group(TyperGroup):
         rest = args[own:]
         if ctx.parent is None:
             ctx.obj.arguments = rest
-        is_option = bool(rest) and len(rest[0]) > 1 and rest[0].startswith("-")
-        is_help = bool(rest) and rest[0] in (*ctx.help_option_names, "-help")
-        if is_help:
+        if rest and rest[0] in (*ctx.help_option_names, "-help"):
             args = [*args[:own], "--help"]
-        elif self.default is not None and (not rest or is_option):
+        elif self.default is not None and (not rest or rest[0].startswith("-")):
             args = [*args[:own], self.default, *rest]
-        elif is_option and rest[0] != "--":
+        elif rest and rest[0].startswith("-") and rest[0] not in ("-", "--"):
             word = rest[0].partition("=")[0]
             close = nearest(word, [spelling for option in self.params for spelling in option.opts])
             hint = f"perhaps {close}" if close else "an option of a command goes after its name"

@@ -229,6 +229,8 @@ def _description(
 ) -> Description:
     from fairq.steps.jobs.submit import Description, External
 
+    if file is None and queue is not None:
+        raise UsageError(message="no submit description; name it before --queue, which takes the words after it")
     if file is None:
         raise UsageError(message="nothing to submit; name a submit description, or give -- PROGRAM ARGS...")
     if given or count is not None:
