@@ -38,7 +38,7 @@ def operating_system_user() -> str:
 
 
 class Invocation(Struct, dict=True):
-    """The global options and the environment; available to every command (see ``fairq.cli.app``)."""
+    """The global options and the environment; available to every command (see ``fairq.cli.command``)."""
 
     arguments: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)

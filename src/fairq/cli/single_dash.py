@@ -51,7 +51,7 @@ class Spelling(Struct, frozen=True):
 
 
 class Dialect(Struct, frozen=True, dict=True):
-    """The options of one *tool*, in the order in which it checks them; *hint* is for an option that none is like."""
+    """The options of one *tool*, in the order in which it checks them; *hint* is for one that fairq does not have."""
 
     tool: str
     spellings: Sequence[Spelling]
@@ -149,7 +149,8 @@ class Reader:
             raise UsageError(message=self._unknown(text))
         if spelling.cure:
             dashes = "--" if word.startswith("--") else "-"
-            raise UsageError(message=f"{self._path} has no {dashes}{spelling.name}: {spelling.cure}")
+            cure = "; ".join(filter(None, [spelling.cure, self._dialect.hint]))
+            raise UsageError(message=f"{self._path} has no {dashes}{spelling.name}: {cure}")
         if not spelling.effect or spelling.bare:
             dropped = self._taken(word, spelling.values, waiting)
             result += dropped if spelling.effect else []

@@ -1,6 +1,6 @@
 """``fairq broker``: PanDA's scheme. Its commands and their modules.
 
-A command is a module with an ``app`` (see `fairq.cli.app`) and a line in `COMMANDS`. The kinds of data have ``import``
+A command is a module with an ``app`` (see `fairq.cli.command`) and a line in `COMMANDS`. The kinds of data have ``import``
 and ``list``, generated from their description.
 """
 
