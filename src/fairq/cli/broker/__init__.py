@@ -1,7 +1,7 @@
 """``fairq broker``: PanDA's scheme. Its commands and their modules.
 
-A command is a module with an ``app`` (see `fairq.cli.command`) and a line in `COMMANDS`. The kinds of data have ``import``
-and ``list``, generated from their description.
+A command is a module with an ``app`` (see `fairq.cli.command`) and a line in `COMMANDS`. The kinds of data have
+``import`` and ``list``, generated from their description.
 """
 
 from __future__ import annotations
