@@ -130,6 +130,3 @@ KEYED_BY_ID = (
     "steps.reports.report",
 )
 """Modules that know something by the `id` of an object, not by what it depends on."""
-
-IN_CIRCLES = ("cli.command", "cli.parser")
-"""Modules in circles of imports that one inside a function closes."""

@@ -10,7 +10,7 @@ from tests import sessions
 from tests.picture import drawn
 
 from fairq.cli.output.text import width
-from fairq.cli.tree import REGISTRY
+from fairq.cli.registry import REGISTRY
 
 ROOT = sessions.ROOT
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

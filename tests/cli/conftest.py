@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from fairq.cli import tree
+from fairq.cli.command import Listing
+from fairq.cli.registry import REGISTRY
 from fairq.periods import day_start, next_day, parts
 
 
 @pytest.fixture
 def sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make ``fairq sample`` a command."""
-    monkeypatch.setitem(tree.REGISTRY, "sample", tree.Listing("tests.cli.sample", "A sample."))
+    monkeypatch.setitem(REGISTRY, "sample", Listing("tests.cli.sample", "A sample."))
 
 
 @pytest.fixture

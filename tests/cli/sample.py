@@ -6,10 +6,11 @@ import json
 import os
 from typing import Annotated
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Constraint, DryRun, Now, Option, joined
-from fairq.cli.output import Column, Output, Report, Table, View, emit
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
+from fairq.cli.options import Constraint, DryRun, Now, joined
+from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.errors.base import InvalidNameError
 from fairq.state import meta
 from fairq.state.connection import writing
@@ -17,16 +18,16 @@ from fairq.state.connection import writing
 app = App(help="A sample.", default="show")
 
 
-@app.command("show", examples="fairq sample show   # all of it")
+@app.listing("show", examples="fairq sample show   # all of it")
 def show(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     now: Now = None,
     dry_run: DryRun = False,
     records: Annotated[str, Option("--records", metavar="JSON")] = "[]",
     footer: Annotated[str | None, Option("--footer", metavar="JSON")] = None,
 ) -> None:
     """Show RECORDS."""
+    output = context.obj.output
     columns = [
         Column("User", "Name"),
         Column("Priority", "Priority", shown=lambda value: f"{value:.2f}"),
@@ -38,13 +39,14 @@ def show(
 
 @app.command("words")
 def words(
-    invocation: Invocation,
+    context: Context,
     program: Annotated[list[str], Argument(metavar="PROGRAM...")],
     name: Annotated[str, Option("--name")] = "",
     constraint: Constraint = None,
     now: Now = None,
 ) -> None:
     """Show the words."""
+    invocation = context.obj
     document = {
         "program": program,
         "name": name,
@@ -61,11 +63,12 @@ def words(
 
 @app.command("fail")
 def fail(
-    invocation: Invocation,
+    context: Context,
     kind: Annotated[str, Argument(metavar="KIND")],
     change: Annotated[bool, Option("--change")] = False,
 ) -> None:
     """Fail, perhaps after a change is stored."""
+    invocation = context.obj
     if change:
         with writing(invocation.state_path) as state:
             meta.set(state, "changed", "yes")
@@ -90,7 +93,8 @@ def deep(level: int) -> int:
     return deep(level + 1) + 1
 
 
-@app.command("report")
-def report(output: Report) -> None:
+@app.report("report")
+def report(context: Context) -> None:
     """Report one thing."""
+    output = context.obj.output
     emit(View(text="one thing", document={"things": 1}), output)

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.lines import read
 
 import fairq
 from fairq.cli.options import parse_duration, parse_time
-from fairq.cli.parser import join_autoformat
 from fairq.cli.registry import REGISTRY
 from fairq.errors.base import FairqError, InvalidNumberError, InvalidTimeError
 from fairq.errors.codes import error_classes
@@ -249,8 +249,8 @@ class TestStreams:
 
     def test_a_locale_without_the_letters_gets_escapes(self, run):
         script = (
-            "from fairq.cli import tree; from fairq.cli.app import main; import sys;"
-            "tree.REGISTRY['sample'] = tree.Listing('tests.cli.sample', '');"
+            "from fairq.cli.registry import REGISTRY; from fairq.cli.command import Listing;"
+            "from fairq.cli.app import main; import sys; REGISTRY['sample'] = Listing('tests.cli.sample', '');"
             "sys.exit(main(['sample', 'show', '--records', '[{\"Name\": \"J\\u00fcrgen\"}]', *sys.argv[1:]]))"
         )
         for option, text in (("--csv", b"J\\xfcrgen"), ("--json", b'"J\\u00fcrgen"')):
@@ -317,7 +317,7 @@ class TestAutoformatWords:
         ],
     )
     def test_the_attributes_reach_to_the_next_option(self, words, joined):
-        assert join_autoformat(words) == joined
+        assert read("queue", words) == joined
 
 
 @pytest.mark.parametrize("words", [[], ["negotiate"], ["slots", "add"], ["broker"], ["broker", "tasks", "import"]])

@@ -162,12 +162,17 @@ def test_it_offers_what_fits_the_place(complete: Complete) -> None:
         "fairq plot ": ["priority", "queue", "shares", "usage", "wait"],
         "fairq plot usage --by ": ["group", "pool", "submitter"],
         "fairq report --by s": ["slot", "submitter"],
+        "fairq report --by user,w": ["week"],
+        "fairq report --by user,day,": [
+            "user", "submitter", "group", "slot", "machine", "hour", "day", "week", "month", "year",
+        ],
         "fairq undo ": ["1", "3", "4"],
         "fairq slots sync sl": ["slurm"],
         "fairq slots sync slurm --partition b": ["batch"],
         "fairq negotiate --dry": ["--dry-run"],
     }  # fmt: skip
-    found = {line: complete(line) for line in wanted}
+    # bash and fish complete a whole list, zsh its last word.
+    found = {line: [name.rpartition(",")[2] for name in complete(line)] for line in wanted}
     assert {line: sorted(names) for line, names in found.items()} == {
         line: sorted(names) for line, names in wanted.items()
     }
@@ -180,3 +185,5 @@ def test_options_with_one_dash_and_their_values(complete: Complete) -> None:
     assert {"-hold", "-held"} <= set(complete("fairq queue -h"))
     assert complete("fairq userprio -setfactor anna") in (["anna@x"], ["@x"])
     assert complete("fairq userprio --setceiling bert") == ["bert@x"]
+    assert "-constraint" in complete("fairq remove -cons")
+    assert {"-append", "-batch-name", "-queue", "-terse"} <= set(complete("fairq submit -"))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fairq.brokerdata.kinds import KINDS, STORED
-from fairq.cli.tree import Root
+from fairq.cli.registry import root
 
 Run = Callable[..., Any]
 
@@ -126,7 +126,7 @@ def fill(folder: Path, state: Path, run: Run) -> None:
 
 def test_every_command_with_a_dry_run_is_tried_here() -> None:
     with_dry_run = {
-        name for name, command in commands(Root()) if any("--dry-run" in option.opts for option in command.params)
+        name for name, command in commands(root()) if any("--dry-run" in option.opts for option in command.params)
     }
     assert with_dry_run == set(LINES) | ELSEWHERE
 

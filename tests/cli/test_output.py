@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from fairq.cli.manual.overview import OUTPUT
-from fairq.cli.options import OUTPUT_OPTIONS
+from fairq.cli.options import OUTPUT as OPTIONS
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.output.selection import Format
 from fairq.cli.output.text import escape, width
@@ -304,10 +304,12 @@ def test_every_format_has_an_option_a_paragraph_in_the_manual_and_prints(run) ->
     words = ("config", "show", "--constraint", 'name == "broker.rules"')
     table = run(*words).out
     for name in formats:
-        assert f"output_{name}" in OUTPUT_OPTIONS
         assert f"--{name}" in described
         attributes = ["name"] if name == "af" else []
         ended = run(*words, f"--{name}", *attributes)
         assert (ended.code, "broker.rules" in ended.out) == (0, True), name
         assert ended.out != table, name
-    assert {name.removeprefix("output_") for name in OUTPUT_OPTIONS} == {*formats, "no_header", "constraint"}
+    assert {spelling for option in OPTIONS for spelling in option.opts} == {
+        "--no-header",
+        *(f"--{name}" for name in formats),
+    }

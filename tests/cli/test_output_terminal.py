@@ -31,9 +31,10 @@ RECORDS = [{"Name": "group_physics.higgs.anna@example.org", "Priority": 0.5, "Jo
 
 SAMPLE = """
 import sys
-from fairq.cli import tree
 from fairq.cli.app import main
-tree.REGISTRY['sample'] = tree.Listing('tests.cli.sample', '')
+from fairq.cli.command import Listing
+from fairq.cli.registry import REGISTRY
+REGISTRY['sample'] = Listing('tests.cli.sample', '')
 sys.exit(main(sys.argv[1:]))
 """
 

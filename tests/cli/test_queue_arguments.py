@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.lines import read
 
-from fairq.cli.queue_arguments import QUEUE
 from fairq.errors.base import UsageError
 
 Run = Callable[..., Any]
@@ -81,10 +81,10 @@ def test_whole_ads(queue: Run) -> None:
 
 
 def test_the_shortest_spelling_is_condor_qs() -> None:
-    assert QUEUE.rewrite(["-l", "-r", "-g", "-c", "x", "-af:j", "A", "-q", "7.0"]) == [
-        "--long", "--running", "--constraint", "x", "--af:j", "A", "-q", "7.0",
+    assert read("queue", ["-l", "-r", "-g", "-c", "x", "-af:j", "A", "-q", "7.0"]) == [
+        "--long", "--running", "--constraint", "x", "--af=j\x1fA", "-q", "7.0",
     ]  # fmt: skip
-    assert QUEUE.rewrite(["--sort", "-QDate", "--", "-run"]) == ["--sort", "-QDate", "--", "-run"]
+    assert read("queue", ["--sort", "-QDate", "--", "-run"]) == ["--sort", "-QDate", "--", "-run"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_shortest_spelling_is_condor_qs() -> None:
 )
 def test_what_fairq_does_not_have_names_what_to_use(word: str, cure: str) -> None:
     with pytest.raises(UsageError, match=cure):
-        QUEUE.rewrite([word])
+        read("queue", [word])
 
 
 def test_an_attribute_to_sort_by_that_no_job_has(queue: Run) -> None:
@@ -109,7 +109,10 @@ def test_an_attribute_to_sort_by_that_no_job_has(queue: Run) -> None:
         (["queue", "--constraint", "JobStatus == 1 || MY.Foo =?= 5"], "no job has the attribute Foo\n"),
         (["slots", "--constraint", "Cpu > 0"], "no record has the attribute Cpu; did you mean Cpus?\n"),
         (["slots", "--constraint", "cpus > 0 && TARGET.x =!= 1"], ""),
-        (["userprio", "-allusers", "--constraint", "Factor > 1"], "no record has the attribute Factor\n"),
+        (
+            ["userprio", "-allusers", "--constraint", "Factor > 1"],
+            "no record has the attribute Factor; did you mean PriorityFactor?\n",
+        ),
         (["state", "cycles", "--constraint", "match > 0"], "no record has the attribute match; did you mean matches"),
         (["state", "history", "--constraint", "Subject =!= 1"], ""),
     ],

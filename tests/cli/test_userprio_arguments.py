@@ -1,11 +1,14 @@
 """condor_userprio's options are understood as it understands them."""
 
-import pytest
+from functools import partial
 
-from fairq.cli.userprio_arguments import USERPRIO
+import pytest
+from tests.cli.lines import read
+
+from fairq.cli.tools import USERPRIO
 from fairq.errors.base import UsageError
 
-find, rewrite = USERPRIO.find, USERPRIO.rewrite
+find, rewrite = USERPRIO.find, partial(read, "userprio")
 
 
 @pytest.mark.parametrize(
@@ -64,8 +67,8 @@ def test_ambiguous_or_unknown_is_no_option(word):
 
 
 def test_values_are_left_alone_even_if_they_begin_with_a_dash():
-    assert rewrite(["-setceil", "u@d", "-1", "-d", "60"]) == ["--setceiling", "u@d", "-1", "--duration", "60"]
-    assert rewrite(["--setceiling", "u@d", "-1", "-l"]) == ["--setceiling", "u@d", "-1", "--long"]
+    assert rewrite(["-setceil", "u@d", "-1", "-d", "60"]) == ["--setceiling=u@d\x1f-1", "--duration", "60"]
+    assert rewrite(["--setceiling", "u@d", "-1", "-l"]) == ["--setceiling=u@d\x1f-1", "--long"]
 
 
 def test_long_spelling_and_names_pass_unchanged():
@@ -74,7 +77,7 @@ def test_long_spelling_and_names_pass_unchanged():
 
 
 def test_autoformat_keeps_its_modifiers():
-    assert rewrite(["-autof:hr", "Name", "-allu"]) == ["--af:hr", "Name", "--allusers"]
+    assert rewrite(["-autof:hr", "Name", "-allu"]) == ["--af=hr\x1fName", "--allusers"]
 
 
 def test_where_the_records_come_from_makes_no_difference():

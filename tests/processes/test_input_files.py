@@ -202,11 +202,11 @@ sys.meta_path.insert(0, Interrupt())
 sys.argv += ["queue", "-v"]
 sys.exit(main())
 """
-"""Runs fairq queue on a line that Typer parses, with an interrupt when a certain module is about to be imported."""
+"""Runs fairq queue with an interrupt when a certain module is about to be imported."""
 
 
 @pytest.mark.parametrize(
-    "module", ["fairq.interrupts", "fairq.cli.app", "fairq.errors", "typer", "fairq.cli.tree", "fairq.cli.queue"]
+    "module", ["fairq.interrupts", "fairq.cli.app", "fairq.errors", "typer", "fairq.cli.registry", "fairq.cli.queue"]
 )
 def test_an_interrupt_while_the_command_is_loaded_ends_it_without_a_traceback(module: str, state: Path) -> None:
     ended = subprocess.run(

@@ -6,10 +6,10 @@ import json
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from typing import Any
 
 from fairq.brokerdata.column import WORDS, Column, Type
+from fairq.errors.nearest import nearest
 
 _LARGEST = 2**53
 """The largest whole number: all up to it are exact as reals, too."""
@@ -39,8 +39,8 @@ def value_of(column: Column, value: Any) -> Any:
     if column.minimum is not None and found < column.minimum:
         raise UnfitError(f"must be at least {column.minimum:g}, not {shown(value)}")
     if column.words and found not in column.words:
-        close = get_close_matches(str(found).lower(), column.words, 1)
-        meant = f"; did you mean {close[0]}?" if close else f"; it is one of {', '.join(column.words)}"
+        close = nearest(str(found), column.words)
+        meant = f"; did you mean {close}?" if close else f"; it is one of {', '.join(column.words)}"
         raise UnfitError(f"cannot be {shown(found)}{meant}")
     if column.key and found == "" and column.default != "":
         raise UnfitError("must not be empty")

@@ -1,51 +1,4 @@
-"""The console entry, and the conventions of the command line.
-
-**A command** is one module ``fairq/cli/<name>.py`` (``import_.py`` for the keyword), registered by name,
-module and one-line help in ``fairq.cli.registry.REGISTRY``; only the called command's module is imported. The
-module defines ``app``::
-
-    from fairq.cli.command import App
-    from fairq.cli.invocation import Invocation
-    from fairq.cli.options import DryRun, Now
-    from fairq.cli.output import Column, Output, Table, View, emit
-
-    app = App()
-
-    @app.command(examples='''
-        fairq negotiate               # one cycle, as cron runs it
-        fairq negotiate --dry-run     # only show what it would decide
-    ''')
-    def negotiate(invocation: Invocation, output: Output, now: Now = None, dry_run: DryRun = False) -> None:
-        \"\"\"Run one negotiation cycle.
-
-        The further paragraphs are the manual's description.
-        \"\"\"
-        from fairq.steps.cycle.negotiate import negotiate as step
-
-        time = invocation.now(now)
-        result = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run)
-        columns = [Column("Submitter", "Name"), Column("Got", "Matched")]
-        emit(View(tables=[Table(columns, result.records)]), output)
-
-- A parameter annotated `Invocation` is passed in: ``state_path``, ``settings``, ``now(given)``,
-  ``actor(time)`` (operating-system user and command line, for the history), ``note(text)`` and
-  ``detail(text)`` for stderr.
-- A parameter annotated `Output` stands for all output options; pass it to ``emit(View, output)``.
-  ``output.constraint`` is the joined ``--constraint``; a step that applies it itself says so by
-  ``Table(constrained=True)``. A command that reports one thing takes `Report` instead, which has no
-  ``--constraint``, and emits ``View(text=..., document={...})``.
-- Everything else is declared as Typer does, but by ``Option`` and ``Argument`` of ``fairq.cli.options``: no command
-  imports Typer, and a plain line needs none (``fairq.cli.plain``). Shared types are there, too: ``now: Now = None``,
-  ``dry_run: DryRun = False``, ``constraint: Constraint = None`` (for commands that change things; see ``joined``),
-  ``time_of("--at")`` and ``duration_of("--prune")`` as ``parser=``.
-- Several commands in one module: ``app = App(help="The slots of the pool.", default="list")``, then
-  ``@app.command("add")``, ``@app.command("list")``, ...; *default* runs when no inner command is named.
-- ``--state``, ``--config``, ``-q``, ``-v``, ``--version`` are added to every command; declare none of them.
-- A command whose words need a rewrite first is registered with it, ``@app.command(rewrite=function)``, or with the
-  *dialect* of HTCondor's tool (userprio's single dashes).
-- Wrong input raises a `FairqError`. A command that has told all, but is to end with another code than 0, raises
-  ``SystemExit``. Nothing below the commands does, and nothing prints. Import steps, NumPy and the like inside the
-  function: the module itself is read for help and completion.
+"""The console entry; how commands are declared is told in ``fairq.cli.command``.
 
 **Exit**: 0 done; a `FairqError`'s own code; 2 for wrong use; 1 for anything unforeseen; 130 interrupted; 141
 when the reader of stdout closed it, without a message, as shells report for ``yes | head -1``.
@@ -62,16 +15,11 @@ import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from fairq import committed, interrupts
 from fairq.cli import streams
-from fairq.cli.version import show_version
 from fairq.errors import alerts
 from fairq.errors.base import CycleUnderWayError, DoneNotShownError, FairqError, OutputError
-
-if TYPE_CHECKING:
-    from fairq.cli.invocation import Invocation
 
 CLOSED_PIPE = 141
 
@@ -98,52 +46,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     if sys.stdin is None:  # closed by the caller (<&-): no file opened later may get descriptor 0
         os.open(os.devnull, os.O_RDONLY)
-    # Two frequent requests of scripts and shells are answered without the parser.
-    if words == ["--version"]:
-        show_version()
-        return 0
     if words[:1] == ["_complete"]:
         from fairq.cli.completion import complete
 
         complete(words[1:])
         return 0
+    import typer
+
     from fairq.cli.invocation import Invocation
     from fairq.cli.output.messages import NOTE, tell_error
-    from fairq.cli.plain import plain_call
+    from fairq.cli.registry import root
     from fairq.waiting import LISTENER
 
-    invocation = Invocation(arguments=words)
+    invocation = Invocation()
     LISTENER.set(invocation.note_wait)
     NOTE.set(invocation.note)
     alerts.LISTENER.set(tell_error)
+    command = root()
     try:
-        call = plain_call(words, invocation)
-        if call is None:
-            return _parsed(words, invocation)
-        interrupts.as_usual()
-        call()
+        with command.make_context("fairq", words, obj=invocation) as context:
+            command.invoke(context)
+    except typer.Exit as end:
+        return int(end.exit_code)
     except CycleUnderWayError as error:
         if invocation.quiet:  # the next cron run does the work: send no mail
             return error.exit_code
         raise
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
-    return 0
-
-
-def _parsed(words: list[str], invocation: Invocation) -> int:
-    """Run a command line that Typer parses, and return its exit code."""
-    import typer
-
-    from fairq.cli.tree import Root
-
-    root = Root()
-    try:
-        with root.make_context("fairq", words, obj=invocation) as context:
-            interrupts.as_usual()
-            root.invoke(context)
-    except typer.Exit as end:
-        return end.exit_code
     return 0
 
 
@@ -186,11 +116,9 @@ def _after_commit(error: BaseException) -> BaseException:
 
 def _usage_error(error: BaseException) -> tuple[str, int] | None:
     """Return message and exit code of a parser error, or None for any other error."""
-    if "typer" not in sys.modules:
-        return None
     from typer.exceptions import TyperException
 
-    from fairq.cli.parser import in_words
+    from fairq.cli.command import in_words
 
     if not isinstance(error, TyperException):
         return None
@@ -201,7 +129,7 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
             sys.stderr.write(message + "\n")
         return "", error.exit_code
     hint = f"; try '{context.command_path} --help'" if context is not None else ""
-    message = message.rstrip(".?").replace(". Did you mean ", "; perhaps ")
+    message = message.rstrip(".")
     message = re.sub(r"is not a valid int(eger)?\b( range)?", "is not a whole number", message)
     message = message.replace("is not a valid float", "is not a number")
     message = re.sub(r"is not in the range (.*)", lambda of: f"is out of range; give {in_words(of[1])}", message)

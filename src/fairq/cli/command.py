@@ -1,64 +1,120 @@
-"""What a command's module declares: its functions, and their options.
+"""How commands are declared: Typer's own declarations, one class of commands and one of groups.
 
-Typer, which parses command lines, takes as long to load as a third of what a command needs. So no command's module
-loads it, and a plain line needs none (`fairq.cli.plain`).
+**A command** is one module ``fairq/cli/<name>.py`` (``import_.py`` for the keyword), registered by name,
+module and one-line help in ``fairq.cli.registry.REGISTRY``; only the called command's module is imported. The
+module defines ``app``::
+
+    from fairq.cli.command import App, Context
+    from fairq.cli.options import DryRun, Now
+    from fairq.cli.output import Column, Table, View, emit
+
+    app = App()
+
+    @app.report(examples='''
+        fairq negotiate               # one cycle, as cron runs it
+        fairq negotiate --dry-run     # only show what it would decide
+    ''')
+    def negotiate(context: Context, now: Now = None, dry_run: DryRun = False) -> None:
+        \"\"\"Run one negotiation cycle.
+
+        The further paragraphs are the manual's description.
+        \"\"\"
+        from fairq.steps.cycle.negotiate import negotiate as step
+
+        invocation = context.obj
+        time = invocation.now(now)
+        result = step(invocation.state_path, invocation.settings, invocation.actor(time), dry_run=dry_run)
+        columns = [Column("Submitter", "Name"), Column("Got", "Matched")]
+        emit(View(tables=[Table(columns, result.records)]), invocation.output)
+
+- ``context.obj`` is the `Invocation`: ``state_path``, ``settings``, ``now(given)``, ``actor(time)``
+  (operating-system user and command line, for the history), ``note(text)`` and ``detail(text)`` for stderr, and
+  ``output``, what the output options ask for: pass it to ``emit(View, output)``.
+- ``@app.listing`` declares a command that shows many things: it has the output options with ``--constraint``, joined
+  in ``output.constraint``; a step that applies it itself says so by ``Table(constrained=True)``. A command that reports
+  one thing is declared with ``@app.report`` and has no ``--constraint``, one without output options with
+  ``@app.command``.
+- Options and arguments are Typer's, in the form ``Annotated[str, Option(...)]``. Shared ones are in
+  ``fairq.cli.options``: ``now: Now = None``, ``dry_run: DryRun = False``, ``constraint: Constraint = None`` (for
+  commands that change things; see ``joined``), ``time_of("--at")`` and ``duration_of("--prune")`` as ``parser=``.
+- The metavar of an option says how many words it takes: ``NAME VALUE`` two, ``ATTR...`` all up to the next dash,
+  ``[SECONDS]`` one or none (`fairq.cli.single_dash.Values`).
+- Several commands in one module: ``app = App(help="The slots of the pool.", default="list")``, then
+  ``@app.report("add")``, ``@app.listing("list")``, ...; *default* runs when no inner command is named.
+- ``--state``, ``--config``, ``-q``, ``-v``, ``--version`` are added to every command; declare none of them.
+- Wrong input raises a `FairqError`. A command that has told all, but is to end with another code than 0, raises
+  ``SystemExit``. Nothing below the commands does, and nothing prints. Import steps, NumPy and the like inside the
+  function: the module itself is read for help and completion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, ClassVar, TypeVar
 
+import typer
 from msgspec import Struct
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from fairq import interrupts
+from fairq.cli.examples import laid_out
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import OUTPUT_OPTIONS, read_output
+from fairq.cli.options import OUTPUT, OUTPUT_CONSTRAINT, read_output
 from fairq.cli.output.activity import activity
-from fairq.cli.output.selection import Output, Report
+from fairq.cli.single_dash import WATCH_DEFAULT, Dialect, Reader, Values
+from fairq.cli.tools import COMMANDS, COMMON, INSIDE, NO_TOOL
+from fairq.errors.base import InvalidNumberError, UsageError
+from fairq.errors.nearest import nearest
 from fairq.steps.current import settings_in_force
-
-if TYPE_CHECKING:
-    from fairq.cli.single_dash import Dialect
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer that SQLite and ClassAds can hold."""
 
-WATCH = "watch_seconds"
+_WATCH = "watch_seconds"
 """The name of the parameter for ``--watch``."""
+
+_LETTERS = re.compile(r"-[qv]+")
 
 Function = TypeVar("Function", bound=Callable[..., None])
 
 
-class Entry(Struct, frozen=True):
-    """A command of a module: its *function*, and how it was registered (`App.command`)."""
+class Context(typer.Context):
+    """What a command gets from Typer."""
 
-    function: Callable[..., None]
-    name: str | None
-    examples: str
-    dialect: Dialect | None
-    rewrite: Callable[[list[str]], list[str]]
-    value_last: bool
-    watch: bool
-    settings: dict[str, Any]
+    obj: Invocation
 
 
-class App:
-    """The command, or the commands, of one module; see ``fairq.cli.app`` for the conventions."""
+class App(typer.Typer):
+    """The command, or the commands, of one module."""
 
-    def __init__(self, help: str | None = None, default: str | None = None) -> None:  # noqa: A002
-        self.help = help
-        self.default = default
-        self.is_group = help is not None
-        self.entries: list[Entry] = []
+    def __init__(
+        self,
+        help: str | None = None,  # noqa: A002
+        default: str | None = None,
+        lazy: Mapping[str, Listing] | None = None,
+        **settings: Any,
+    ) -> None:
+        """Take the *help* of a group of commands, its *default*, and those of its commands that are loaded later."""
+        kind = type("Group", (Group,), {"default": default, "lazy": lazy or {}})
+        super().__init__(
+            cls=kind, help=help, no_args_is_help=default is None, add_completion=False, rich_markup_mode=None,
+            pretty_exceptions_enable=False, **settings,
+        )  # fmt: skip
+        if help is not None:
+            self.callback()(lambda: None)
 
     def command(
         self,
         name: str | None = None,
         *,
         examples: str = "",
-        dialect: Dialect | None = None,
-        rewrite: Callable[[list[str]], list[str]] | None = None,
+        output: Sequence[TyperOption] = (),
+        dialect: Dialect = NO_TOOL,
+        rewrite: Callable[[list[str]], list[str]] = list,
         value_last: bool = False,
         watch: bool = False,
         **settings: Any,
@@ -66,64 +122,266 @@ class App:
         """Register a function as a command; *examples* are command lines with their meanings behind ``#``.
 
         A command with a *dialect* also accepts the options of a tool of HTCondor. *rewrite* returns the words of the
-        command as they are parsed; by default, it is that of the dialect. With *value_last*, the last argument is a
-        value, which may begin with a dash. A command with *watch* has ``--watch``, which redraws its output repeatedly.
+        command before they are read. With *value_last*, the last argument is a value, which may begin with a dash. A
+        command with *watch* has ``--watch``, which redraws its output repeatedly.
         """
-        if rewrite is None:
-            rewrite = list if dialect is None else dialect.rewrite
+        lines = inspect.cleandoc(examples).splitlines()
+        if lines:
+            settings["epilog"] = "\n".join(["\b", "Examples:", *laid_out(lines)])
+        of_kind = {
+            "examples": lines, "output": output, "dialect": dialect, "rewrite": staticmethod(rewrite),
+            "value_last": value_last, "watch": watch,
+        }  # fmt: skip
+        return super().command(name, cls=type("Command", (Command,), of_kind), **settings)
 
-        def register(function: Function) -> Function:
-            self.entries.append(Entry(function, name, examples, dialect, rewrite, value_last, watch, settings))
-            return function
+    def report(self, name: str | None = None, **how: Any) -> Callable[[Function], Function]:
+        """Register a command that reports one thing, with output options."""
+        return self.command(name, output=OUTPUT, **how)
 
-        return register
-
-    def find(self, name: str) -> Entry | None:
-        """Return the inner command with *name*; None: there is none."""
-        return next((entry for entry in self.entries if entry.name == name), None)
-
-    def build(self, name: str) -> Any:
-        """Return the finished command with *name*, as Typer's."""
-        from fairq.cli.parser import build
-
-        return build(self, name)
+    def listing(self, name: str | None = None, **how: Any) -> Callable[[Function], Function]:
+        """Register a command that shows many things: with output options, ``--constraint`` among them."""
+        return self.command(name, output=(*OUTPUT, OUTPUT_CONSTRAINT), **how)
 
 
-def output_options(kind: type[Output]) -> dict[str, Any]:
-    """Return the options that a parameter annotated `Output` or `Report` expands to: annotations by name."""
-    options = {name: Annotated[of, option] for name, (of, option) in OUTPUT_OPTIONS.items()}
-    if kind is Report:
-        del options["output_constraint"]
-    return options
+class Listing(Struct, frozen=True):
+    """A command's module, and its line in the help; with *is_one*, the module's ``app_of`` returns it by its name."""
+
+    module: str
+    help: str
+    is_one: bool = False
+
+    def load(self, name: str) -> Any:
+        """Return the command *name*, importing its module."""
+        try:
+            module = import_module(self.module)
+        except ModuleNotFoundError as error:
+            if error.name != self.module:
+                raise
+            raise UsageError(message=f"{name} is not part of this installation of fairq") from None
+        command = typer.main.get_command(module.app_of(name) if self.is_one else module.app)
+        command.name = name
+        return command
 
 
-@cache
-def annotated(function: Callable[..., None]) -> Mapping[str, Any]:
-    """Return the annotation of each parameter of a command's *function*."""
-    found = get_type_hints(function, include_extras=True)
-    del found["return"]
-    return found
+def _store(context: Any, parameter: Any, value: Any) -> None:
+    if value or value == "":
+        setattr(context.obj, parameter.name, value)
 
 
-def call(function: Callable[..., None], values: dict[str, Any], invocation: Invocation, path: str) -> None:
-    """Run a command with the *values* of its parameters, output options among them; *path* names it.
+def _version(context: Any, parameter: Any, value: bool) -> None:
+    if value:
+        from fairq.cli.version import show_version
 
-    Parameters without a value have their defaults. One annotated `Invocation` is passed in; one annotated `Output` or
-    `Report` is read from the output options.
-    """
-    settings_in_force.set(lambda: invocation.settings)
-    output = {name: values.pop(name, None) for name in OUTPUT_OPTIONS}
-    seconds = values.pop(WATCH, None)
-    for name, kind in annotated(function).items():
-        if kind is Invocation:
-            values[name] = invocation
-        elif kind in (Output, Report):
-            values[name] = read_output(output, invocation.quiet, kind)
-    if seconds is not None:
-        from fairq.cli.watch import watch as draw
+        show_version()
+        raise typer.Exit(0)
 
-        invocation.watching = True
-        draw(lambda: function(**values), seconds, path)
-        return
-    with invocation.note_new_state(), activity(path.removeprefix("fairq "), invocation.quiet):
-        function(**values)
+
+def _with_global_options(parameters: Sequence[Any]) -> list[Any]:
+    """Return *parameters* and the options that every command accepts, without the spellings that they have."""
+    taken = {word for known in parameters for word in (*known.opts, *known.secondary_opts)}
+
+    def option(name: str, *spellings: str, callback: Any = _store, **how: Any) -> Iterator[TyperOption]:
+        if free := [spelling for spelling in spellings if spelling not in taken]:
+            yield TyperOption(param_decls=[name, *free], expose_value=False, callback=callback, **how)
+
+    state_help = "State file [default: $FAIRQ_STATE, then the user's]."
+    config_help = "Use only this settings file [default: $FAIRQ_CONFIG]."
+    return [
+        *parameters,
+        *option("state", "--state", metavar="FILE", help=state_help),
+        *option("config", "--config", metavar="FILE", help=config_help),
+        *option("quiet", "-q", "--quiet", is_flag=True, help="Print no notes, progress or change reports."),
+        *option("verbose", "-v", "--verbose", count=True, type=int, help="Print more detail on stderr; repeatable."),
+        *option("version", "--version", is_flag=True, is_eager=True, callback=_version,
+                help="Show the version and exit."),
+    ]  # fmt: skip
+
+
+def _watch_option() -> TyperOption:
+    text = f"Refresh every SECONDS [default: {WATCH_DEFAULT}]; q quits."
+    return TyperOption(param_decls=[_WATCH, "--watch"], metavar="[SECONDS]", help=text)
+
+
+class Command(TyperCommand):
+    """A command with the options that all have, and with the one-dash options of HTCondor's tools."""
+
+    context_class = Context
+    examples: ClassVar[Sequence[str]]
+    output: ClassVar[Sequence[TyperOption]]
+    dialect: ClassVar[Dialect]
+    rewrite: ClassVar[Any]
+    value_last: ClassVar[bool]
+    watch: ClassVar[bool]
+
+    def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:
+        own = [*params, *self.output, *([_watch_option()] if self.watch else [])]
+        super().__init__(name, params=_with_global_options(own), **settings)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words as Typer takes them, then parse them."""
+        arguments = sum(parameter.param_type_name == "argument" for parameter in self.params)
+        read = self.reader(ctx).read(self.rewrite(args), arguments if self.value_last else None)
+        rest = super().parse_args(ctx, read)
+        if isinstance(limit := ctx.params.get("limit"), int):
+            # No pool has more entries: a larger limit means all.
+            ctx.params["limit"] = min(limit, LARGEST_INTEGER)
+        for parameter in self.params:
+            _check_size(parameter, ctx.params.get(parameter.name))
+        return rest
+
+    def reader(self, ctx: Any) -> Reader:
+        """Return what reads the words of this command."""
+        options = {word: Values() for word in self.get_help_option_names(ctx)}
+        options |= {word: _values(one) for one in self.params for word in one.opts if one.param_type_name == "option"}
+        hidden = frozenset(word for one in self.params if getattr(one, "hidden", False) for word in one.opts)
+        return Reader(ctx.command_path, options, hidden, self.dialect, COMMON)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; with ``--watch``, repeatedly."""
+        invocation = ctx.obj
+        settings_in_force.set(lambda: invocation.settings)
+        if self.output:
+            values = {str(option.name): ctx.params.pop(option.name) for option in self.output}
+            invocation.output = read_output(values, invocation.quiet)
+        seconds = ctx.params.pop(_WATCH, None)
+        interrupts.as_usual()
+        if seconds is not None:
+            from fairq.cli.watch import watch
+
+            invocation.watching = True
+            watch(partial(super().invoke, ctx), seconds, ctx.command_path)
+            return
+        with invocation.note_new_state(), activity(ctx.command_path.removeprefix("fairq "), invocation.quiet):
+            super().invoke(ctx)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line: required arguments bare, optional ones in brackets."""
+        pieces = ["[OPTIONS]"]
+        for parameter in self.params:
+            if parameter.param_type_name == "argument":
+                word = bare(parameter.make_metavar(ctx=ctx))
+                pieces.append(word if parameter.required else f"[{word}]")
+        return pieces
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and the options, with their ranges in words."""
+        for heading, kind in (("Arguments", "argument"), ("Options", "option")):
+            found = (one.get_help_record(ctx) for one in self.get_params(ctx) if one.param_type_name == kind)
+            rows = [(words, in_words(text)) for words, text in filter(None, found)]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
+def _values(option: Any) -> Values:
+    """Return the words that *option* takes, as its metavar says."""
+    if option.is_flag or option.count:
+        return Values()
+    metavar = option.metavar or ""
+    if metavar.endswith("..."):
+        return Values(form="rest")
+    if metavar.startswith("["):
+        return Values(form="number")
+    count = len(metavar.split()) or 1
+    return Values(count, joined=count > option.nargs)
+
+
+_RANGES = ((re.compile(r"(-?\d+)<=x<=(-?\d+)"), r"\1 to \2"), (re.compile(r"x>=(-?\d+)"), r"at least \1"))
+
+
+def in_words(text: str) -> str:
+    """Return *text* with its ranges written as ``1 to 9`` or ``at least 1``."""
+    for pattern, words in _RANGES:
+        text = pattern.sub(words, text)
+    return text
+
+
+def bare(metavar: str) -> str:
+    """Return the metavar of an argument without brackets of its own."""
+    return metavar.replace("[", "").replace("]", "")
+
+
+def _check_size(parameter: Any, value: Any) -> None:
+    """Raise InvalidNumberError for an integer outside the range of the state and of expressions."""
+    for number in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(number, int) and abs(number) > LARGEST_INTEGER:
+            is_argument = parameter.param_type_name == "argument"
+            what = bare(parameter.metavar or parameter.name) if is_argument else max(parameter.opts, key=len)
+            raise InvalidNumberError(what=what, value=number, expected=f"give at most {LARGEST_INTEGER}")
+
+
+class Group(TyperGroup):
+    """Commands of which some are imported when they are called; *default* runs if none is named."""
+
+    context_class = Context
+    default: ClassVar[str | None] = None
+    lazy: ClassVar[Mapping[str, Listing]] = {}
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "params": _with_global_options(settings.get("params") or [])})
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the default command if none is named; the history gets the words from the first command on."""
+        own = self._count_own(args)
+        rest = args[own:]
+        if ctx.parent is None:
+            ctx.obj.arguments = rest
+        if rest and rest[0] in (*ctx.help_option_names, "-help"):
+            args = [*args[:own], "--help"]
+        elif self.default is not None and (not rest or rest[0].startswith("-")):
+            args = [*args[:own], self.default, *rest]
+        elif rest and rest[0].startswith("-") and rest[0] not in ("-", "--"):
+            word = rest[0].partition("=")[0]
+            close = nearest(word, [spelling for option in self.params for spelling in option.opts])
+            hint = f"perhaps {close}" if close else "an option of a command goes after its name"
+            raise UsageError(message=f"no such option: {word}; {hint}; try '{ctx.command_path} --help'")
+        return super().parse_args(ctx, args)
+
+    def _count_own(self, words: Sequence[str]) -> int:
+        """Return the number of words at the start of *words* that are global options and their values."""
+        values = {spelling: _values(option).count for option in self.params for spelling in option.opts}
+        count = 0
+        while count < len(words):
+            name, equals, _ = words[count].partition("=")
+            if name not in values and not _LETTERS.fullmatch(name):
+                break
+            count += 1 if equals else 1 + values.get(name, 0)
+        return min(count, len(words))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands in the order of the help."""
+        return [*self.lazy, *self.commands]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command *cmd_name*, or None if there is none."""
+        if cmd_name in self.lazy:
+            return self.lazy[cmd_name].load(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name of a command, the command, and its words; raises UsageError if there is none."""
+        if args[0] not in self.list_commands(ctx):
+            raise UsageError(message=self.unknown(ctx, args[0]))
+        return super().resolve_command(ctx, args)
+
+    def unknown(self, ctx: Any, word: str) -> str:
+        """Return what to say about *word*, which is no command of this group."""
+        names = self.list_commands(ctx)
+        close = nearest(word, names)
+        if ctx.parent is None and word in COMMANDS:
+            hint = f"; use 'fairq {COMMANDS[word]}'"
+        elif ctx.parent is not None and INSIDE.get(word) in names:
+            hint = f"; use '{ctx.command_path} {INSIDE[word]}'"
+        else:
+            hint = f"; perhaps {close!r}" if close else ""
+        return f"no such command {word!r}{hint}; try '{ctx.command_path} --help'"
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands with their line, or the first paragraph of their help."""
+        rows = [(name, listing.help) for name, listing in self.lazy.items()]
+        rows += [
+            (name, " ".join((command.help or "").partition("\n\n")[0].split()))
+            for name, command in self.commands.items()
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fairq.cli.options import Option
+from typer import Option
+
 from fairq.cli.output import Column, Table
 
 Compare = Annotated[bool, Option("--compare", help="Show where the other set of rules decides differently.")]

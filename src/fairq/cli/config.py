@@ -6,11 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.command import App
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.config_import import import_notes
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, DryRun, Option
-from fairq.cli.output import Column, Output, Report, Table, View, emit, write_text
+from fairq.cli.options import DryRun
+from fairq.cli.output import Column, Table, View, emit, write_text
 from fairq.errors.base import FairqError
 from fairq.quantities import counted
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 app = App(help="Show, change, check and import settings.", default="show")
 
 
-@app.command(
+@app.listing(
     "show",
     examples="""
         fairq config show                               # every setting
@@ -33,8 +35,7 @@ app = App(help="Show, change, check and import settings.", default="show")
     """,
 )
 def show(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     keys: Annotated[list[str] | None, Argument(metavar="[KEY]...", help="Setting, table or group.")] = None,
     origin: Annotated[bool, Option("--origin", help="Show where each value comes from.")] = False,
     differences: Annotated[bool, Option("--differences", help="List where manuals and programs differ.")] = False,
@@ -51,6 +52,7 @@ def show(
     table shows both values, the value in use, and its origin. The JSON document also quotes manual and program, as
     docs/differences.md does.
     """
+    invocation, output = context.obj, context.obj.output
     chosen = list(invocation.settings) if not keys else [entry for key in keys for entry in _named(invocation, key)]
     if differences:
         emit(_differences(invocation.settings, [entry for entry in chosen if entry.key.point]), output)
@@ -66,12 +68,13 @@ def show(
 
 @app.command("get", examples="fairq config get priority_halflife   # the bare value, for scripts")
 def get(
-    invocation: Invocation,
+    context: Context,
     key: Annotated[str, Argument(metavar="KEY", help="Setting, with or without its table.")],
 ) -> None:
     """Print only the value of one setting, or an empty line if it is unset."""
     from fairq.settings.values import to_text
 
+    invocation = context.obj
     (entry,) = _named(invocation, key, single=True)
     write_text(to_text(entry.key, entry.value) or "\n")
 
@@ -87,7 +90,7 @@ def get(
     """,
 )
 def set_(
-    invocation: Invocation,
+    context: Context,
     key: Annotated[str, Argument(metavar="KEY", help="Setting, with or without its table.")],
     value: Annotated[str, Argument(metavar="VALUE", help="New value, such as 12h, 50%, true or an expression.")],
     dry_run: DryRun = False,
@@ -103,6 +106,7 @@ def set_(
     """
     from fairq.steps.config import set_setting
 
+    invocation = context.obj
     file, kept = set_setting(invocation.settings_files, key, value, dry_run=dry_run)
     _tell_change(invocation, file, kept, dry_run)
 
@@ -116,7 +120,7 @@ def set_(
     """,
 )
 def unset(
-    invocation: Invocation,
+    context: Context,
     key: Annotated[str, Argument(metavar="KEY", help="Setting, with or without its table, or groups.NAME.")],
     dry_run: DryRun = False,
 ) -> None:
@@ -128,6 +132,7 @@ def unset(
     from fairq.settings.values import to_text
     from fairq.steps.config import unset_setting
 
+    invocation = context.obj
     found = unset_setting(invocation.settings_files, key, dry_run=dry_run)
     if found is None:
         invocation.note(f"no changes: {invocation.settings_files.destination} does not set {key}")
@@ -140,7 +145,7 @@ def unset(
 
 @app.command("check", examples="fairq config check pool.toml")
 def check(
-    invocation: Invocation,
+    context: Context,
     file: Annotated[str | None, Argument(metavar="[FILE]", help="Check only this file.")] = None,
 ) -> None:
     """List all errors in the settings, expressions included, one per line.
@@ -153,6 +158,7 @@ def check(
     from fairq.steps.config import without_effect
     from fairq.steps.quotas.check import never_starting
 
+    invocation = context.obj
     chosen = invocation.settings_files
     problems = step(chosen, Path(file) if file is not None else None)
     for problem in problems[:-1]:
@@ -167,9 +173,10 @@ def check(
     invocation.note(f"no errors in {', '.join(files)}" if files else "no errors: there is no settings file")
 
 
-@app.command("path", examples="fairq config path   # which file do my changes go to?")
-def path(invocation: Invocation, output: Output) -> None:
+@app.listing("path", examples="fairq config path   # which file do my changes go to?")
+def path(context: Context) -> None:
     """Show the settings files, and which of them config set changes; a later file overrides an earlier one."""
+    invocation, output = context.obj, context.obj.output
     chosen = invocation.settings_files
     records = [
         {
@@ -189,7 +196,7 @@ def path(invocation: Invocation, output: Output) -> None:
     emit(View(tables=[Table(columns=columns, records=records)]), output)
 
 
-@app.command(
+@app.report(
     "import",
     examples="""
         fairq config import /etc/condor/condor_config.local --dry-run
@@ -198,8 +205,7 @@ def path(invocation: Invocation, output: Output) -> None:
     """,
 )
 def import_(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     files: Annotated[list[str], Argument(metavar="FILE...", help="HTCondor or DIRAC configuration files; - is stdin.")],
     dry_run: DryRun = False,
 ) -> None:
@@ -221,6 +227,7 @@ def import_(
     from fairq.steps.config import import_config
     from fairq.steps.pool.assumptions import whole_slots_at
 
+    invocation, output = context.obj, context.obj.output
     former = []
     with suppress(FairqError):  # An import replaces settings that are missing or wrong.
         former.append(invocation.settings)

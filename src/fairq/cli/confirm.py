@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
+from typer import Option
+
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Option
 from fairq.cli.output import activity
 from fairq.cli.output.messages import tell_error
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
+from fairq.cli.command import App, Context
 from fairq.cli.play import Keep, play
 
 app = App()
@@ -15,7 +14,7 @@ app = App()
     fairq demo --keep ~/fairq-demo # keep the state to look at it afterwards
 """
 )
-def demo(invocation: Invocation, keep: Keep = None) -> None:
+def demo(context: Context, keep: Keep = None) -> None:
     """Show a day of a small pool on a scratch state.
 
     Each step shows a real command and its output. Two users have priority factors of 1000 and 2000. The demo runs
@@ -23,4 +22,4 @@ def demo(invocation: Invocation, keep: Keep = None) -> None:
     """
     from fairq.steps.demo import DEMO
 
-    play(invocation, DEMO, keep)
+    play(context.obj, DEMO, keep)

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
+from typer import Option
+
 from fairq import files
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, Option
+from fairq.cli.command import App, Context
+from fairq.cli.options import Now
 from fairq.cli.output.printing import make_room
 from fairq.errors.base import UsageError
 from fairq.errors.pool import UnwritableExportError
@@ -31,7 +32,7 @@ app = App()
     """
 )
 def export(
-    invocation: Invocation,
+    context: Context,
     slots: Annotated[bool, Option("--slots", help="Write slot ads, as condor_status does.")] = False,
     jobs: Annotated[bool, Option("--jobs", help="Write job ads, as condor_q does.")] = False,
     accounting: Annotated[bool, Option("--accounting", help="Write accounting ads, with real priorities.")] = False,
@@ -49,6 +50,7 @@ def export(
     In JSON, a byte that is not UTF-8, for example in a file name, becomes an escape: 0xff is \\udcff. fairq import
     reads the byte back. The long format cannot hold these bytes.
     """
+    invocation = context.obj
     chosen: list[Subject] = []
     if slots:
         chosen.append("slots")

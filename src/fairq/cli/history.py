@@ -5,14 +5,16 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.command import App
+from typer import Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
-from fairq.cli.history_arguments import HISTORY
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, Option, parse_time
+from fairq.cli.options import Now, parse_time
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.queue_options import Jobs
+from fairq.cli.tools import HISTORY
 from fairq.errors.base import InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ _LINES = 1000
 """Maximum number of table lines without --limit."""
 
 
-@app.command(
+@app.listing(
     dialect=HISTORY,
     examples="""
         fairq history                                  # the latest jobs first
@@ -38,8 +40,7 @@ _LINES = 1000
     """,
 )
 def history(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     jobs: Jobs = None,
     since: Annotated[
         str | None, Option("--since", metavar="TIME", help="Show jobs that ended at this time or later.")
@@ -76,6 +77,7 @@ def history(
     from fairq.steps.jobs.past import Past, Wanted, still_queued, wanted_jobs
     from fairq.steps.jobs.selection import parse_targets
 
+    invocation, output = context.obj, context.obj.output
     if completed and removed:
         raise UsageError(message="--completed and --removed exclude each other; give only one")
     time = invocation.now(now)

@@ -7,11 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.command import App
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, DryRun, Now, Option
-from fairq.cli.output import Report, View, emit, progress, write_text
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Output, View, emit, progress, write_text
 from fairq.errors.base import UsageError
 from fairq.errors.pool import IncompleteImportError
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 app = App()
 
 
-@app.command(
+@app.report(
     examples="""
         fairq import --live                                    # the running pool of this machine
         fairq import --live --pool cm.example.org:9618         # another pool
@@ -33,8 +35,7 @@ app = App()
     """
 )
 def import_(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     document: Annotated[
         str | None,
         Argument(metavar="[DOCUMENT]", help="State document, or archive of dumps; - is stdin."),
@@ -100,6 +101,7 @@ def import_(
 
     A state document replaces the whole state, its history included. Exporting it again gives the same document.
     """
+    invocation, output = context.obj, context.obj.output
     given = [name for name in (document, slots, jobs, accounting, schedds) if name is not None]
     if script:
         from fairq.steps.pool.bundle import script as text
@@ -158,7 +160,7 @@ def _is_archive(document: str) -> bool:
 
 
 def _take_over(
-    invocation: Invocation, output: Report, archive: str | None, pool: str | None, now: int | None, *, dry_run: bool
+    invocation: Invocation, output: Output, archive: str | None, pool: str | None, now: int | None, *, dry_run: bool
 ) -> None:
     """Import a live pool, or an archive of dumps; *now* overrides the time of the dumps."""
     import socket

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from fairq.cli.output.selection import Output
 from fairq.errors.base import FairqError, UsageError
 from fairq.errors.people import MissingStateError, NotAllowedError
 from fairq.files import user_name
@@ -37,7 +38,7 @@ def operating_system_user() -> str:
 
 
 class Invocation(Struct, dict=True):
-    """The global options and the environment; available to every command (see ``fairq.cli.app``)."""
+    """The global options and the environment; available to every command (see ``fairq.cli.command``)."""
 
     arguments: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -45,6 +46,7 @@ class Invocation(Struct, dict=True):
     config: str | None = None
     quiet: bool = False
     verbose: int = 0
+    output: Output = Output()
     watching: bool = False
     """Whether ``--watch`` repeats the command."""
 

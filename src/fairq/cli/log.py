@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fairq.cli.command import App
+from typer import Argument
+
+from fairq.cli.command import App, Context
 from fairq.cli.figures import second
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output import Column, Table, View, emit
 from fairq.errors.pool import InvalidJobIdError
 
 app = App()
@@ -16,15 +16,14 @@ app = App()
 _NAMES = {0: "submitted", 1: "started", 4: "evicted", 5: "ended", 9: "removed", 12: "held", 13: "released"}
 
 
-@app.command(
+@app.listing(
     examples="""
         fairq log 7.3              # what happened to a job
         fairq log 7 --json         # all jobs of a cluster, for scripts
     """
 )
 def log(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     job: Annotated[str, Argument(metavar="JOB", help="Job (7.0) or cluster (7).")],
 ) -> None:
     """Show the events of a job: submitted, started, ended, evicted, held, released, removed.
@@ -36,6 +35,7 @@ def log(
     from fairq.steps.jobs.selection import parse_targets
     from fairq.steps.launch.output import events_of
 
+    invocation, output = context.obj, context.obj.output
     (target,) = parse_targets([job])
     if target.cluster is None or (target.first_proc is not None and not target.is_one_job):
         raise InvalidJobIdError(value=job)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
+from typer import Option
 
 from fairq import files
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, Option
+from fairq.cli.command import App, Context
+from fairq.cli.options import Now
 from fairq.cli.output.printing import write_text
 from fairq.errors.report import ReportFileError
 
@@ -54,7 +54,7 @@ class Metric(Struct, frozen=True):
     """,
 )
 def metrics(
-    invocation: Invocation,
+    context: Context,
     out: Annotated[
         str | None, Option("--out", metavar="FILE", help="Write this file, in one step, instead of stdout.")
     ] = None,
@@ -78,6 +78,7 @@ def metrics(
     from fairq.steps.reports.standing import standing
     from fairq.steps.reports.totals import totals
 
+    invocation = context.obj
     settings = invocation.settings
     found = standing(invocation.state_path, settings, invocation.now(now))
     most = settings["metrics.submitters"] if users is None else users

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from fairq.cli.command import App
+from typer import Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, Option
+from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output
 from fairq.cli.output.activity import doing
 from fairq.cli.whatif_options import Factor, Set, With, Without
@@ -24,7 +26,7 @@ NoLaunch = Annotated[bool, Option("--no-launch", help="Start no jobs; the next c
 CollectOnly = Annotated[bool, Option("--collect-only", help="Only collect the jobs that have ended.")]
 
 
-@app.command(
+@app.listing(
     examples="""
     fairq negotiate                       # one cycle, as cron runs it
     fairq negotiate --dry-run             # only show what it would decide
@@ -34,8 +36,7 @@ CollectOnly = Annotated[bool, Option("--collect-only", help="Only collect the jo
 """
 )
 def negotiate(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     now: Now = None,
     dry_run: DryRun = False,
     explain: Explain = False,
@@ -94,6 +95,7 @@ def negotiate(
     from fairq.steps.cycle.negotiate import negotiate as decide
     from fairq.steps.launch.turn import Turn, turn
 
+    invocation, output = context.obj, context.obj.output
     if collect_only and (no_launch or dry_run or explain):
         raise UsageError(message="--collect-only runs no cycle; leave out the other options")
     if other or sets or factor or slots or without:

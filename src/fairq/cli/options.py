@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
+from typer import Option
+from typer.core import TyperOption
+
 from fairq.cli.output.selection import Format, Output
+from fairq.cli.single_dash import SEPARATOR
 from fairq.errors.base import InvalidNumberError, InvalidTimeError, TimeRangeError, UsageError
 from fairq.quantities import LONGEST, OutsideError, duration, moment
-
-
-class Option:
-    """Declares an option, as ``typer.Option`` does: with its *spellings*, and *settings* such as ``help``."""
-
-    def __init__(self, *spellings: str, **settings: Any) -> None:
-        self.spellings = spellings
-        self.settings = settings
-
-
-class Argument:
-    """Declares an argument, as ``typer.Argument`` does: with *settings* such as ``metavar`` and ``help``."""
-
-    def __init__(self, **settings: Any) -> None:
-        self.settings = settings
 
 
 def parse_time(text: str, what: str = "--now", now: int | None = None) -> int:
@@ -110,39 +99,36 @@ def joined(constraints: list[str] | None) -> str | None:
     return constraints[0] if len(constraints) == 1 else " && ".join(f"({text})" for text in constraints)
 
 
-OUTPUT_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "output_json": (bool, Option("--json", help="Print one JSON document.")),
-    "output_ndjson": (bool, Option("--ndjson", help="Print one JSON object per line.")),
-    "output_csv": (bool, Option("--csv", help="Print comma-separated values.")),
-    "output_tsv": (bool, Option("--tsv", help="Print tab-separated values.")),
-    "output_af": (
-        list[str] | None,
-        Option(
-            "--af",
-            metavar="ATTR...",
-            help="Print only these attributes or expressions [modifiers: --af:jlhVr,tng].",
-        ),
-    ),
-    "output_no_header": (bool, Option("--no-header", help="Print no headings.")),
-    "output_constraint": (
-        list[str] | None,
-        Option(
-            "--constraint",
-            metavar="EXPR",
-            help="Show only matches of this ClassAd expression; repeatable.",
-        ),
-    ),
-}
-"""The options that a command's parameter ``output: Output`` expands to: type and declaration by name."""
+def _output_option(spelling: str, text: str, **how: Any) -> TyperOption:
+    name = f"output_{spelling.removeprefix('--').replace('-', '_')}"
+    return TyperOption(param_decls=[name, spelling], help=text, **how)
 
-AF_SEPARATOR = "\x1f"
-"""Separator between the modifiers and attributes of one ``--af`` in a single word for the parser."""
+
+OUTPUT = (
+    _output_option("--json", "Print one JSON document.", is_flag=True),
+    _output_option("--ndjson", "Print one JSON object per line.", is_flag=True),
+    _output_option("--csv", "Print comma-separated values.", is_flag=True),
+    _output_option("--tsv", "Print tab-separated values.", is_flag=True),
+    _output_option(
+        "--af",
+        "Print only these attributes or expressions [modifiers: --af:jlhVr,tng].",
+        multiple=True,
+        metavar="ATTR...",
+    ),
+    _output_option("--no-header", "Print no headings.", is_flag=True),
+)
+"""The output options of a command."""
+
+OUTPUT_CONSTRAINT = _output_option(
+    "--constraint", "Show only matches of this ClassAd expression; repeatable.", multiple=True, metavar="EXPR"
+)
+"""The output option of a command that shows many things."""
 
 _AF_MODIFIERS = frozenset("jlhVro,tng")
 
 
-def read_output(values: dict[str, Any], quiet: bool, kind: type[Output] = Output) -> Output:
-    """Return the output described by values of `OUTPUT_OPTIONS`.
+def read_output(values: Mapping[str, Any], quiet: bool) -> Output:
+    """Return the output that the values of `OUTPUT` and `OUTPUT_CONSTRAINT` describe, by name.
 
     Raises:
         UsageError: formats clash.
@@ -155,7 +141,7 @@ def read_output(values: dict[str, Any], quiet: bool, kind: type[Output] = Output
     if values["output_af"]:
         formats.append("af")
         for words in values["output_af"]:
-            first, *rest = words.split(AF_SEPARATOR)
+            first, *rest = words.split(SEPARATOR)
             modifiers += first
             attributes += rest
     if len(formats) > 1:
@@ -165,7 +151,7 @@ def read_output(values: dict[str, Any], quiet: bool, kind: type[Output] = Output
             raise UsageError(message=f"--af: {modifier!r} is not a modifier; give some of jlhVr,tng")
     constraint = joined(values.get("output_constraint"))
     _check_expressions(attributes, constraint)
-    return kind(
+    return Output(
         format=formats[0] if formats else "table",
         header=not values["output_no_header"],
         attributes=tuple(attributes),

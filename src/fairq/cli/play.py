@@ -6,9 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
 from fairq import files
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Option
 from fairq.cli.output import Output, View, emit
 from fairq.errors.pool import DemoError
 

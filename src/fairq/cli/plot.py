@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from fairq.cli.command import App
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.figures import local
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Now, Option, parse_time
-from fairq.cli.output import Report, emit
+from fairq.cli.options import Now, parse_time
+from fairq.cli.output import Output, emit
 from fairq.cli.output.terminal import is_plain
 from fairq.errors.base import UsageError
 from fairq.quantities import shown_duration
@@ -37,7 +38,7 @@ _OF_SIMULATION = {
 _COLUMNS_OF_FILE = 100
 
 
-@app.command(
+@app.report(
     examples="""
         fairq plot usage                                   # the last week, by submitter
         fairq plot shares --by group --since 2026-10-01    # who got what, and what was due
@@ -48,8 +49,7 @@ _COLUMNS_OF_FILE = 100
     """,
 )
 def plot(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     what: Annotated[str, Argument(metavar="WHAT", help="usage, shares, priority, queue or wait.")],
     by: Annotated[
         str | None, Option("--by", metavar="WHAT", help="submitter, group or pool [default: submitter].")
@@ -87,6 +87,7 @@ def plot(
     from fairq.cli import plot_views as views
     from fairq.steps.reports.series import BY, WHAT, series, shares
 
+    invocation, output = context.obj, context.obj.output
     plain = ascii_ or is_plain(sys.stdout)
     if out is not None:
         from fairq.cli import plot_file
@@ -122,7 +123,7 @@ def plot(
 
 
 def _of_simulation(
-    name: str, what: str, by: str | None, top: int, out: str | None, plain: bool, output: Report
+    name: str, what: str, by: str | None, top: int, out: str | None, plain: bool, output: Output
 ) -> None:
     from fairq.cli import plot_file
     from fairq.cli import plot_views as views
@@ -149,7 +150,7 @@ def _of_simulation(
         emit(views.waits_view(found.waits(by, top), title, plain, output), output)
 
 
-def _draw_series(found: Series, title: str, unit: str, out: str | None, plain: bool, output: Report) -> None:
+def _draw_series(found: Series, title: str, unit: str, out: str | None, plain: bool, output: Output) -> None:
     from fairq.cli import plot_file
     from fairq.cli import plot_views as views
 
@@ -159,7 +160,7 @@ def _draw_series(found: Series, title: str, unit: str, out: str | None, plain: b
         emit(views.series_view(found, title, unit, plain, output), output)
 
 
-def _draw_shares(found: Sequence[Share], title: str, out: str | None, plain: bool, output: Report) -> None:
+def _draw_shares(found: Sequence[Share], title: str, out: str | None, plain: bool, output: Output) -> None:
     from fairq.cli import plot_file
     from fairq.cli import plot_views as views
 

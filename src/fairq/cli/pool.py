@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.output import Report, View, emit
+from fairq.cli.command import App, Context
+from fairq.cli.output import View, emit
 from fairq.cli.pool_check import add_check
 from fairq.cli.pool_host import add_host
 
 app = App(help="Show, check, create and remove pools.", default="show")
 
 
-@app.command(
+@app.report(
     "show",
     examples="""
         fairq pool            # the pool that commands use here
         fairq pool --json     # with the option or variable that names it
     """,
 )
-def show(invocation: Invocation, output: Report) -> None:
+def show(context: Context) -> None:
     """Show which pool the commands use, and why.
 
     A pool is one state file: the one that --state names, otherwise the one that FAIRQ_STATE names, otherwise that of
@@ -35,6 +34,7 @@ def show(invocation: Invocation, output: Report) -> None:
     from fairq.cli.invocation import operating_system_user
     from fairq.steps.state import there_is
 
+    invocation, output = context.obj, context.obj.output
     pool = invocation.pool
     named_by = invocation.state_named_by
     path, exists = there_is(pool.state)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.command import App
+from typer import Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, Option, duration_of
-from fairq.cli.output import Column, Report, Table, View, emit
+from fairq.cli.options import Now, duration_of
+from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.output.messages import tell
 from fairq.errors.report import MailSettingError, PoolFaultError
 from fairq.quantities import shown_duration
@@ -36,7 +38,7 @@ def _mail(invocation: Invocation, found: list[Finding]) -> bool:
 def add_check(app: App) -> None:
     """Add the command to the group ``fairq pool``."""
 
-    @app.command(
+    @app.report(
         "check",
         examples="""
             fairq pool check                   # each check, good or with its cure
@@ -46,8 +48,7 @@ def add_check(app: App) -> None:
         """,
     )
     def check(
-        invocation: Invocation,
-        output: Report,
+        context: Context,
         max_age: Annotated[
             int | None,
             Option(
@@ -76,6 +77,7 @@ def add_check(app: App) -> None:
         from fairq.steps.pool.check import check_pool
         from fairq.steps.pool.finding import FAULT
 
+        invocation, output = context.obj, context.obj.output
         found = check_pool(invocation.state_path, lambda: invocation.settings, invocation.now(now), max_age or _LONGEST)
         failed = sum(one.status == FAULT for one in found)
         if mail and _mail(invocation, found):

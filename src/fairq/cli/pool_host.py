@@ -7,12 +7,14 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Option
+
 import fairq.cli.output
-from fairq.cli.command import App
+from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes, asks, confirm
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Option
-from fairq.cli.output import Report, View, emit
+from fairq.cli.options import DryRun
+from fairq.cli.output import Output, View, emit
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ Administrators = Annotated[
 def add_host(app: App) -> None:
     """Add the commands to the group ``fairq pool``."""
 
-    @app.command(
+    @app.report(
         "create",
         examples="""
             fairq pool create --dry-run                      # only show the plan; anybody may
@@ -36,8 +38,7 @@ def add_host(app: App) -> None:
         """,
     )
     def create(
-        invocation: Invocation,
-        output: Report,
+        context: Context,
         admin: Administrators = None,
         launch: Annotated[
             str | None,
@@ -71,12 +72,13 @@ def add_host(app: App) -> None:
         from fairq.steps.setup.create import change, planned, require_root
         from fairq.steps.setup.site import Wishes
 
+        invocation, output = context.obj, context.obj.output
         if not dry_run:
             require_root("created")
         steps = planned(Wishes(admin, launch, every))
         _go(invocation, output, steps, "create", yes=yes, dry_run=dry_run, do=change)
 
-    @app.command(
+    @app.report(
         "remove",
         examples="""
             fairq pool remove --dry-run       # only show the plan
@@ -85,8 +87,7 @@ def add_host(app: App) -> None:
         """,
     )
     def remove(
-        invocation: Invocation,
-        output: Report,
+        context: Context,
         purge: Annotated[bool, Option("--purge", help="Delete the state and its history, too.")] = False,
         force: Annotated[bool, Option("--force", help="End running jobs; they return to the queue.")] = False,
         yes: Yes = False,
@@ -101,6 +102,7 @@ def add_host(app: App) -> None:
         """
         from fairq.steps.setup.create import change, removal, require_root
 
+        invocation, output = context.obj, context.obj.output
         if not dry_run:
             require_root("removed")
         steps = removal(purge=purge, force=force)
@@ -108,7 +110,7 @@ def add_host(app: App) -> None:
 
 
 def _go(
-    invocation: Invocation, output: Report, steps: list[Step], verb: str, *, yes: bool, dry_run: bool, do: Any
+    invocation: Invocation, output: Output, steps: list[Step], verb: str, *, yes: bool, dry_run: bool, do: Any
 ) -> None:
     """Show the plan, ask, and carry it out."""
     left = [step for step in steps if not step.is_done]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Constraint, DryRun, Now, Option
-from fairq.cli.output import Report, emit
+from typer import Option
+
+from fairq.cli.command import App, Context
+from fairq.cli.options import Constraint, DryRun, Now
+from fairq.cli.output import emit
 from fairq.cli.queue_options import All, Jobs, Reason, job_editor, report, selected
+from fairq.cli.tools import PRIO
 from fairq.errors.base import InvalidNumberError, UsageError
 
 _CHANGE = re.compile(r"[-+]\d+", re.ASCII)
@@ -28,8 +30,9 @@ def _by_option(words: list[str]) -> list[str]:
 app = App()
 
 
-@app.command(
+@app.report(
     rewrite=_by_option,
+    dialect=PRIO,
     examples="""
         fairq prio 10 7.3              # set one job's priority
         fairq prio +5 7                # raise a whole cluster
@@ -38,8 +41,7 @@ app = App()
     """,
 )
 def prio(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     words: Jobs = None,
     priority: Annotated[str | None, Option("-p", "--priority", metavar="N", help="Priority to set.")] = None,
     by: Annotated[str | None, Option("--by", metavar="N", help="Amount to add, negative to lower.")] = None,
@@ -55,6 +57,7 @@ def prio(
     affected. A plain number before the jobs sets the priority; +N or -N changes it by N. Name jobs as for fairq
     remove.
     """
+    invocation, output = context.obj, context.obj.output
     words = list(words or [])
     if priority is None and by is None and words:
         priority = words.pop(0)

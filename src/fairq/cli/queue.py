@@ -6,14 +6,16 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.command import App
+from typer import Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
-from fairq.cli.invocation import Invocation, operating_system_user
-from fairq.cli.options import Now, Option
+from fairq.cli.invocation import operating_system_user
+from fairq.cli.options import Now
 from fairq.cli.output import Column, Form, Output, Record, Table, View, emit, terminal
 from fairq.cli.output.long import long_texts
-from fairq.cli.queue_arguments import QUEUE
 from fairq.cli.queue_options import Jobs
+from fairq.cli.tools import QUEUE
 from fairq.errors.base import UsageError
 from fairq.expression_form import is_expression, within
 
@@ -30,7 +32,7 @@ _MATCHED = -1
 """The displayed status of a job that is matched and not started."""
 
 
-@app.command(
+@app.listing(
     dialect=QUEUE,
     watch=True,
     examples="""
@@ -44,8 +46,7 @@ _MATCHED = -1
     """,
 )
 def queue(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     jobs: Jobs = None,
     idle: Annotated[bool, Option("--idle", help="Show only idle jobs.")] = False,
     running: Annotated[bool, Option("--running", help="Show only running jobs.")] = False,
@@ -82,6 +83,7 @@ def queue(
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
     -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.
     """
+    invocation, output = context.obj, context.obj.output
     statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
     state, time = invocation.existing_state, invocation.now(now)
     reasons = held and not (idle or running)

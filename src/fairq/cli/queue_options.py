@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Argument, Option
+
 from fairq.cli.confirm import MOST_UNASKED, asks, confirm
 from fairq.cli.figures import counted
-from fairq.cli.options import Argument, Option
 from fairq.cli.output import View
 from fairq.errors.base import UsageError
 

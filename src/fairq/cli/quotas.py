@@ -6,10 +6,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.command import App
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Now, Option
+from fairq.cli.options import Now
 from fairq.cli.output import Output, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.cli.whatif_options import Factor, Set, With, Without
@@ -35,7 +37,7 @@ def _size(text: str) -> float:
     return size
 
 
-@app.command(
+@app.listing(
     "show",
     watch=True,
     examples="""
@@ -49,8 +51,7 @@ def _size(text: str) -> float:
     """,
 )
 def show(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     tree: Annotated[bool, Option("--tree", help="Show the tree with bars, even in a pipe.")] = False,
     plain: Annotated[bool, Option("--plain", help="Show condor_userprio's table, even on a terminal.")] = False,
     slots: Annotated[
@@ -88,6 +89,7 @@ def show(
     from fairq.cli.output import terminal
     from fairq.cli.quotas_bars import draws_blocks
 
+    invocation, output = context.obj, context.obj.output
     if tree and plain:
         raise UsageError(message="--tree and --plain exclude each other; give only one")
     time = invocation.now(now)
@@ -119,7 +121,7 @@ def show(
         emit(views.condor_view(report, output.constraint, header=output.header), output)
 
 
-@app.command(
+@app.listing(
     "check",
     examples="""
         fairq quotas check                          # the groups in use
@@ -128,8 +130,7 @@ def show(
     """,
 )
 def check(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     file: Annotated[
         str | None,
         Argument(metavar="[FILE]", help="Settings or HTCondor configuration to check; - is stdin."),
@@ -154,6 +155,7 @@ def check(
     from fairq.cli.output.messages import tell_error
     from fairq.steps.quotas.check import check_quotas
 
+    invocation, output = context.obj, context.obj.output
     checked = check_quotas(invocation.state_path, invocation.settings_files, file, invocation.now(now))
     emit(views.check_view(checked), output)
     for problem in checked.errors[:-1]:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Any
 
+import typer
 
-class Listing(Struct, frozen=True):
-    """A command's module, and its line in ``fairq --help``."""
-
-    module: str
-    help: str
-
+from fairq.cli.command import App, Listing
 
 REGISTRY: dict[str, Listing] = {
     "submit": Listing("fairq.cli.submit", "Queue jobs from a submit description, or one command."),
     "queue": Listing("fairq.cli.queue", "Show jobs."),
-    "remove": Listing("fairq.cli.remove", "Remove jobs from the queue."),
-    "hold": Listing("fairq.cli.hold", "Hold jobs."),
-    "release": Listing("fairq.cli.release", "Release held jobs."),
+    "remove": Listing("fairq.cli.job_words", "Remove jobs from the queue.", is_one=True),
+    "hold": Listing("fairq.cli.job_words", "Hold jobs.", is_one=True),
+    "release": Listing("fairq.cli.job_words", "Release held jobs.", is_one=True),
     "prio": Listing("fairq.cli.prio", "Change the priority of jobs."),
-    "finish": Listing("fairq.cli.finish", "Record that running jobs have ended."),
+    "finish": Listing("fairq.cli.job_words", "Record that running jobs have ended.", is_one=True),
     "slots": Listing("fairq.cli.slots", "Manage slots: add, detect, list, remove, drain."),
     "status": Listing("fairq.cli.status", "Show the pool at a glance."),
     "negotiate": Listing("fairq.cli.negotiate", "Run one negotiation cycle."),
@@ -47,3 +43,14 @@ REGISTRY: dict[str, Listing] = {
     "help": Listing("fairq.cli.help", "Show the help of a command."),
 }
 """Every command, in the order of the help."""
+
+
+def root() -> Any:
+    """Return the ``fairq`` command itself."""
+    app = App(
+        help="Fair share for shared computers: the rules of HTCondor, DIRAC and PanDA over one state file.",
+        epilog="Run 'fairq COMMAND --help' for a command's options, 'man fairq' for the manual.",
+        lazy=REGISTRY,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    return typer.main.get_command(app)

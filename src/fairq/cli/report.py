@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.command import App
+from typer import Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, local
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, Option, parse_time
-from fairq.cli.output import Column, Report, Table, View, emit
+from fairq.cli.options import Now, parse_time
+from fairq.cli.output import Column, Table, View, emit
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _NOTHING = "no use is recorded in this period; choose another with --since and -
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
-@app.command(
+@app.report(
     examples="""
         fairq report                                       # this month, by user
         fairq report --month 2026-10 --by group            # what to bill
@@ -34,8 +35,7 @@ _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
     """,
 )
 def report(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     by: Annotated[
         list[str] | None,
         Option(
@@ -74,6 +74,7 @@ def report(
     """
     from fairq.steps.reports.report import report as step
 
+    invocation, output = context.obj, context.obj.output
     time = invocation.now(now)
     begin, end = _window(since, until, month, time)
     found = step(

@@ -6,10 +6,12 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.command import App
+from typer import Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Option, duration_of
+from fairq.cli.options import duration_of
 from fairq.cli.output.messages import tell_error
 from fairq.errors import alerts
 from fairq.interrupts import INTERRUPTED
@@ -33,7 +35,7 @@ _EVERY = 60
     """
 )
 def run(
-    invocation: Invocation,
+    context: Context,
     until_idle: Annotated[bool, Option("--until-idle", help="End when no job runs and none can start.")] = False,
     every: Annotated[
         int | None,
@@ -58,6 +60,7 @@ def run(
     from fairq.steps.launch.run import run as step
     from fairq.steps.launch.run import standing_of, stop_all
 
+    invocation = context.obj
     line = _Progress(invocation)
     told: set[str] = set()
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Option, duration_of
-from fairq.cli.output import Output, emit
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
+from fairq.cli.options import duration_of
+from fairq.cli.output import emit
 from fairq.errors.base import UsageError
 
 app = App()
 
 
-@app.command(
+@app.listing(
     examples="""
         fairq simulate lcg.swf.gz --slots 1000                            # the settings in use
         fairq simulate lcg.swf.gz --slots 1000 --policy fifo --policy current   # against first come, first served
@@ -23,8 +24,7 @@ app = App()
     """
 )
 def simulate(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     trace: Annotated[
         str | None, Argument(metavar="[TRACE]", help="Log of jobs: SWF, CSV or TSV, plain or gzip; - is stdin.")
     ] = None,
@@ -111,6 +111,7 @@ def simulate(
     from fairq.steps.simulate.figures import document
     from fairq.steps.simulate.replay import replay
 
+    invocation, output = context.obj, context.obj.output
     options = Options(slots, every, window, first, until, shake, seed, factor or ())
     if (trace is None) is not history:
         raise UsageError(message="what to simulate is not clear; name a trace, or give --history")

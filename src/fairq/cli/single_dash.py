@@ -1,65 +1,74 @@
-"""Converts the single-dash options of HTCondor's tools to fairq's own.
+"""Reads the words of a command line as Typer takes them: options with one dash, and options with several values.
 
-An option may be abbreviated as far as the tool allows. It needs at least its minimum number of letters; if two options
-begin alike, the first in the table wins. A shorter word is also accepted if it can mean only one option. With two
-dashes, an option needs its full name.
+Each option of a command also works with one dash. A command with a `Dialect` also knows the options of HTCondor's tool,
+which may be abbreviated as far as the tool allows: at least to the minimum number of letters; if two options begin
+alike, the first in the table wins. A shorter word is accepted, too, if it can mean only one option. With two dashes, an
+option needs its full name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Literal
 
 from msgspec import Struct
 
-from fairq.cli.global_options import WITH_VALUE
 from fairq.errors.base import UsageError
+from fairq.errors.nearest import nearest
 
-_WITH_VALUE = WITH_VALUE | {"--now"}
-"""fairq's own options whose value may begin with a dash, for example ``--now -1h``."""
+SEPARATOR = "\x1f"
+"""Separator between several values of an option in a single word for the parser."""
+
+WATCH_DEFAULT = "5"
+"""Seconds between two pictures of ``--watch``."""
+
+_LEAST_OF_OWN = 2
+"""Letters that an option without a dialect needs at least."""
 
 
 class Spelling(Struct, frozen=True):
-    """One option of the tool: its name, its minimum number of letters, its number of values, and fairq's name for it.
+    """One option of the tool: its name, its minimum number of letters, and fairq's name for it.
 
-    An option without *effect* asks for what fairq always does; it and its values are left out. The values of a *bare*
-    option stay without it: they are arguments in fairq.
+    An option with a *cure* is not in fairq; the cure says what to use. An option without *effect* asks for what fairq
+    always does; it and its *values* are left out. The values of a *bare* option stay without it: they are arguments in
+    fairq.
     """
 
     name: str
     least: int = 1
-    values: int = 0
     meaning: str = ""
+    cure: str = ""
+    values: int = 0
     effect: bool = True
     bare: bool = False
 
+    @property
+    def option(self) -> str:
+        """Fairq's option, with its dashes."""
+        return f"--{self.meaning or self.name}"
+
 
 class Dialect(Struct, frozen=True, dict=True):
-    """The options of one tool for *command*, in the order in which the tool checks them.
+    """The options of one *tool*, in the order in which it checks them; *hint* is for one that fairq does not have."""
 
-    Args:
-        own: fairq's own options that are also accepted with one dash.
-        absent: options that fairq does not have, with the cure.
-        keep: the letters of fairq's own short options.
-    """
-
-    command: str
+    tool: str
     spellings: Sequence[Spelling]
-    own: Sequence[Spelling]
-    absent: Mapping[str, str]
-    keep: str
+    hint: str = ""
 
     @cached_property
-    def _by_name(self) -> dict[str, Spelling]:
-        return {spelling.name: spelling for spelling in (*self.spellings, *self.own)}
+    def by_name(self) -> dict[str, Spelling]:
+        """The options by their full name."""
+        return {spelling.name: spelling for spelling in self.spellings}
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
-        """The single-dash words of options with an effect, by the option that they stand for."""
+        """The words with one dash of options with an effect, by the option that they stand for."""
         found: dict[str, list[str]] = {}
-        for one in (*self.spellings, *self.own):
-            if one.effect and not one.bare and one.name not in self.absent:
-                found.setdefault(f"--{one.meaning or one.name}", []).append(f"-{one.name}")
+        for one in self.spellings:
+            if one.effect and not one.bare and not one.cure:
+                found.setdefault(one.option, []).append(f"-{one.name}")
         return found
 
     def find(self, word: str) -> Spelling | None:
@@ -67,51 +76,153 @@ class Dialect(Struct, frozen=True, dict=True):
         for spelling in self.spellings:
             if len(word) >= spelling.least and spelling.name.startswith(word):
                 return spelling
-        for table in (self.spellings, self.own):
-            meant = [spelling for spelling in table if spelling.name.startswith(word)]
-            # Options with an effect come before options that are only accepted.
-            meant = [one for one in meant if one.effect] or meant
-            if len(meant) == 1:
-                return meant[0]
-        return None
+        meant = [spelling for spelling in self.spellings if spelling.name.startswith(word)]
+        # Options with an effect come before options that are only accepted.
+        meant = [one for one in meant if one.effect] or meant
+        return meant[0] if len(meant) == 1 else None
 
-    def rewrite(self, arguments: list[str]) -> list[str]:
-        """Return *arguments* with every single-dash option in its double-dash form, and values unchanged.
 
-        Raises UsageError for an unknown option, for one that only HTCondor's tool can have, and for missing values.
+class Values(Struct, frozen=True):
+    """The words that are the values of an option.
+
+    They are *count* words; *joined* ones become a single one for the parser. In the form ``rest``, they are all words
+    up to the next dash, at least one; in the form ``number``, one word that begins with a digit, or none.
+    """
+
+    count: int = 0
+    joined: bool = False
+    form: Literal["", "rest", "number"] = ""
+
+
+class Reader:
+    """Reads the words of the command *path* with these *options*; *hidden* ones are never suggested."""
+
+    def __init__(
+        self,
+        path: str,
+        options: Mapping[str, Values],
+        hidden: frozenset[str],
+        dialect: Dialect,
+        common: Dialect,
+    ) -> None:
+        self._path = path
+        self._options = options
+        self._names = [name[2:] for name in options if name.startswith("--") and name not in hidden]
+        self._dialect = dialect
+        self._common = common
+
+    def read(self, words: Sequence[str], arguments: int | None = None) -> list[str]:
+        """Return *words* as the parser takes them.
+
+        If the command has a certain number of *arguments*, the last of which is a value, this may begin with a dash.
+
+        Raises UsageError for an unknown option, for one that only HTCondor's tool has, and for missing values.
         """
         result: list[str] = []
-        waiting = list(reversed(arguments))
+        last: list[str] = []
+        waiting = list(reversed(words))
+        named = 0
         while waiting:
             word = waiting.pop()
             if word == "--":
-                return [*result, word, *reversed(waiting)]
-            if word in _WITH_VALUE and waiting:
-                result += (word, waiting.pop())
-            elif word.startswith("--"):
-                self._add(word, self._by_name.get(word[2:]), waiting, result)
-            elif word.startswith("-") and word.strip(f"-{self.keep}") and word != "-help":
-                spelling = self.find(word[1:].partition(":")[0])
-                if spelling is None:
-                    raise UsageError(message=f"no such option: {word}; try 'fairq {self.command} --help'")
-                self._add(word, spelling, waiting, result)
+                return [*result, word, *reversed(waiting), *last]
+            if word == "-" or not word.startswith("-"):
+                named += 1
+                result.append(word)
+            elif arguments is not None and named == arguments - 1 and word.partition("=")[0] not in self._options:
+                named += 1
+                last.append(word)
             else:
-                result.append("--help" if word == "-help" else word)
-        return result
+                self._read_option(word, waiting, result)
+        return [*result, "--", *last] if last else result
 
-    def _add(self, word: str, spelling: Spelling | None, waiting: list[str], result: list[str]) -> None:
+    def _read_option(self, word: str, waiting: list[str], result: list[str]) -> None:
+        text, equals, given = word.partition("=")
+        name, _, modifiers = text.partition(":")
+        if (letters := self._letters(name)) is not None:
+            if equals and not letters:
+                raise UsageError(message=self._unknown(word))
+            result += [word] if equals else [word, *self._taken(word, letters, waiting)]
+            return
+        spelling = self._find(name)
         if spelling is None:
-            result.append(word)
+            raise UsageError(message=self._unknown(text))
+        if spelling.cure:
+            dashes = "--" if word.startswith("--") else "-"
+            cure = "; ".join(filter(None, [spelling.cure, self._dialect.hint]))
+            raise UsageError(message=f"{self._path} has no {dashes}{spelling.name}: {cure}")
+        if not spelling.effect or spelling.bare:
+            dropped = self._taken(word, spelling.values, waiting)
+            result += dropped if spelling.effect else []
             return
-        if spelling.name in self.absent:
-            raise UsageError(message=f"fairq {self.command} has no {word}: {self.absent[spelling.name]}")
-        if len(waiting) < spelling.values:
-            noun = "value" if spelling.values == 1 else "values"
-            raise UsageError(message=f"{word} needs {spelling.values} {noun}; see fairq {self.command} --help")
-        values = [waiting.pop() for _ in range(spelling.values)]
-        if not spelling.effect:
-            return
-        if not spelling.bare:
-            colon = "".join(word.partition(":")[1:])
-            result.append(f"--{spelling.meaning or spelling.name}{colon}")
-        result += values
+        option, before = spelling.option, [given] if equals else []
+        if text != name and option != "--af":
+            raise UsageError(message=self._unknown(text))
+        values = self._options[option]
+        if values.form == "rest":
+            rest = before or self._rest(word, option, waiting)
+            result.append(f"{option}={SEPARATOR.join([modifiers, *rest])}")
+        elif values.form == "number":
+            if not before:
+                before = [waiting.pop() if waiting and waiting[-1][:1].isdecimal() else WATCH_DEFAULT]
+            result.append(f"{option}={before[0]}")
+        elif not values.count:
+            result.append("=".join([option, *before]))
+        else:
+            taken = [*before, *self._taken(word, values.count - len(before), waiting)]
+            result += [f"{option}={SEPARATOR.join(taken)}"] if values.joined else [option, *taken]
+
+    def _letters(self, word: str) -> int | None:
+        """Return the number of values of *word* as short options, one or several; None: it is none."""
+        if word.startswith("--"):
+            return None
+        if word not in self._options and (self._dialect.find(word[1:]) or f"-{word}" in self._options):
+            return None
+        for at, letter in enumerate(word[1:], 2):
+            values = self._options.get(f"-{letter}")
+            if values is None:
+                return None
+            if values.count:
+                return values.count if at == len(word) else 0
+        return 0
+
+    def _find(self, word: str) -> Spelling | None:
+        """Return the option for *word*, with its dashes and without a value."""
+        name = word.lstrip("-")
+        if word in self._options:
+            return Spelling(name)
+        if (found := self._dialect.by_name.get(name)) is not None:
+            return found
+        if not word.startswith("--"):
+            if f"--{name}" in self._options:
+                return Spelling(name)
+            if (found := self._dialect.find(name)) is not None:
+                return found
+            own = [one for one in self._names if one.startswith(name)]
+            if len(own) == 1 and len(name) >= _LEAST_OF_OWN:
+                return Spelling(own[0])
+        found = self._common.by_name.get(name)
+        return found if found is not None and (found.cure or found.option in self._options) else None
+
+    def _unknown(self, word: str) -> str:
+        if re.match(r"-\d", word):
+            return f"no such option: {word}; give what begins with a dash after --, as '{self._path} -- {word}'"
+        name = word.lstrip("-")
+        of_tool = {one.name for one in self._dialect.spellings if not one.cure}
+        close = nearest(name, [*of_tool, *self._names])
+        hint = self._dialect.hint if close is None else f"perhaps {'--' if close in self._names else '-'}{close}"
+        return "; ".join(filter(None, [f"no such option: {word}", hint, f"try '{self._path} --help'"]))
+
+    def _taken(self, word: str, count: int, waiting: list[str]) -> list[str]:
+        if len(waiting) < count:
+            noun = "value" if count == 1 else "values"
+            raise UsageError(message=f"{word} needs {count} {noun}; see {self._path} --help")
+        return [waiting.pop() for _ in range(count)]
+
+    def _rest(self, word: str, option: str, waiting: list[str]) -> list[str]:
+        taken = []
+        while waiting and not waiting[-1].startswith("-"):
+            taken.append(waiting.pop())
+        if not taken and option == "--af":
+            raise UsageError(message=f"{word} needs an attribute; give one or more, such as {word} Name Priority")
+        return taken or self._taken(word, 1, [])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from fairq.cli.command import App
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, DryRun, Now, Option, Reason
-from fairq.cli.output import Column, Output, Record, Report, Table, View, emit
+from fairq.cli.options import DryRun, Now, Reason
+from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.queue_options import note_ending
 from fairq.cli.slots_sync import EXAMPLES, sync
+from fairq.cli.tools import SLOTS
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from fairq.records import Actor, Ad, SlotRecord
 
 app = App(help="Manage the slots of the pool: add, detect, list, remove and drain them.", default="list")
-app.command("sync", examples=EXAMPLES)(sync)
+app.report("sync", examples=EXAMPLES)(sync)
 
 Names = Annotated[list[str], Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")]
 
@@ -28,7 +31,7 @@ _DISK = 10 * 1024 * 1024
 _LARGEST_COUNT = 1_000_000
 
 
-@app.command(
+@app.report(
     "add",
     examples="""
         fairq slots add node1 --cpus 8 --memory 32GB                  # one slot called node1
@@ -38,8 +41,7 @@ _LARGEST_COUNT = 1_000_000
     """,
 )
 def add(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     name: Annotated[
         str | None, Argument(metavar="[NAME]", help="Name of the slot; with --count, of the machine.")
     ] = None,
@@ -82,6 +84,7 @@ def add(
     from fairq.steps.pool import slots as step
     from fairq.steps.pool.slot_ads import Platform, Shape, parse_attribute, slot_ad
 
+    invocation, output = context.obj, context.obj.output
     time = invocation.now(now)
     new: Sequence[SlotRecord]
     if (name is None) is (file is None):
@@ -114,7 +117,7 @@ def add(
     emit(_report("added", [slot.name for slot in new], said, dry_run), output)
 
 
-@app.command(
+@app.listing(
     "detect",
     examples="""
         fairq slots detect                    # show the slots of this machine
@@ -125,8 +128,7 @@ def add(
     """,
 )
 def detect(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     slots: Annotated[
         int | None,
         Option(
@@ -160,6 +162,7 @@ def detect(
     from fairq.steps.pool import slots as step
     from fairq.steps.pool.slot_ads import machine_slots
 
+    invocation, output = context.obj, context.obj.output
     time = invocation.now(now)
     machine = hardware.detect(invocation.state_path.absolute().parent)
     count = slots if slots is not None else 1 if partitionable else machine.cpus
@@ -187,8 +190,9 @@ def detect(
     emit(View(tables=[Table(columns=columns, records=ads)]), output)
 
 
-@app.command(
+@app.listing(
     "list",
+    dialect=SLOTS,
     watch=True,
     examples="""
         fairq slots                                      # as condor_status
@@ -198,8 +202,7 @@ def detect(
     """,
 )
 def list_(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     names: Annotated[list[str] | None, Argument(metavar="SLOT...", help="Only these slots or machines.")] = None,
     limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Show at most N slots.")] = None,
     now: Now = None,
@@ -211,6 +214,7 @@ def list_(
     advertised ads, with the attributes of the claim that fairq made: State, Activity, RemoteUser, AccountingGroup and
     JobId.
     """
+    invocation, output = context.obj, context.obj.output
     state, time = invocation.existing_state, invocation.now(now)
     if limit is not None and not names and output.constraint is None:
         from fairq.steps.pool.first_slots import look_first
@@ -234,7 +238,7 @@ def list_(
     emit(_view(ads[:limit], totals(ads), output), output)
 
 
-@app.command(
+@app.report(
     "remove",
     examples="""
         fairq slots remove slot1@node2           # one slot
@@ -242,8 +246,7 @@ def list_(
     """,
 )
 def remove(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     names: Names,
     force: Annotated[bool, Option("--force", help="Remove even slots in use; requeue their jobs.")] = False,
     reason: Reason = None,
@@ -256,6 +259,7 @@ def remove(
     """
     from fairq.steps.pool.slots import remove as step
 
+    invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now), reason)
     door = None if dry_run else invocation.by_program(actor, now)
     if door is None:
@@ -266,7 +270,7 @@ def remove(
     emit(_report("removed", gone, said, dry_run), output)
 
 
-@app.command(
+@app.report(
     "drain",
     examples="""
         fairq slots drain node2             # no new jobs on this machine
@@ -275,8 +279,7 @@ def remove(
     """,
 )
 def drain(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     names: Names,
     graceful: Annotated[bool, Option("--graceful", help="Let running jobs finish [default].")] = False,
     quick: Annotated[bool, Option("--quick", help="End running jobs after their grace; requeue them.")] = False,
@@ -292,6 +295,7 @@ def drain(
     after job_max_vacate_time (by default launch.grace). With --fast, it kills them at once. These jobs return to the
     queue when none of their processes is left.
     """
+    invocation, output = context.obj, context.obj.output
     if graceful + quick + fast + cancel > 1:
         raise UsageError(message="--graceful, --quick, --fast and --cancel exclude each other; give only one")
     actor = invocation.actor(invocation.now(now), reason)

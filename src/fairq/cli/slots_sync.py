@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec.structs import asdict
+from typer import Argument, Option
 
+from fairq.cli.command import Context
 from fairq.cli.figures import counted
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, DryRun, Now, Option, Reason
-from fairq.cli.output import Report, View, emit
+from fairq.cli.options import DryRun, Now, Reason
+from fairq.cli.output import View, emit
 
 EXAMPLES = """
     fairq slots sync slurm                      # every node of the cluster
@@ -29,8 +30,7 @@ _SAID = {
 
 
 def sync(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     engine: Annotated[str, Argument(metavar="ENGINE", help="The engine: slurm or htcondor.")],
     partition: Annotated[
         str | None, Option("--partition", metavar="NAME", help="Only the nodes of this partition of Slurm.")
@@ -48,6 +48,7 @@ def sync(
     """
     from fairq.steps.pool.sync import synchronise
 
+    invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now), reason)
     done = synchronise(invocation.state_path, invocation.settings, engine, actor, partition=partition, dry_run=dry_run)
     found = asdict(done)

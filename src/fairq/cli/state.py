@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairq.cli.command import App
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes, asks, confirm
 from fairq.cli.figures import second
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Now, Option, Reason, time_of
-from fairq.cli.output import Column, Form, Output, Record, Report, Table, View, emit
+from fairq.cli.options import Now, Reason, time_of
+from fairq.cli.output import Column, Form, Record, Table, View, emit
 from fairq.errors.base import FairqError
 from fairq.quantities import counted
 
@@ -21,14 +22,14 @@ _FEW = 3
 app = App(help="Manage the state file: path, check, backup, compact, restore, history, past cycles.")
 
 
-@app.command(
+@app.report(
     "path",
     examples="""
     fairq state path            # path of the state file
     fairq state path --json     # with its size
 """,
 )
-def path(invocation: Invocation, output: Report) -> None:
+def path(context: Context) -> None:
     """Print the path of the state file, with symbolic links resolved.
 
     The file is the one named by --state, otherwise by FAIRQ_STATE, otherwise fairq/state.db in your XDG state
@@ -38,18 +39,19 @@ def path(invocation: Invocation, output: Report) -> None:
     """
     from fairq.steps.state import locate
 
+    invocation, output = context.obj, context.obj.output
     place = locate(invocation.state_path)
     record = {"path": str(place.path), "exists": place.size is not None, "size": place.size}
     emit(View(text=[str(place.path)], document=record), output)
 
 
-@app.command(
+@app.listing(
     "check",
     examples="""
     fairq state check && fairq state backup /backups/fairq-$(date +%F).db
 """,
 )
-def check(invocation: Invocation, output: Output) -> None:
+def check(context: Context) -> None:
     """Look for damage in the state file, and for records that contradict each other.
 
     The command prints one line for each fault and exits with 1 if there is any. A file that does not exist is an error.
@@ -66,6 +68,7 @@ def check(invocation: Invocation, output: Output) -> None:
     """
     from fairq.steps.state import check_state, locate
 
+    invocation, output = context.obj, context.obj.output
     place = locate(invocation.state_path)
     found = check_state(place.path)
     table = Table(
@@ -87,7 +90,7 @@ def check(invocation: Invocation, output: Output) -> None:
 """,
 )
 def backup(
-    invocation: Invocation,
+    context: Context,
     file: Annotated[Path, Argument(metavar="FILE", help="Path of the copy; must not exist.")],
 ) -> None:
     """Copy the state to a new file, even while other commands run.
@@ -97,6 +100,7 @@ def backup(
     """
     from fairq.steps.state import back_up
 
+    invocation = context.obj
     target = back_up(invocation.state_path, file)
     invocation.note(f"copied to {target}")
 
@@ -107,7 +111,7 @@ def backup(
     fairq state compact         # after many jobs were removed
 """,
 )
-def compact(invocation: Invocation) -> None:
+def compact(context: Context) -> None:
     """Give the space that deleted records have left back to the file system.
 
     The state file grows with the queue and does not shrink by itself. The command rewrites it, whole or not at all;
@@ -116,6 +120,7 @@ def compact(invocation: Invocation) -> None:
     """
     from fairq.steps.state import shrink
 
+    invocation = context.obj
     before, after = shrink(invocation.state_path)
     invocation.note(f"{invocation.state_path} now has {after:,} bytes, formerly {before:,}")
 
@@ -127,7 +132,7 @@ def compact(invocation: Invocation) -> None:
 """,
 )
 def restore(
-    invocation: Invocation,
+    context: Context,
     copy: Annotated[Path, Argument(metavar="COPY", help="Copy made by 'fairq state backup'.")],
     reason: Reason = None,
     yes: Yes = False,
@@ -141,6 +146,7 @@ def restore(
     """
     from fairq.steps.restore import restore as step
 
+    invocation = context.obj
     if asks(yes):
         confirm(invocation, f"Replace {invocation.state_path} by {copy}?")
     former = step(invocation.state_path, copy, invocation.actor(invocation.now(now), reason))
@@ -148,7 +154,7 @@ def restore(
     invocation.note(f"restored {copy}{kept}")
 
 
-@app.command(
+@app.listing(
     "history",
     examples="""
     fairq state history --limit 10                 # the last ten changes
@@ -158,8 +164,7 @@ def restore(
 """,
 )
 def history(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     limit: Annotated[int, Option("--limit", metavar="N", min=0, help="Number of changes [0: all].")] = 100,
     subject: Annotated[str | None, Option("--subject", metavar="NAME", help="Show only changes to NAME.")] = None,
     user: Annotated[str | None, Option("--user", metavar="USER", help="Show only changes by this user.")] = None,
@@ -178,6 +183,7 @@ def history(
     """
     from fairq.steps.state import changes
 
+    invocation, output = context.obj, context.obj.output
     records = [
         {
             "number": entry.number,
@@ -206,7 +212,7 @@ def history(
     emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
 
 
-@app.command(
+@app.listing(
     "cycles",
     examples="""
     fairq state cycles --limit 10   # the last ten negotiation cycles
@@ -214,8 +220,7 @@ def history(
 """,
 )
 def cycles(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     limit: Annotated[int, Option("--limit", metavar="N", min=0, help="Number of cycles [0: all].")] = 20,
 ) -> None:
     """List the negotiation cycles with their time and number of matches, newest last.
@@ -228,6 +233,7 @@ def cycles(
     """
     from fairq.steps.state import recent_cycles
 
+    invocation, output = context.obj, context.obj.output
     records = [
         {
             "cycle": one.number,
@@ -250,7 +256,7 @@ def cycles(
     emit(View(tables=[Table(columns, records, empty="no cycles yet")]), output)
 
 
-@app.command(
+@app.listing(
     "cycle",
     examples="""
     fairq state cycle                    # decisions of the last cycle, as negotiate showed them
@@ -258,8 +264,7 @@ def cycles(
 """,
 )
 def cycle(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     number: Annotated[
         int | None, Argument(metavar="[CYCLE]", min=1, help="Number of the cycle [default: the last].")
     ] = None,
@@ -272,6 +277,7 @@ def cycle(
     from fairq.cli.cycle_view import cycle_view
     from fairq.steps.state import stored_cycle
 
+    invocation, output = context.obj, context.obj.output
     document, matches = stored_cycle(invocation.existing_state, number)
     if "submitters" not in document:
         invocation.note(f"the decision of cycle {document['cycle']} has been pruned; only its matches remain")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.command import App
+from typer import Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment, percent, stopped_by, two_places
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Now, Option
-from fairq.cli.output import Column, Report, Table, View, emit
+from fairq.cli.options import Now
+from fairq.cli.output import Column, Table, View, emit
+from fairq.cli.tools import STATUS
 from fairq.quantities import shown_duration
 
 if TYPE_CHECKING:
@@ -22,8 +24,9 @@ _LINES = 12
 _REASONS = 3
 
 
-@app.command(
+@app.report(
     watch=True,
+    dialect=STATUS,
     examples="""
         fairq status               # slots, jobs, the last cycle, and who waits
         fairq status --watch       # the same, drawn anew every 5 seconds; q ends
@@ -32,8 +35,7 @@ _REASONS = 3
     """,
 )
 def status(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     limit: Annotated[
         int, Option("--limit", metavar="N", min=1, help="Show at most N submitters in the table.")
     ] = _LINES,
@@ -48,6 +50,7 @@ def status(
     """
     from fairq.steps.reports.standing import standing
 
+    invocation, output = context.obj, context.obj.output
     found = standing(invocation.existing_state, invocation.settings, invocation.now(now))
     emit(_view(found, limit if output.format == "table" else None), output)
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation, operating_system_user
-from fairq.cli.options import Argument, DryRun, Now, Option
-from fairq.cli.output import Column, Output, Report, Table, View, emit
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
+from fairq.cli.invocation import operating_system_user
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.single_dash import SEPARATOR
+from fairq.cli.tools import SUBMIT
 from fairq.errors.base import UsageError
 from fairq.errors.pool import InvalidSubmitValueError, UnreadableDescriptionError
 from fairq.inputs import STANDARD_INPUT, read_bytes
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
 
 _LARGEST_COUNT = 2**31 - 1
 _SEPARATOR = "\0"
+_MACRO = re.compile(r"([A-Za-z_]\w*)=([^\n]*)", re.ASCII)
+_LINE = re.compile(r"\s*\+?[A-Za-z_][\w.]*\s*=[^\n]*", re.ASCII)
 
 
 def _program_as_option(words: list[str]) -> list[str]:
@@ -41,22 +48,36 @@ def _option(name: str, meaning: str, metavar: str = "VALUE") -> Any:
 Text = str | None
 
 
-@app.command(
+@app.report(
     rewrite=_program_as_option,
+    dialect=SUBMIT,
     examples="""
         fairq submit analysis.sub                             # an HTCondor submit description
         sed s/2024/2025/ analysis.sub | fairq submit -        # a description from standard input
+        fairq submit analysis.sub YEAR=2025 -append 'priority = 5'
         fairq submit --request-memory 2GB -- ./run.sh 'a b'   # one command with its arguments
         fairq submit --count 1000000 --output 'out.$(Process)' -- /bin/sleep 60
         fairq submit --dry-run --json analysis.sub            # only show the job ads
     """,
 )
 def submit(
-    invocation: Invocation,
-    output: Report,
-    file: Annotated[
-        Text, Argument(metavar="[FILE | -- PROGRAM ARGS...]", help="Submit description; - is stdin.")
+    context: Context,
+    words: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[FILE NAME=VALUE... | -- PROGRAM ARGS...]",
+            help="Submit description, - is stdin, and macros that are set above its first line.",
+        ),
     ] = None,
+    append: Annotated[
+        list[str] | None,
+        Option("--append", "-a", metavar="LINE", help="Line to put above queue, as 'priority = 5'; repeatable."),
+    ] = None,
+    queue: Annotated[
+        Text, Option("--queue", metavar="ARGS...", help="Queue statement of a FILE without one, up to the next dash.")
+    ] = None,
+    batch_name: Annotated[Text, _option("--batch-name", "Name of the jobs as a batch (JobBatchName).", "NAME")] = None,
+    terse: Annotated[bool, Option("--terse", help="Print only the first and the last job.")] = False,
     count: Annotated[
         int | None, Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Number of identical jobs.")
     ] = None,
@@ -107,12 +128,18 @@ def submit(
     A program without a slash is looked up on PATH. An option takes the same values as the submit command of its
     name, including macros such as $(Process).
 
+    The options of condor_submit also work with one dash: -append, -batch-name, -queue, -terse. --append and NAME=VALUE
+    are for a description. A line of --append is read last, just above the queue statement; NAME=VALUE is read first,
+    so that a line of the description can override it.
+
     Identical jobs are stored once: a million cost no more than one.
     """
     from fairq.hardware import architecture, host_name, operating_system
-    from fairq.steps.jobs.submit import Context, time_macros
+    from fairq.steps.jobs.submit import Context as JobContext
     from fairq.steps.jobs.submit import submit as step
+    from fairq.steps.jobs.submit import time_macros
 
+    invocation, output = context.obj, context.obj.output
     commands = {
         "request_cpus": request_cpus,
         "request_memory": request_memory,
@@ -136,13 +163,21 @@ def submit(
     for text in attribute or []:
         given.update([_attribute(text)])
     actor = invocation.actor(invocation.now(now))
-    macros = time_macros(actor.time)
+    file, macros = _file_and_macros(words or [])
     if program is None:
+        lines = [*(append or []), *([] if batch_name is None else [f"batch_name = {batch_name}"])]
         timeout = invocation.settings["submit.command_timeout"]
-        source: Description | Program = _description(file, given, count, timeout, macros)
+        source: Description | Program = _description(
+            file, given, count, timeout, {**time_macros(actor.time), **macros}, lines, queue
+        )
     else:
-        source = _program(file, program.split(_SEPARATOR), given, count or 1, macros)
-    context = Context(
+        for name, value in (("NAME=VALUE", macros), ("--append", append), ("--queue", queue)):
+            if value:
+                raise UsageError(message=f"{name} is only for a submit description; leave it out with -- PROGRAM")
+        if batch_name is not None:
+            given["batch_name"] = batch_name
+        source = _program(file, program.split(_SEPARATOR), given, count or 1, time_macros(actor.time))
+    user = JobContext(
         owner=operating_system_user(),
         directory=Path.cwd(),
         machine=architecture(),
@@ -152,11 +187,11 @@ def submit(
     path, settings, host = invocation.state_path, invocation.settings, host_name()
     door = None if dry_run else invocation.by_program(actor, now)
     if door is None:
-        submitted = step(path, settings, source, context, actor, host=host, dry_run=dry_run)
+        submitted = step(path, settings, source, user, actor, host=host, dry_run=dry_run)
     else:
         from fairq.steps.host.changes import submit_jobs
 
-        submitted = submit_jobs(door, path, settings, source, context, actor, host)
+        submitted = submit_jobs(door, path, settings, source, user, actor, host)
     for warning in submitted.submission.warnings:
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
     if submitted.submission.without_effect:
@@ -168,19 +203,42 @@ def submit(
             "no launcher: fairq matches jobs, but starts none; 'fairq slots detect --add --launch local' makes this "
             "machine run them"
         )
-    emit(_view(submitted, output, dry_run), output)
+    emit(_view(submitted, output, dry_run, terse), output)
+
+
+def _file_and_macros(words: list[str]) -> tuple[str | None, dict[str, str]]:
+    """Return the description and the macros among *words*; raises UsageError if there are other words."""
+    macros = {found[1]: found[2] for word in words if (found := _MACRO.fullmatch(word))}
+    files = [word for word in words if not _MACRO.fullmatch(word)]
+    if len(files) > 1:
+        import shlex
+
+        command = f"fairq submit -- {shlex.join(files)}"
+        raise UsageError(message=f"give one submit description; a command with its arguments goes after --: {command}")
+    return (files[0] if files else None), macros
 
 
 def _description(
-    file: str | None, given: dict[str, str], count: int | None, timeout: int, macros: dict[str, str]
+    file: str | None,
+    given: dict[str, str],
+    count: int | None,
+    timeout: int,
+    macros: dict[str, str],
+    lines: list[str],
+    queue: str | None,
 ) -> Description:
     from fairq.steps.jobs.submit import Description, External
 
+    if file is None and queue is not None:
+        raise UsageError(message="no submit description; name it before --queue, which takes the words after it")
     if file is None:
         raise UsageError(message="nothing to submit; name a submit description, or give -- PROGRAM ARGS...")
     if given or count is not None:
         name = next(iter(given), "count").replace("_", "-")
         raise UsageError(message=f"--{name} is only for -- PROGRAM; set it in the submit description instead")
+    for line in lines:
+        if not _LINE.fullmatch(line):
+            raise UsageError(message=f"--append: {line!r} is no line NAME = VALUE; give one, as 'priority = 5'")
     name = "standard input" if file == STANDARD_INPUT else file
     try:
         text = read_bytes(file).decode("utf-8-sig")
@@ -189,7 +247,9 @@ def _description(
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UnreadableDescriptionError(source=name, reason=reason) from None
-    return Description(text.replace("\r\n", "\n"), name, External(timeout), macros)
+    arguments = None if queue is None else " ".join(queue.split(SEPARATOR)).strip()
+    text = text.replace("\r\n", "\n")
+    return Description(text, name, External(timeout), macros, appended=lines, queue=arguments)
 
 
 def _program(file: str | None, words: list[str], given: dict[str, str], count: int, macros: dict[str, str]) -> Program:
@@ -223,11 +283,12 @@ def _attribute(text: str) -> tuple[str, str]:
     return f"MY.{name}", value.strip()
 
 
-def _view(submitted: Submitted, output: Output, dry_run: bool) -> View:
+def _view(submitted: Submitted, output: Output, dry_run: bool, terse: bool) -> View:
     made = len(submitted.submission)
+    jobs = f"{submitted.cluster}.0 - {submitted.cluster}.{made - 1}"
     if dry_run and output.format != "table":
         return View(tables=[Table(columns=[Column("Job", "ProcId")], records=submitted.ads())])
-    if dry_run:
+    if dry_run and not terse:
         first = next(submitted.ads())
         records = [{"Name": name, "Value": value} for name, value in sorted(first.items())]
         columns = [Column("Attribute", "Name"), Column("Value", "Value", align="left")]
@@ -240,4 +301,4 @@ def _view(submitted: Submitted, output: Output, dry_run: bool) -> View:
         "last_proc": made - 1,
         "submitters": sorted({job.submitter for job in submitted.ranges}),
     }
-    return View(document=document, text=f"{made} job(s) submitted to cluster {submitted.cluster}.")
+    return View(document=document, text=jobs if terse else f"{made} job(s) submitted to cluster {submitted.cluster}.")

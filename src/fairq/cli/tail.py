@@ -7,9 +7,10 @@ import sys
 import time
 from typing import Annotated
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Option
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
+from fairq.cli.tools import TAIL
 from fairq.errors.pool import InvalidJobIdError
 
 app = App()
@@ -20,18 +21,19 @@ _MOST = 1 << 20
 
 
 @app.command(
+    dialect=TAIL,
     examples="""
         fairq tail 7.3             # the last lines of its output
         fairq tail 7.3 -f          # continue to print until the job ends
         fairq tail 7.3 --err       # the last lines of its standard error
-    """
+    """,
 )
 def tail(
-    invocation: Invocation,
+    context: Context,
     job: Annotated[str, Argument(metavar="JOB", help="Job (7.0); a cluster (7) means job 7.0.")],
     follow: Annotated[bool, Option("-f", "--follow", help="Continue to print until the job ends.")] = False,
     error: Annotated[bool, Option("--err", help="Print standard error, not standard output.")] = False,
-    lines: Annotated[int, Option("--lines", metavar="N", min=0, help="Number of lines.")] = 10,
+    lines: Annotated[int, Option("-n", "--lines", metavar="N", min=0, help="Number of lines.")] = 10,
 ) -> None:
     """Print the end of the output of a job's last run.
 
@@ -39,6 +41,7 @@ def tail(
     """
     from fairq.steps.launch.output import has_ended, open_output, output_of
 
+    invocation = context.obj
     cluster, proc = one_job(job)
     name = f"{cluster}.{proc}"
     place = output_of(invocation.existing_state, cluster, proc, error=error)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fairq.cli.command import App
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.comparison import Compare
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, DryRun, Now, Option
-from fairq.cli.output import Output, Report, emit
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import emit
 from fairq.cli.taskqueues_demo import EXAMPLES, demo
 from fairq.cli.taskqueues_notes import in_words
 from fairq.cli.taskqueues_options import (
@@ -46,7 +48,7 @@ _LARGEST_COUNT = 1_000_000
 SELECTIONS: tuple[Selection, ...] = ("dirac", "proportional", "strict")
 
 
-@app.command(
+@app.listing(
     "list",
     watch=True,
     examples="""
@@ -55,7 +57,7 @@ SELECTIONS: tuple[Selection, ...] = ("dirac", "proportional", "strict")
         fairq taskqueues list --csv > queues.csv
     """,
 )
-def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
+def list_(context: Context, now: Now = None) -> None:
     """List the task queues, which hold idle jobs with equal requirements, and their current priorities.
 
     Jobs are in one queue if they agree in Owner, OwnerGroup, CPUTime (in steps), Sites, BannedSites, GridCEs,
@@ -83,12 +85,13 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues.priorities import list_queues
 
+    invocation, output = context.obj, context.obj.output
     listed = list_queues(invocation.state_path, invocation.settings, invocation.now(now))
     _tell(invocation, listed)
     emit(views.list_view(listed), output)
 
 
-@app.command(
+@app.listing(
     "shares",
     watch=True,
     examples="""
@@ -99,8 +102,7 @@ def list_(invocation: Invocation, output: Output, now: Now = None) -> None:
     """,
 )
 def shares(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     group: Annotated[str | None, Option("--group", metavar="GROUP", help="Show only this group.")] = None,
     rules: Annotated[
         str | None,
@@ -134,11 +136,12 @@ def shares(
     """
     from fairq.cli import taskqueues_views as views
 
+    invocation, output = context.obj, context.obj.output
     if rules is not None and rules not in DIRAC.choices:
         raise UsageError(message=f"--rules {rules}: give documented or dirac")
     time = invocation.now(now)
     if dump is not None:
-        _check(invocation, output, dump, rules or "dirac", time)
+        _check(invocation, dump, rules or "dirac", time)
         return
     from fairq.steps.taskqueues.priorities import recalculate_shares
 
@@ -152,7 +155,7 @@ def shares(
     emit(views.shares_view(report), output)
 
 
-@app.command(
+@app.listing(
     "match",
     examples="""
         fairq taskqueues match --site LCG.CERN.cern --cputime 100000
@@ -161,8 +164,7 @@ def shares(
     """,
 )
 def match(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     site: Site,
     cputime: CpuTime,
     grid_ce: GridCE = None,
@@ -224,12 +226,12 @@ def match(
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues.match import match as step
 
-    time = invocation.now(now)
+    invocation, output = context.obj, context.obj.output
     matched = step(
         invocation.state_path,
         invocation.settings,
         pilot_of(**{name: value for name, value in locals().items() if name in PILOT}),
-        invocation.actor(time),
+        invocation.actor(invocation.now(now)),
         count=int(count),
         selection=_selection(selection),
         seed=None if seed is None else int(seed),
@@ -243,7 +245,7 @@ def match(
     emit(views.match_view(matched), output)
 
 
-@app.command(
+@app.report(
     "why",
     examples="""
         fairq taskqueues why 17 --site LCG.CERN.cern --cputime 50000      # a task queue
@@ -252,8 +254,7 @@ def match(
     """,
 )
 def why(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     what: Annotated[str, Argument(metavar="QUEUE|JOB", help="A task queue (17) or a job (7.0).")],
     site: Site,
     cputime: CpuTime,
@@ -286,6 +287,7 @@ def why(
     from fairq.steps.taskqueues.compare import compared
     from fairq.steps.taskqueues.why import why_not
 
+    invocation, output = context.obj, context.obj.output
     target = _target(what)
     asked = pilot_of(**{name: value for name, value in locals().items() if name in PILOT})
     time = invocation.now(now)
@@ -295,7 +297,7 @@ def why(
     emit(views.why_view(found, comparison), output)
 
 
-@app.command(
+@app.report(
     "import",
     examples="""
         fairq taskqueues import dump.json
@@ -304,8 +306,7 @@ def why(
     """,
 )
 def import_(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     dump: Annotated[str, Argument(metavar="DUMP", help="JSON, CSV, directory or archive; - is stdin.")],
     now: Now = None,
     dry_run: DryRun = False,
@@ -351,6 +352,7 @@ def import_(
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues.import_dump import import_task_queues
 
+    invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now))
     imported = import_task_queues(
         invocation.state_path, invocation.settings, dump, actor, host=socket.gethostname(), dry_run=dry_run
@@ -364,11 +366,9 @@ app.command("demo", examples=EXAMPLES)(demo)
 
 
 def _selection(text: str | None) -> Selection | None:
-    if text is None:
-        return None
-    if text not in SELECTIONS:
+    if text is not None and text not in SELECTIONS:
         raise UsageError(message=f"--selection {text}: give {', '.join(SELECTIONS[:-1])} or {SELECTIONS[-1]}")
-    return SELECTIONS[SELECTIONS.index(text)]
+    return None if text is None else SELECTIONS[SELECTIONS.index(text)]
 
 
 def _target(text: str) -> int | tuple[int, int]:
@@ -379,7 +379,7 @@ def _target(text: str) -> int | tuple[int, int]:
     return int(number) if proc is None else (int(number), int(proc))
 
 
-def _check(invocation: Invocation, output: Output, dump: str, rules: str, time: int) -> None:
+def _check(invocation: Invocation, dump: str, rules: str, time: int) -> None:
     from fairq.cli import taskqueues_views as views
     from fairq.steps.taskqueues.check import check_dump
 
@@ -387,7 +387,7 @@ def _check(invocation: Invocation, output: Output, dump: str, rules: str, time: 
     for note in report.notes:
         invocation.note(in_words(note))
     invocation.note(views.verdict(report))
-    emit(views.check_view(report, every=output.format != "table"), output)
+    emit(views.check_view(report, every=invocation.output.format != "table"), invocation.output)
     if report.differences:
         raise SystemExit(1)
 

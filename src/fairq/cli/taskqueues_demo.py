@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.cli.invocation import Invocation
+from fairq.cli.command import Context
 from fairq.cli.play import Keep, play
 
 EXAMPLES = """
@@ -11,7 +11,7 @@ EXAMPLES = """
 """
 
 
-def demo(invocation: Invocation, keep: Keep = None) -> None:
+def demo(context: Context, keep: Keep = None) -> None:
     """Show the task queues of two groups on a scratch state.
 
     Each step shows the command line and the output of the real command: an import from the tables of a DIRAC, shares
@@ -19,4 +19,4 @@ def demo(invocation: Invocation, keep: Keep = None) -> None:
     """
     from fairq.steps.taskqueues.demo import DEMO
 
-    play(invocation, DEMO, keep)
+    play(context.obj, DEMO, keep)

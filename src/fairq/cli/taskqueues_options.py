@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairq.cli.options import Option
+from typer import Option
+
 from fairq.errors.base import InvalidNumberError
 
 if TYPE_CHECKING:

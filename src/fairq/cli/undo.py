@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, DryRun, Now, Reason
-from fairq.cli.output import Report, View, emit
+from typer import Argument
+
+from fairq.cli.command import App, Context
+from fairq.cli.options import DryRun, Now, Reason
+from fairq.cli.output import View, emit
 
 app = App()
 
 
-@app.command(
+@app.report(
     examples="""
         fairq undo               # take back your last change
         fairq undo 17            # take back change 17 of 'fairq state history'
@@ -20,8 +21,7 @@ app = App()
     """
 )
 def undo(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     number: Annotated[
         int | None, Argument(metavar="[N]", min=1, help="Number of the change [default: your last one].")
     ] = None,
@@ -43,6 +43,7 @@ def undo(
     """
     from fairq.steps.undo.undo import take_back, try_to_take_back
 
+    invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now), reason)
     door = None if dry_run else invocation.by_program(actor, now)
     if door:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec.structs import replace
+from typer import Argument, Option
 
-from fairq.cli.command import App
+from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, DryRun, Now, Option, Reason, duration_of
-from fairq.cli.output import Output, emit
-from fairq.cli.userprio_arguments import USERPRIO, rewritten
+from fairq.cli.options import DryRun, Now, Reason, duration_of
+from fairq.cli.output import emit
+from fairq.cli.tools import USERPRIO
 from fairq.errors.base import UsageError
 
 _DAY = 86400
@@ -30,9 +30,8 @@ def _edit(name: str, metavar: str, text: str) -> object:
     return Option(f"--{name}", metavar=metavar, help=text)
 
 
-@app.command(
+@app.listing(
     dialect=USERPRIO,
-    rewrite=rewritten,
     watch=True,
     context_settings={"help_option_names": ["--help"]},
     examples="""
@@ -48,8 +47,7 @@ def _edit(name: str, metavar: str, text: str) -> object:
     """,
 )
 def userprio(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     names: Annotated[
         list[str] | None,
         Argument(metavar="NAME...", help="Submitters (user@domain or user) or groups."),
@@ -136,6 +134,7 @@ def userprio(
     """
     from fairq.cli.userprio_edits import Edits, pairs, run_edits
 
+    invocation, output = context.obj, context.obj.output
     time = invocation.now(now)
     edits = Edits(
         pairs=pairs(

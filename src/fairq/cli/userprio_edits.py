@@ -14,7 +14,7 @@ from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import parse_duration, parse_time
 from fairq.cli.output import Output, View, emit
-from fairq.cli.userprio_arguments import SEPARATOR
+from fairq.cli.single_dash import SEPARATOR
 from fairq.errors.base import InvalidNumberError, UsageError
 from fairq.quantities import duration
 from fairq.records import Actor

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Option, duration_of
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
+from fairq.cli.options import duration_of
+from fairq.cli.tools import WAIT
 from fairq.errors.launch import JobHeldError, JobRemovedError, WaitTimeoutError
 from fairq.quantities import shown_duration
 
@@ -14,14 +16,15 @@ app = App()
 
 
 @app.command(
+    dialect=WAIT,
     examples="""
         fairq wait 7.3 && ./next-step.sh     # the exit code is that of the job
         fairq wait 7 8 --timeout 2h          # two clusters, at most two hours
         fairq wait 7 --any                   # until the first job of a cluster has ended
-    """
+    """,
 )
 def wait(
-    invocation: Invocation,
+    context: Context,
     jobs: Annotated[list[str], Argument(metavar="JOB...", help="Job (7.0), jobs (7.0-99), cluster (7) or owner.")],
     timeout: Annotated[
         int | None,
@@ -42,6 +45,7 @@ def wait(
     from fairq.steps.jobs.selection import parse_targets
     from fairq.steps.launch.wait import wait_for
 
+    invocation = context.obj
     verdicts = wait_for(
         invocation.existing_state,
         invocation.settings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fairq.cli.options import Option
+from typer import Option
 
 With = Annotated[str | None, Option("--with", metavar="FILE", help="Try FILE [settings or HTCondor configuration].")]
 Set = Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE", help="Try a setting; repeatable.")]

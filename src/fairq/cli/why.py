@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fairq.cli.command import App
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
 from fairq.cli.comparison import Compare, comparison_sentence, comparison_table
 from fairq.cli.figures import counted, percent, stopped_by, two_places
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Now, Option
-from fairq.cli.output import Column, Report, Table, View, emit
+from fairq.cli.options import Now
+from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.errors.base import UsageError
 from fairq.words.starts import start_sentence
@@ -20,7 +21,7 @@ _MOST_LINES = 20
 """Number of lines of a table that is not the answer itself."""
 
 
-@app.command(
+@app.report(
     examples="""
     fairq why                             # why jobs wait: all idle jobs together
     fairq why 7.0                         # why this job is idle, and what would let it run
@@ -33,8 +34,7 @@ _MOST_LINES = 20
 """
 )
 def why(
-    invocation: Invocation,
-    output: Report,
+    context: Context,
     subject: Annotated[
         str | None,
         Argument(metavar="[SUBJECT]", help="Job (7.0, 7.0@SCHEDD), cluster (7), submitter, or group."),
@@ -80,6 +80,7 @@ def why(
     """
     from fairq.steps.why.answer import why as step
 
+    invocation, output = context.obj, context.obj.output
     if slot is not None and not (subject or "")[:1].isdigit():
         raise UsageError(message="--slot needs a job; name a job (7.0), or leave out --slot")
     if compare and subject is None:

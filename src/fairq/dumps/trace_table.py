@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,6 +11,7 @@ from fairq.dumps.separated import SeparatedRows
 from fairq.dumps.source import opened
 from fairq.dumps.swf import looks_like_swf, read_swf
 from fairq.dumps.trace import LONGEST, Trace, TraceJob
+from fairq.errors.nearest import nearest
 from fairq.errors.pool import InvalidDumpError
 from fairq.quantities import size
 
@@ -109,8 +109,8 @@ def _heading(name: str, number: int, cells: list[str]) -> list[str]:
         raise wrong("the values are separated by semicolons", "separate them by commas or tabs")
     for place, column in enumerate(heading):
         if column not in COLUMNS:
-            near = difflib.get_close_matches(column, COLUMNS, 1)
-            raise wrong(f"unknown column {column!r}", f"perhaps {near[0]}" if near else columns)
+            near = nearest(column, COLUMNS)
+            raise wrong(f"unknown column {column!r}", columns if near is None else f"perhaps {near}")
         if column in heading[:place]:
             raise wrong(f"the column {column!r} occurs twice", "remove one")
     for column in ("submit", "run"):

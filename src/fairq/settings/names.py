@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairq.errors.base import UnknownSettingError
+from fairq.errors.nearest import nearest
 from fairq.settings import share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import BY_MACRO, GROUP_KEYS, LIMIT_KEY, MACROS_WITH_NAME, SECTIONS, SINGLE
@@ -157,8 +158,6 @@ def _meant(*names: str) -> str:
 
 def unknown_section(name: str, where: str) -> UnknownSettingError:
     """Return the error for a table (or a key outside any table) that the settings do not have."""
-    import difflib
-
     if name in SECTIONS:
         return UnknownSettingError(where=where, key=name, hint=f"it is a table; write [{name}] above its settings")
     if key := _bare(name.lower()):
@@ -168,9 +167,9 @@ def unknown_section(name: str, where: str) -> UnknownSettingError:
         return UnknownSettingError(where=where, key=f"[{name}]", hint=f"write [shares.{name}]")
     if found := _with_free_name(name):
         return UnknownSettingError(where=where, key=name, hint=found)
-    close = difflib.get_close_matches(name.lower(), SECTIONS, 1)
+    close = nearest(name, SECTIONS)
     tables = ", ".join(f"[{section}]" for section in SECTIONS if "." not in section)
-    hint = f"did you mean [{close[0]}]?" if close else f"the tables are {tables}"
+    hint = f"did you mean [{close}]?" if close else f"the tables are {tables}"
     return UnknownSettingError(where=where, key=f"[{name}]", hint=hint)
 
 

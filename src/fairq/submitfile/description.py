@@ -181,10 +181,19 @@ class Description:
     """The text of a submit description; *source* names it in messages.
 
     *external* reads the included texts and the sources of items, each only once. *macros* are in force at the first
-    line.
+    line, the lines *appended* at each queue statement. *queue* has the arguments of a queue statement at the end.
     """
 
-    def __init__(self, text: str, source: str, external: External, macros: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        source: str,
+        external: External,
+        macros: Mapping[str, str] | None = None,
+        *,
+        appended: Sequence[str] = (),
+        queue: str | None = None,
+    ) -> None:
         """Read the includes of *text* and split it into lines; raises SubmitDescriptionError if that fails."""
         if "\0" in text:
             raise SubmitDescriptionError(where=source, problem="it is not text: it contains a zero byte")
@@ -192,15 +201,28 @@ class Description:
         self._external = external
         self._items: dict[int, list[str]] = {}
         self._given = [f"{name} = {value}" for name, value in (macros or {}).items()]
+        self._appended = list(appended)
         whole = Includes(text, source, external, self._given)
         self._rows, self._places, self._included = whole.rows, whole.places, whole.included
         self._lines = list(logical_lines("\n".join(self._rows), self._place))
+        if queue is not None:
+            self._add_queue(queue)
         self.warnings: list[str] = []
         for line in self._lines:
             if not isinstance(line, QueueLine) and not line.is_directive and line.assigned is None:
                 problem = f"{_shown(line.text)} is neither NAME = VALUE nor a queue statement{self._unless_program()}"
                 raise SubmitDescriptionError(where=self._place(line.first), problem=problem)
         self._refuse_open_conditions()
+
+    def _add_queue(self, arguments: str) -> None:
+        """Add a queue statement, which the text must not have (manual of condor_submit, ``-queue``)."""
+        if any(isinstance(line, QueueLine) for line in self._lines):
+            problem = "there is a queue statement; leave out --queue, or take the statement out"
+            raise SubmitDescriptionError(where=self.source, problem=problem)
+        # A blank line ends a last line that is to be continued.
+        self._rows += ["", f"queue {arguments}"]
+        self._places += [self.source, "--queue"]
+        self._lines = list(logical_lines("\n".join(self._rows), self._place))
 
     def _place(self, row: int) -> str:
         """Return the name of the line *row*, from 1, for messages; 0 is the whole description."""
@@ -255,7 +277,7 @@ class Description:
             if isinstance(line, QueueLine):
                 rows[line.first - 1 : line.last] = [""] * (line.last - line.first + 1)
         if kept is not None:
-            rows[kept.first - 1] = f"queue {marker}"
+            rows[kept.first - 1] = "\n".join([*self._appended, f"queue {marker}"])
         return "\n".join([*self._given, *rows]) + "\n"
 
     def _parsed(self, text: str) -> Any:

@@ -1,20 +1,13 @@
 """``fairq broker``: PanDA's scheme. Its commands and their modules.
 
-A command is a module with an ``app`` (see `fairq.cli.app`) and a line in `COMMANDS`. The kinds of data have ``import``
-and ``list``, generated from their description.
+A command is a module with an ``app`` (see `fairq.cli.command`) and a line in `COMMANDS`. The kinds of data have
+``import`` and ``list``, generated from their description.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
 from fairq.brokerdata.kinds import KINDS
-from fairq.cli.command import App
-from fairq.cli.registry import Listing
-
-if TYPE_CHECKING:
-    from fairq.cli.tree import Branch
+from fairq.cli.command import App, Listing
 
 _DATA = "fairq.cli.broker.data"
 
@@ -30,15 +23,9 @@ COMMANDS: dict[str, Listing] = {
     "nuclei": Listing("fairq.cli.broker.nuclei", "Show the nuclei, their queues and storage."),
     "config": Listing("fairq.cli.broker.config", "Manage PanDA's settings (gdpconfig): list, set, unset, import."),
     "demo": Listing("fairq.cli.broker.demo", "Show a small grid on a scratch state."),
-    **{name: Listing(_DATA, kind.summary) for name, kind in KINDS.items()},
+    **{name: Listing(_DATA, kind.summary, is_one=True) for name, kind in KINDS.items()},
 }
 """Every command, in the order of the help."""
-
-
-def _app(name: str) -> App:
-    module: Any = importlib.import_module(COMMANDS[name].module)
-    app: App = module.app_of(KINDS[name]) if COMMANDS[name].module == _DATA else module.app
-    return app
 
 
 _HELP = (
@@ -54,26 +41,4 @@ _HELP = (
 )
 
 
-class _Broker:
-    """Finds and builds the commands."""
-
-    default = None
-
-    def find(self, name: str) -> App | None:
-        """Return the inner command, or commands, with *name*; None: there is none."""
-        return _app(name) if name in COMMANDS else None
-
-    def build(self, name: str) -> Branch:
-        """Return the command under *name*, as Typer's."""
-        from fairq.cli.tree import Branch
-
-        return Branch(
-            COMMANDS,
-            lambda inner: _app(inner).build(inner),
-            name=name,
-            help="\n\n".join(_HELP),
-            epilog="Run 'fairq broker COMMAND --help' for more.",
-        )
-
-
-app = _Broker()
+app = App(help="\n\n".join(_HELP), epilog="Run 'fairq broker COMMAND --help' for more.", lazy=COMMANDS)

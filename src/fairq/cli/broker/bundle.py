@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Argument, Option
+
 from fairq.cli.broker.importing import Lenient, tell
-from fairq.cli.command import App
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Now, Option
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.options import Now
+from fairq.cli.output import Column, Table, View, emit
 
 if TYPE_CHECKING:
     from fairq.steps.broker.bundle import Bundle, Part
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 app = App()
 
 
-@app.command(
+@app.listing(
     "import",
     examples="""
         fairq broker import grid/ --check            # what each file would do
@@ -26,8 +27,7 @@ app = App()
     """,
 )
 def import_(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     source: Annotated[str, Argument(metavar="DIRECTORY|ARCHIVE", help="Directory, tar or zip archive; - is stdin.")],
     replace: Annotated[bool, Option("--replace", help="Remove records that are not in the files.")] = False,
     lenient: Lenient = False,
@@ -57,6 +57,7 @@ def import_(
     from fairq.steps.broker.bundle import import_bundle
     from fairq.steps.broker.importing import more, soften
 
+    invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now))
     bundle = import_bundle(invocation.state_path, source, actor, replace=replace, dry_run=check, lenient=lenient)
     refused = bundle.told("refused")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from typer import Argument, Option
+
 from fairq.brokerdata.work import CONFIG
 from fairq.cli.broker.importing import Lenient, run_import
 from fairq.cli.broker.sentences.settings import meaning_of
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, DryRun, Now, Option
-from fairq.cli.output import Column, Output, Table, View, emit, write_text
+from fairq.cli.command import App, Context
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Column, Table, View, emit, write_text
 
 app = App(
     help="Manage PanDA's own settings (gdpconfig).\n\nTheir defaults are PanDA's. They are stored in the state file. "
@@ -21,7 +22,7 @@ app = App(
 Setting = Annotated[str, Argument(metavar="SETTING", help="Setting, such as jobbroker.NQUEUED_SAT_CAP.")]
 
 
-@app.command(
+@app.listing(
     "list",
     examples="""
         fairq broker config                                # all settings
@@ -29,13 +30,13 @@ Setting = Annotated[str, Argument(metavar="SETTING", help="Setting, such as jobb
     """,
 )
 def list_(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     settings: Annotated[list[str] | None, Argument(metavar="SETTING...", help="Only these settings.")] = None,
 ) -> None:
     """Show the settings: value in use, set value and default."""
     from fairq.steps.broker.config import look
 
+    invocation, output = context.obj, context.obj.output
     columns = [
         Column("Name", "name", narrow="keep"),
         Column("Value", "value", _said),
@@ -51,7 +52,7 @@ def list_(
 
 @app.command("set", value_last=True, examples="fairq broker config set NW_ACTIVE true")
 def set_(
-    invocation: Invocation,
+    context: Context,
     setting: Setting,
     value: Annotated[str, Argument(metavar="VALUE", help="Number, true or false.")],
     now: Now = None,
@@ -60,6 +61,7 @@ def set_(
     """Set the value of a setting."""
     from fairq.steps.broker.config import put
 
+    invocation = context.obj
     actor = invocation.actor(invocation.now(now))
     name, _ = put(invocation.state_path, setting, value, actor, dry_run=dry_run)
     if not invocation.quiet:
@@ -68,7 +70,7 @@ def set_(
 
 @app.command("unset", examples="fairq broker config unset jobbroker.NW_ACTIVE")
 def unset(
-    invocation: Invocation,
+    context: Context,
     settings: Annotated[list[str], Argument(metavar="SETTING...", help="Settings to unset.")],
     now: Now = None,
     dry_run: DryRun = False,
@@ -76,6 +78,7 @@ def unset(
     """Restore the default of settings."""
     from fairq.steps.broker.config import unset as step
 
+    invocation = context.obj
     actor = invocation.actor(invocation.now(now))
     for name in step(invocation.state_path, settings, actor, dry_run=dry_run):
         if not invocation.quiet:
@@ -84,7 +87,7 @@ def unset(
 
 @app.command("import", examples="fairq broker config import gdpconfig.json --replace")
 def import_(
-    invocation: Invocation,
+    context: Context,
     file: Annotated[str, Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
     replace: Annotated[bool, Option("--replace", help="Unset settings that are not in the file.")] = False,
     lenient: Lenient = False,
@@ -95,6 +98,7 @@ def import_(
 
     Settings that the brokerage does not use are kept unchanged.
     """
+    invocation = context.obj
     run_import(CONFIG, invocation, file, replace=replace, now=now, dry_run=dry_run, lenient=lenient)
 
 

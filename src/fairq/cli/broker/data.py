@@ -6,38 +6,41 @@ import textwrap
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from typer import Argument, Option
+
 from fairq.brokerdata.column import NESTED, WORDS, Column, Kind
+from fairq.brokerdata.kinds import KINDS
 from fairq.cli.broker.importing import Lenient, run_import
-from fairq.cli.command import App
+from fairq.cli.command import App, Context
 from fairq.cli.figures import moment
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, DryRun, Now, Option
+from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column as Shown
-from fairq.cli.output import Output, Table, View, emit
+from fairq.cli.output import Table, View, emit
 
 
-def app_of(kind: Kind) -> App:
-    """Return the commands of *kind*."""
+def app_of(name: str) -> App:
+    """Return the commands of the kind of records *name*."""
+    kind = KINDS[name]
     app = App(help="\n\n".join(filter(None, [kind.summary, kind.help])), default="list")
     a_file = f"fairq broker {kind.name} import {kind.name}.json"
     replacing = f"fairq broker {kind.name} import {kind.name}.csv --replace --dry-run    # preview"
 
     def import_(
-        invocation: Invocation,
+        context: Context,
         file: Annotated[str, Argument(metavar="FILE", help="JSON or CSV file, optionally gzip; - is stdin.")],
         replace: Annotated[bool, Option("--replace", help="Remove records that are not in the file.")] = False,
         lenient: Lenient = False,
         now: Now = None,
         dry_run: DryRun = False,
     ) -> None:
+        invocation = context.obj
         run_import(kind, invocation, file, replace=replace, now=now, dry_run=dry_run, lenient=lenient)
 
     import_.__doc__ = _import_help(kind)
     app.command("import", examples="\n".join(filter(None, [kind.example or a_file, replacing])))(import_)
 
     def list_(
-        invocation: Invocation,
-        output: Output,
+        context: Context,
         keys: Annotated[
             list[str] | None,
             Argument(metavar="FIRST...", help="Show only records with this value in the first column."),
@@ -45,11 +48,12 @@ def app_of(kind: Kind) -> App:
     ) -> None:
         from fairq.steps.broker.listing import look
 
+        invocation, output = context.obj, context.obj.output
         records = look(invocation.state_path, kind, keys or [])
         emit(_view(kind, records), output)
 
     list_.__doc__ = f"Show the {kind.several}.\n\nJSON, CSV, TSV and --af have every column; see import."
-    app.command("list", examples=f"fairq broker {kind.name} list --json")(list_)
+    app.listing("list", examples=f"fairq broker {kind.name} list --json")(list_)
     return app
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
+from fairq.cli.command import App, Context
 from fairq.cli.play import Keep, play
 
 app = App()
@@ -16,7 +15,7 @@ app = App()
         fairq broker demo --keep ~/grid-demo  # keep its files and state to look at afterwards
     """,
 )
-def demo(invocation: Invocation, keep: Keep = None) -> None:
+def demo(context: Context, keep: Keep = None) -> None:
     """Show a small grid on a scratch state.
 
     Each step shows the command line and the output of the real command: a grid of three sites, as CRIC and Rucio
@@ -24,4 +23,4 @@ def demo(invocation: Invocation, keep: Keep = None) -> None:
     """
     from fairq.steps.broker.demo import DEMO
 
-    play(invocation, DEMO, keep)
+    play(context.obj, DEMO, keep)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Argument
+
 from fairq.cli.broker.run import few
-from fairq.cli.command import App
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output import Column, Table, View, emit
 
 if TYPE_CHECKING:
     from fairq.steps.broker.diff import Difference
@@ -20,7 +20,7 @@ _SHOWN = 3
 """Number of queues per line whose reasons are shown."""
 
 
-@app.command(
+@app.listing(
     "diff",
     examples="""
         fairq broker diff 3 4
@@ -28,8 +28,7 @@ _SHOWN = 3
     """,
 )
 def diff(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     before: Annotated[int, Argument(metavar="RUN", min=1, help="Number of the earlier run.")],
     after: Annotated[int, Argument(metavar="RUN", min=1, help="Number of the later run.")],
 ) -> None:
@@ -45,6 +44,7 @@ def diff(
     """
     from fairq.steps.broker.diff import diff as step
 
+    invocation, output = context.obj, context.obj.output
     emit(_view(step(invocation.state_path, before, after)), output)
 
 

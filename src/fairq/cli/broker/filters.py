@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from fairq.cli.broker.sentences.reasons import meaning_of
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.command import App, Context
+from fairq.cli.output import Column, Table, View, emit
 
 app = App()
 
 
-@app.command(
+@app.listing(
     "filters",
     examples="""
         fairq broker filters --constraint 'activity == "analysis"'
         fairq broker filters --constraint 'origin != "fairq"'     # plugins only
     """,
 )
-def filters(invocation: Invocation, output: Output) -> None:
+def filters(context: Context) -> None:
     """List the filters and weights of the brokerage in their order.
 
     An installed package can add filters and weights through the entry points fairq.broker.filters and
@@ -30,6 +29,7 @@ def filters(invocation: Invocation, output: Output) -> None:
     """
     from fairq.steps.broker.filters import look
 
+    output = context.obj.output
     columns = [
         Column("Activity", "activity", level=3),
         Column("Kind", "kind", level=1),

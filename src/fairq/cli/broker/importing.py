@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from fairq.cli.options import Option
+from typer import Option
 
 if TYPE_CHECKING:
     from fairq.brokerdata.column import Kind

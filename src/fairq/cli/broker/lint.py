@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from typer import Argument
+
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.findings import told
-from fairq.cli.command import App
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Now
-from fairq.cli.output import Output, Table, View, emit
+from fairq.cli.options import Now
+from fairq.cli.output import Table, View, emit
 
 app = App()
 
 _FIELDS = ("queue", "field", "kind", "value", "meaning", "cure")
 
 
-@app.command(
+@app.listing(
     examples="""
         fairq broker lint                          # every queue
         fairq broker lint CERN
@@ -26,8 +27,7 @@ _FIELDS = ("queue", "field", "kind", "value", "meaning", "cure")
     """,
 )
 def lint(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     queues: Annotated[list[str] | None, Argument(metavar="QUEUE...", help="Check only these queues.")] = None,
     rules: RulesOption = None,
     now: Now = None,
@@ -53,6 +53,7 @@ def lint(
     from fairq.steps.broker.lint import find_misconfigurations
     from fairq.steps.broker.rules import rules_in_force
 
+    invocation, output = context.obj, context.obj.output
     chosen = rules_in_force(invocation.settings, rules)
     found, number = find_misconfigurations(invocation.state_path, chosen, queues or [], invocation.now(now))
     records = [dict(zip(_FIELDS, (*one[:4], *told(one.problem, one.facts)), strict=True)) for one in found]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.command import App, Context
+from fairq.cli.output import Column, Table, View, emit
 
 app = App()
 
 
-@app.command("nuclei", examples="fairq broker nuclei --json")
-def nuclei(invocation: Invocation, output: Output) -> None:
+@app.listing("nuclei", examples="fairq broker nuclei --json")
+def nuclei(context: Context) -> None:
     """Show the nuclei: sites with that role, their queues, and the endpoint where output is gathered.
 
     The column sharing lists online queues of other sites whose default output storage the nucleus can read.
     """
     from fairq.steps.broker.derived import nuclei as step
 
+    invocation, output = context.obj, context.obj.output
     columns = [
         Column("nucleus", "nucleus"),
         Column("queues", "queues", ",".join),

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairq.cli.options import Option
+from typer import Option
+
 from fairq.errors.base import UsageError
 from fairq.errors.pool import UnwritableExportError
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from fairq.cli.command import App
-from fairq.cli.invocation import Invocation
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.command import App, Context
+from fairq.cli.output import Column, Table, View, emit
 
 app = App()
 
 
-@app.command("pseudoqueues", examples="""fairq broker pseudoqueues --constraint 'unified == "CERN"'""")
-def pseudoqueues(invocation: Invocation, output: Output) -> None:
+@app.listing("pseudoqueues", examples="""fairq broker pseudoqueues --constraint 'unified == "CERN"'""")
+def pseudoqueues(context: Context) -> None:
     """Show how unified queues are split into pseudo queues.
 
     A unified queue (capability ucore) is split by the resource types that fit into its slots (see broker types).
@@ -18,6 +17,7 @@ def pseudoqueues(invocation: Invocation, output: Output) -> None:
     """
     from fairq.steps.broker.derived import pseudo_queues
 
+    invocation, output = context.obj, context.obj.output
     names = ("queue", "resource_type", "status", "corecount", "minrss", "maxrss", "maxwdir", "maxtime")
     empty = "there are no unified queues"
     records = pseudo_queues(invocation.state_path)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fairq.cli.options import Option
+from typer import Option
+
 from fairq.errors.base import UsageError
 from fairq.settings.key import PANDA
 

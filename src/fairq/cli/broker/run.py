@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Argument, Option
+
 from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.data import data_notes
-from fairq.cli.command import App
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, DryRun, Now, Option
-from fairq.cli.output import Column, Form, Output, Table, View, emit, progress
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Column, Form, Table, View, emit, progress
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ STAGE_COLUMNS = [
 ]
 
 
-@app.command(
+@app.listing(
     "run",
     examples="""
         fairq broker run                           # new tasks and those due for a retry, as in cron
@@ -47,8 +48,7 @@ STAGE_COLUMNS = [
     """,
 )
 def run(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     tasks: Annotated[
         list[int] | None, Argument(metavar="TASK...", min=0, help="Broker only these tasks, in any state.")
     ] = None,
@@ -83,6 +83,7 @@ def run(
     from fairq.steps.broker.rules import rules_in_force
     from fairq.steps.broker.run import run as step
 
+    invocation, output = context.obj, context.obj.output
     write = writer_of(out)
     if again is not None:
         from fairq.steps.broker.actions_again import actions_again

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Option
+
 from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.timeouts import WORDS
-from fairq.cli.command import App
+from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, Option
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.options import DryRun, Now
+from fairq.cli.output import Column, Table, View, emit
 
 if TYPE_CHECKING:
     from fairq.steps.broker.timeouts import Cleaned
@@ -25,7 +26,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
-@app.command(
+@app.listing(
     examples="""
         fairq broker timeouts                                      # preview, with reasons
         fairq broker timeouts --apply                              # end the jobs, as in cron
@@ -35,8 +36,7 @@ _FIELDS = (
     """,
 )
 def timeouts(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     apply: Annotated[bool, Option("--apply", help="Close, fail or rebroker the listed jobs.")] = False,
     out: Out = None,
     rules: RulesOption = None,
@@ -71,6 +71,7 @@ def timeouts(
     """
     from fairq.steps.broker.timeouts import clean
 
+    invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now))
     applying = apply and not dry_run
     cleaned = clean(

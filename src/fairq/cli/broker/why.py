@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec.structs import asdict
+from typer import Argument, Option
 
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.run import STAGE_COLUMNS
 from fairq.cli.broker.sentences.compared_values import compared, some
 from fairq.cli.broker.sentences.data import data_notes
 from fairq.cli.broker.sentences.reasons import meaning_of, tell
-from fairq.cli.command import App
+from fairq.cli.command import App, Context
 from fairq.cli.comparison import Compare, comparison_columns, comparison_sentence, comparison_table
 from fairq.cli.figures import counted, moment
-from fairq.cli.invocation import Invocation
-from fairq.cli.options import Argument, Now, Option
-from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.options import Now
+from fairq.cli.output import Column, Table, View, emit
 from fairq.errors.base import UsageError
 from fairq.settings.key import PANDA
 
@@ -29,7 +29,7 @@ _FIELDS = ("queue", "unit", "verdict", "stage", "reason", "meaning", "temporary"
            "numbers", "change")  # fmt: skip
 
 
-@app.command(
+@app.listing(
     "why",
     examples="""
         fairq broker why 4711                                  # why the task has its queues, or none
@@ -40,8 +40,7 @@ _FIELDS = ("queue", "unit", "verdict", "stage", "reason", "meaning", "temporary"
     """,
 )
 def why(
-    invocation: Invocation,
-    output: Output,
+    context: Context,
     task: Annotated[int, Argument(metavar="TASK", min=0, help="Number of the task.")],
     queue: Annotated[
         str | None, Option("--queue", metavar="QUEUE", help="Explain this queue, with all obstacles.")
@@ -77,6 +76,7 @@ def why(
     from fairq.steps.broker import why as step
     from fairq.steps.broker.rules import rules_in_force
 
+    invocation, output = context.obj, context.obj.output
     if cycle is not None and last:
         raise UsageError(message="--cycle and --last exclude each other; give only one")
     if cycle is not None or last:

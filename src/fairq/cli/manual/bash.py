@@ -58,6 +58,10 @@ _fairq() {
     fi
     case $expected in
         "" | none) COMPREPLY=() ;;
+        ,:*) # a list by commas: its last word
+            local before=${current%"${current##*,}"}
+            COMPREPLY=($(compgen -P "$before" -W "${expected//[:,]/ }" -- "${current##*,}"))
+            ;;
         :*) COMPREPLY=($(compgen -W "${expected//[:,]/ }" -- "$current")) ;;
         file)
             compopt -o filenames

@@ -25,6 +25,14 @@ function __fairq_names
     fairq _complete $argv[1] (commandline -ct) "$words[-1]" $state 2>/dev/null
 end
 
+# The words of a list by commas, behind those that are there.
+function __fairq_list
+    set -l before (string replace -r -- '^--[^=]*=' '' (commandline -ct) | string replace -r -- '[^,]*$' '')
+    for word in $argv
+        echo "$before$word"
+    end
+end
+
 # The words of the command line that are neither options nor their values.
 function __fairq_words
     set -l skip 0
@@ -124,6 +132,8 @@ def _value(of_kind: str, required: bool = False) -> str:
     needed = "-x" if required else ""
     if not of_kind:
         return needed
+    if of_kind.startswith(",:"):
+        return f"{needed} -a '(__fairq_list {of_kind[2:].replace(',', ' ')})'".strip()
     values = of_kind[1:].replace(",", " ") if of_kind.startswith(":") else f"(__fairq_names {of_kind})"
     return f"{needed} -a '{values}'".strip()
 

@@ -75,6 +75,13 @@ REPORTING = (
     "fairq run and fairq wait: what they stored before remains.",
 )
 
+COMMON = (
+    "Give these before or after the name of the command.",
+    "Every option also works with one dash, and may be abbreviated then: -constraint, -const. queue, history, "
+    "userprio, slots, status, submit, remove, hold, release, prio, tail and wait also know the options of condor_q, "
+    "condor_history and so on; one that fairq does not have names what to use.",
+)
+
 VARIABLES = (
     ("FAIRQ_STATE", "State file; --state overrides it."),
     ("FAIRQ_CONFIG", "The only settings file to use; --config overrides it."),
@@ -139,8 +146,7 @@ def overview_page(commands: list[Documented]) -> str:
         section("SYNOPSIS", [f"{bold('fairq')} [{italic('OPTION')}]... {italic('COMMAND')} [{italic('ARGUMENT')}]..."]),
         section("DESCRIPTION", paragraphs(DESCRIPTION)),
         section("COMMANDS", listed(names)),
-        section("COMMON OPTIONS", [*paragraphs(["Give these before or after the name of the command."]),
-                                   *options(global_options())]),
+        section("COMMON OPTIONS", [*paragraphs(COMMON), *options(global_options())]),
         section("TERMS", listed((bold(name), [meaning]) for name, meaning in TERMS)),
         section("OUTPUT", listed((bold(name), [meaning]) for name, meaning in OUTPUT)),
         section("TIMES, DURATIONS AND SIZES", listed((bold(name), [meaning]) for name, meaning in QUANTITIES)),

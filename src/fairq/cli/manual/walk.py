@@ -8,10 +8,11 @@ from typing import Any, Literal
 import typer
 from msgspec import Struct, field
 
-from fairq.cli.options import OUTPUT_OPTIONS
-from fairq.cli.parser import bare
-from fairq.cli.registry import REGISTRY
-from fairq.cli.tree import Root
+from fairq.cli.command import bare, in_words
+from fairq.cli.options import OUTPUT, OUTPUT_CONSTRAINT
+from fairq.cli.registry import REGISTRY, root
+
+_OUTPUT = (*OUTPUT, OUTPUT_CONSTRAINT)
 
 
 class Parameter(Struct, frozen=True):
@@ -60,16 +61,16 @@ class Documented(Struct):
 
 def walk() -> list[Documented]:
     """Return every command of ``fairq``, in the order of its help."""
-    root = Root()
-    context = typer.Context(root, info_name="fairq", help_option_names=["-h", "--help"])
-    return [_documented((name,), root.get_command(context, name), context) for name in REGISTRY]
+    command = root()
+    context = typer.Context(command, info_name="fairq", help_option_names=["-h", "--help"])
+    return [_documented((name,), command.get_command(context, name), context) for name in REGISTRY]
 
 
 def global_options() -> list[Parameter]:
     """Return the options that every command has."""
-    root = Root()
-    context = typer.Context(root, info_name="fairq", help_option_names=["-h", "--help"])
-    return [_parameter(parameter, context) for parameter in root.get_params(context)]
+    command = root()
+    context = typer.Context(command, info_name="fairq", help_option_names=["-h", "--help"])
+    return [_parameter(parameter, context) for parameter in command.get_params(context)]
 
 
 def _documented(words: tuple[str, ...], command: Any, parent: Any) -> Documented:
@@ -88,8 +89,8 @@ def _documented(words: tuple[str, ...], command: Any, parent: Any) -> Documented
         description=paragraphs[1:],
         arguments=[parameter for parameter in parameters if not parameter.spellings],
         options=[parameter for parameter in parameters if parameter.spellings],
-        examples=inspect.cleandoc(command.entry.examples).splitlines() if hasattr(command, "entry") else [],
-        single_dash=getattr(command, "single_dash", {}),
+        examples=list(getattr(command, "examples", ())),
+        single_dash=command.dialect.words if hasattr(command, "dialect") else {},
         default=getattr(command, "default", None),
     )
     for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
@@ -104,14 +105,14 @@ def _parameter(parameter: Any, context: Any) -> Parameter:
     flag = parameter.is_flag or parameter.count
     _, meaning = parameter.get_help_record(context)  # with default and range
     shared: Literal["", "output", "global"] = ""
-    if parameter.name in OUTPUT_OPTIONS:
+    if parameter in _OUTPUT:
         shared = "output"
     elif not parameter.expose_value:
         shared = "global"
     return Parameter(
         spellings=tuple(sorted([*parameter.opts, *parameter.secondary_opts], key=_length_of_dashes)),
         metavar="" if flag else parameter.make_metavar(ctx=context),
-        help=" ".join(meaning.split()),
+        help=" ".join(in_words(meaning).split()),
         required=parameter.required,
         shared=shared,
     )

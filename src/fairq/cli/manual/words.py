@@ -33,7 +33,10 @@ KINDS = {
     "DIR": "file",
     "DIRECTORY": "file",
 }
-"""The completion for a metavar: ``file``, a KIND of ``fairq _complete``, or the words themselves behind a colon."""
+"""The completion for a metavar: ``file``, a KIND of ``fairq _complete``, or the words themselves behind a colon.
+
+Behind a comma and a colon are the words of a list by commas.
+"""
 
 _EXPRESSION = ("EXPR", "ATTR")
 """Values that begin with the name of an attribute."""
@@ -48,7 +51,7 @@ AT = {
     ("help", "COMMAND"): f":{','.join(REGISTRY)}",
     ("plot", "WHAT"): ":usage,shares,priority,queue,wait",
     ("plot", "--by"): ":submitter,group,pool",
-    ("report", "--by"): ":user,submitter,group,slot,machine,hour,day,week,month,year",
+    ("report", "--by"): ",:user,submitter,group,slot,machine,hour,day,week,month,year",
     ("history", "--exit"): ":failed",
     ("state history", "--subject"): "subject",
     ("broker lint", "RULES"): ":documented,panda",

@@ -24,6 +24,7 @@ _fairq_value() {
     case $1 in
         (''|none) return 1 ;;
         (file) _files ;;
+        (,:*) compset -P '*,'; compadd -S '' -- ${(s:,:)1#,:} ;;
         (:*) compadd -- ${(s:,:)1#:} ;;
         (*) compadd -- ${(f)"$(fairq _complete $1 "$PREFIX" "$last" $state 2>/dev/null)"} ;;
     esac

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fairq.cli.output.machine import write_json
     from fairq.cli.output.printing import emit, write_text
     from fairq.cli.output.progress_line import progress
-    from fairq.cli.output.selection import Output, Report
+    from fairq.cli.output.selection import Output
     from fairq.cli.output.view import Column, Form, Record, Table, View
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "Form",
     "Output",
     "Record",
-    "Report",
     "Table",
     "View",
     "emit",
@@ -34,7 +33,7 @@ _HOMES = {
     "printing": ("emit", "write_text"),
     "machine": ("write_json",),
     "progress_line": ("progress",),
-    "selection": ("Output", "Report"),
+    "selection": ("Output",),
     "view": ("Column", "Form", "Record", "Table", "View"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -23,7 +23,3 @@ class Output(Struct, frozen=True):
     modifiers: str = ""
     constraint: str | None = None
     quiet: bool = False
-
-
-class Report(Output, frozen=True):
-    """The output of a command that reports one thing: there are no records to select by a constraint."""

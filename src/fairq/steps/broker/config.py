@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from fairq.brokerdata.values import UnfitError
 from fairq.brokerdata.work import CONFIG
 from fairq.engine.brokerage.pool.config import ALSO_ALONE, KEYS, ConfigKey, key_of
 from fairq.errors.broker import BrokerSettingValueError, UnknownBrokerSettingError
+from fairq.errors.nearest import nearest
 from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
@@ -109,8 +109,8 @@ def _known(name: str) -> str:
     if len(full) == 1 and "." not in name:
         ending = plain[len(full[0].partition(".")[2]) :]
         return full[0] + ending
-    close = get_close_matches(name.lower(), [base.lower() for base in KEYS], 1, 0.5)
-    meant = full[0] if full else next((base for base in KEYS if close and base.lower() == close[0]), "")
+    by_plain = {base.partition(".")[2]: base for base in KEYS}
+    meant = full[0] if full else by_plain.get(nearest(plain, by_plain) or "")
     hint = " or ".join(full) if len(full) > 1 else meant
     raise UnknownBrokerSettingError(name=name, hint=f"did you mean {hint}?" if hint else _LISTED)
 

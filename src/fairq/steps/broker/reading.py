@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
 from typing import Any
 
 from msgspec import Struct, field
@@ -13,6 +12,7 @@ from fairq.brokerdata.values import UnfitError, value_of
 from fairq.dumps.published.form import Entries, Form, LeftOut
 from fairq.dumps.published.forms import form_of
 from fairq.dumps.table import NAME, Repeated, Table, records_of
+from fairq.errors.nearest import nearest
 from fairq.nesting import DEEPEST, deeper_than
 from fairq.state.broker_data import Row
 
@@ -139,8 +139,8 @@ def distinct(remarks: Iterable[str]) -> list[str]:
 
 
 def _unknown(kind: Kind, spelled: str) -> str:
-    close = get_close_matches(spelled.lower(), kind.spellings, 1)
-    meant = f"; did you mean {kind.spellings[close[0]].name}?" if close else ""
+    close = nearest(spelled, kind.spellings)
+    meant = f"; did you mean {kind.spellings[close].name}?" if close else ""
     return f"{spelled} is no column and was left out{meant}"
 
 

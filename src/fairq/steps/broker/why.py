@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.engine.distinct import distinct
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
+from fairq.errors.nearest import nearest
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
 from fairq.steps.broker.flows import Flow, flow_of
@@ -215,8 +215,8 @@ def _named(names: Iterable[str], queue: str) -> list[int]:
     names = list(names)
     found = [row for row, name in enumerate(names) if queue in (name, name.partition("/")[0])]
     if not found:
-        close = get_close_matches(queue, {*names, *(name.partition("/")[0] for name in names)}, 1)
-        hint = f"did you mean {close[0]}?" if close else "'fairq broker queues' lists them"
+        close = nearest(queue, [*names, *(name.partition("/")[0] for name in names)])
+        hint = f"did you mean {close}?" if close else "'fairq broker queues' lists them"
         raise UnknownQueueError(queue=queue, hint=hint)
     return found
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fairq.errors.nearest import nearest
 from fairq.steps.evaluation.spelling import spelled
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class UnknownNames:
         return [f"no {what} has the attribute {name}{self._meant(lower)}" for lower, name in self._missing.items()]
 
     def _meant(self, lower: str) -> str:
-        close = difflib.get_close_matches(lower, self._known, 1, 0.7)
-        return f"; did you mean {self._known[close[0]]}?" if close else ""
+        close = nearest(lower, self._known)
+        return f"; did you mean {self._known[close]}?" if close else ""
 
 
 def _names(expression: Expression) -> list[str]:

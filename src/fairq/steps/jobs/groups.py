@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.identity import assigned_group, is_nice
+from fairq.errors.nearest import nearest
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -22,6 +22,6 @@ def unknown_group(name: str, settings: Settings) -> str | None:
     if is_nice(name):  # it needs no configuration
         return None
     charged = assigned_group(f"{name}.user@", tuple(settings.groups))
-    close = get_close_matches(name.lower(), known, 1)
-    meant = f" (did you mean {known[close[0]]}?)" if close else ""
+    close = nearest(name, settings.groups)
+    meant = f" (did you mean {close}?)" if close else ""
     return f"accounting_group {name} is not configured{meant}: the jobs are charged to {charged}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from msgspec.structs import asdict, replace
 
 from fairq.dumps.slots import read_slots
 from fairq.dumps.source import opened
+from fairq.errors.nearest import nearest
 from fairq.errors.pool import DuplicateSlotError, SlotInUseError, UnknownSlotError
 from fairq.launch.discovery import NONE
 from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
@@ -130,8 +130,8 @@ def named(state: State, name: str) -> list[SlotRecord]:
     of_machine = [slot for slot in every if slot.partition("@")[2] == name]
     if of_machine:
         return [slot for one in dict.fromkeys(of_machine) for slot in slots.load(state, one)]
-    close = get_close_matches(name, every, 1)
-    hint = f"did you mean {close[0]!r}?" if close else "list the slots with 'fairq slots list'"
+    close = nearest(name, every)
+    hint = f"did you mean {close!r}?" if close else "list the slots with 'fairq slots list'"
     raise UnknownSlotError(name=name, hint=hint)
 
 

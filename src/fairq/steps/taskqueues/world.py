@@ -13,6 +13,7 @@ from fairq.engine.shares.model import OwnerGroup
 from fairq.engine.shares.notes import Note
 from fairq.engine.shares.options import names, number
 from fairq.engine.shares.queue_priorities import Recalculation, recalculate
+from fairq.errors.nearest import nearest
 from fairq.errors.shares import UnknownShareGroupError
 from fairq.records import JobStatus
 from fairq.state import jobs, share_groups
@@ -148,14 +149,12 @@ def check_group(state: State, world: ShareWorld, group: str | None, where: str) 
 
     Without configured groups, no group is refused: one whose jobs have all ended would look unknown.
     """
-    from difflib import get_close_matches
-
     known = {*world.configured, *(name for name, _ in world.formed.queues.owners[0])}
     if group is None or group in known or not world.configured:
         return
     known |= {*_corrected_groups(world.policy), *_running_groups(state)}
     if group in known:
         return
-    close = get_close_matches(group, sorted(known), 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known)) or 'none'}"
+    close = nearest(group, sorted(known))
+    hint = f"did you mean {close!r}?" if close else f"known are {', '.join(sorted(known)) or 'none'}"
     raise UnknownShareGroupError(where=where, group=group, hint=hint)

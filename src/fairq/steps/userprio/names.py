@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairq.engine.accounting.identity import answers_to
+from fairq.errors.nearest import nearest
 from fairq.errors.people import AmbiguousNameError
 from fairq.state import jobs, submitters
 from fairq.state.connection import State
@@ -34,13 +35,11 @@ def like(name: str, known: set[str]) -> str | None:
 
     It is the same user in another domain or group, else one for whose name *name* may be a typing error.
     """
-    from difflib import get_close_matches
-
     user = name.rpartition("@")[0] or name
     same = (one for one in sorted(known) if answers_to(one, user) or answers_to(name, one.rpartition("@")[0]))
     if (found := next(same, None)) is not None:
         return found
     # A shared domain does not make names similar.
     people = {one.lower().partition("@")[0]: one for one in sorted(known, reverse=True)}
-    close = get_close_matches(name.lower().partition("@")[0], people, 1)
-    return people[close[0]] if close else None
+    close = nearest(name.partition("@")[0], people)
+    return None if close is None else people[close]

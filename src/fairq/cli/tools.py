@@ -1,0 +1,396 @@
+"""What users of other tools type: the options of HTCondor's, and the names of HTCondor's, Slurm's and other commands.
+
+A table has the options of a tool in the order in which it checks them, then fairq's own that are abbreviated as well.
+"""
+
+from __future__ import annotations
+
+from fairq.cli.single_dash import Dialect, Spelling
+
+_POOL = "a pool is one state file: choose it with --state FILE"
+_DEBUG = "there is no debug log; set FAIRQ_DEBUG=1 for internal errors"
+_AF = "use --af"
+_JSON = "use --json"
+_WHY = "use fairq why JOB"
+_FILES = "jobs use the files of the submitting machine where they are"
+_ADS = "read ads into a state of their own with 'fairq --state FILE import'"
+_HISTORY = "use fairq history JOB --long"
+
+QUEUE = Dialect(
+    "condor_q",
+    (
+        Spelling("wide", effect=False),
+        Spelling("long"),
+        Spelling("xml", 3, cure=_JSON),
+        Spelling("limit", 3),
+        Spelling("jsonl", 5, "ndjson"),
+        Spelling("json"),
+        Spelling("pool", cure=_POOL),
+        Spelling("name", cure=_POOL),
+        Spelling("direct", 2, cure=_POOL),
+        Spelling("submitter", values=1, bare=True),
+        Spelling("constraint"),
+        Spelling("slotconstraint", 5, cure="use fairq slots --constraint"),
+        Spelling("af", 2),
+        Spelling("autoformat", 5, "af"),
+        Spelling("print-format", 3, cure=_AF),
+        Spelling("global", effect=False),
+        Spelling("allusers", 3, effect=False),
+        Spelling("attributes", 2, cure="name them with --af"),
+        Spelling("format", cure=_AF),
+        Spelling("better-analyze", 2, cure=_WHY),
+        Spelling("reverse-analyze", 3, cure="use fairq why --slot NAME"),
+        Spelling("unmatchable", 3, cure=_WHY),
+        Spelling("batch", 2, effect=False),
+        Spelling("analyze", cure=_WHY),
+        Spelling("run", meaning="running"),
+        Spelling("hold", 2, "held"),
+        Spelling("held", 2),
+        Spelling("idle", 2),
+        Spelling("nobatch", 3, "procs"),
+        Spelling("totals", 3),
+        Spelling("debug", cure=_DEBUG),
+        Spelling("dag", 3, cure="fairq runs no DAGs; each job of one is in the table"),
+        Spelling("currentrun", 2, effect=False),
+        Spelling("goodput", 3, cure="use fairq report: its CPU is the CPU time used"),
+        Spelling("cputime", 3, cure="use fairq report: its CPU is the CPU time used"),
+        Spelling("io", 2, cure="fairq transfers no files"),
+        Spelling("grid", 3, cure="fairq has no grid universe"),
+        Spelling("autocluster", 4, cure="identical jobs of a cluster share a line"),
+        Spelling("factory", 3, effect=False),
+        Spelling("stream-results", 3, effect=False),
+        Spelling("jobads", 4, cure=_ADS),
+        Spelling("slotads", 5, cure=_ADS),
+        Spelling("userlog", 5, cure="use fairq log JOB"),
+        Spelling("address", 3, cure=_POOL),
+        Spelling("running"),
+        Spelling("procs"),
+        Spelling("sort"),
+        Spelling("mine"),
+        Spelling("user"),
+    ),
+)
+"""``-global``, ``-allusers`` and ``-batch`` ask for what fairq always does; RUN_TIME is that of the current run."""
+
+HISTORY = Dialect(
+    "condor_history",
+    (
+        Spelling("long"),
+        Spelling("xml", 3, cure=_JSON),
+        Spelling("backwards", effect=False),
+        Spelling("forwards", cure="newest jobs come first; sort the output"),
+        Spelling("limit", 3),
+        Spelling("match", meaning="limit"),
+        Spelling("jsonl", 5, "ndjson"),
+        Spelling("json"),
+        Spelling("pool", cure=_POOL),
+        Spelling("name", cure=_POOL),
+        Spelling("file", 2, cure=_POOL),
+        Spelling("constraint"),
+        Spelling("completedsince", 3, "since"),
+        Spelling("af", 2),
+        Spelling("autoformat", 5, "af"),
+        Spelling("attributes", 2, cure="name them with --af"),
+        Spelling("format", cure=_AF),
+        Spelling("print-format", 2, cure=_AF),
+        Spelling("wide", effect=False),
+        Spelling("epochs", 2, cure="fairq log JOB shows the runs of a job"),
+        Spelling("scanlimit", 2, cure="use --limit N"),
+        Spelling("search", 3, cure=_POOL),
+        Spelling("userlog", 5, cure="use fairq log JOB"),
+        Spelling("debug", 2, cure=_DEBUG),
+        Spelling("since"),
+        Spelling("until"),
+        Spelling("user"),
+    ),
+)
+"""``-backwards`` and ``-wide`` ask for what fairq always does."""
+
+USERPRIO = Dialect(
+    "condor_userprio",
+    (
+        Spelling("setprio"),
+        Spelling("setfactor"),
+        Spelling("setfloor"),
+        Spelling("setceiling"),
+        Spelling("duration"),
+        Spelling("cancelceilinglease"),
+        Spelling("cancelfloorlease"),
+        Spelling("cancelfactorlease"),
+        Spelling("setbegin"),
+        Spelling("setaccum"),
+        Spelling("setlast"),
+        Spelling("resetusage"),
+        Spelling("delete", 3),
+        Spelling("resetall"),
+        Spelling("long"),
+        Spelling("constraint"),
+        Spelling("legacy", 3, cure="ads come one per record only"),
+        Spelling("modular", 3, effect=False),
+        Spelling("af", 2),
+        Spelling("autoformat", 5, "af"),
+        Spelling("debug", cure=_DEBUG),
+        Spelling("hierarchical", 2),
+        Spelling("heir", meaning="hierarchical"),
+        Spelling("flat"),
+        Spelling("grouprollup"),
+        Spelling("grouporder"),
+        Spelling("quotas"),
+        Spelling("surplus"),
+        Spelling("sortkey", 2),
+        Spelling("all"),
+        Spelling("most", 2),
+        Spelling("groupid"),
+        Spelling("order"),
+        Spelling("activefrom"),
+        Spelling("allusers"),
+        Spelling("usage", 2),
+        Spelling("priority", 4),
+        Spelling("getreslist", 6),
+        Spelling("inputfile", 2, cure="read accounting ads with 'fairq import --accounting FILE'"),
+        Spelling("pool", cure=_POOL),
+        Spelling("name", cure=_POOL),
+        Spelling("collector", 3, effect=False),
+        Spelling("negotiator", 3, effect=False),
+        Spelling("classic", 2),
+        Spelling("plain", 2),
+        Spelling("force", 2),
+        Spelling("prune", 3),
+        Spelling("target"),
+        Spelling("yes"),
+    ),
+)
+"""``-modular``, ``-collector`` and ``-negotiator`` choose the source and form of the records; fairq has only one of
+each.
+"""
+
+_OF_TOOLS = (
+    Spelling("constraint"),
+    Spelling("all"),
+    Spelling("name", cure=_POOL),
+    Spelling("pool", cure=_POOL),
+    Spelling("addr", 2, cure=_POOL),
+    Spelling("debug", cure=_DEBUG),
+)
+"""What condor_rm and its like have in common."""
+
+JOBS = Dialect(
+    "condor_rm, condor_hold, condor_release",
+    (
+        *_OF_TOOLS,
+        Spelling("reason"),
+        Spelling("subcode", cure="a hold has a reason and no subcode; use --reason TEXT"),
+        Spelling("forcex", cure="fairq remove ends a job at once, and kills what outlives launch.grace"),
+        Spelling("totals", effect=False),
+        Spelling("long", cure=_JSON),
+    ),
+)
+
+PRIO = Dialect("condor_prio", _OF_TOOLS)
+
+SUBMIT = Dialect(
+    "condor_submit",
+    (
+        Spelling("terse", 3),
+        Spelling("verbose"),
+        Spelling("disable", 4, effect=False),
+        Spelling("debug", 2, cure=_DEBUG),
+        Spelling("remote", cure=_POOL),
+        Spelling("name", cure=_POOL),
+        Spelling("append"),
+        Spelling("batch-name"),
+        Spelling("batch-id", 7, cure="set batch_id in the description"),
+        Spelling("queue", 2),
+        Spelling("password", cure="jobs run with the account of their owner"),
+        Spelling("pool", 2, cure=_POOL),
+        Spelling("addr", 2, cure=_POOL),
+        Spelling("stm", 2, cure=_FILES),
+        Spelling("spool", cure=_FILES),
+        Spelling("file", 2, values=1, bare=True),
+        Spelling("unused", effect=False),
+        Spelling("interactive", cure="fairq starts no shell in a slot; give -- PROGRAM ARGS..."),
+        Spelling("maxjobs", 4, cure="set schedd.max_jobs_per_submission"),
+        Spelling("single-cluster", 3, effect=False),
+        Spelling("factory", 4, effect=False),
+        Spelling("allow-crlf-script", 3, effect=False),
+        Spelling("capabilities", 3, cure="fairq submit --help and docs/submit.md name them"),
+        Spelling("dry-run", 3, cure="use --dry-run, with --json for whole ads; '> FILE' writes them to a file"),
+    ),
+    hint="a command with its options goes after --",
+)
+"""fairq always names unused lines, makes one cluster and stores identical jobs once; it adds no file transfer."""
+
+_CLAIMED = "use fairq slots --constraint 'State == \"Claimed\"'"
+_UNCLAIMED = "use fairq slots --constraint 'State == \"Unclaimed\"'"
+
+SLOTS = Dialect(
+    "condor_status",
+    (
+        Spelling("pool", cure=_POOL),
+        Spelling("direct", cure=_POOL),
+        Spelling("constraint", 3),
+        Spelling("limit", 3),
+        Spelling("af", 2),
+        Spelling("autoformat", 5, "af"),
+        Spelling("format", cure=_AF),
+        Spelling("print-format", 2, cure=_AF),
+        Spelling("json", 2),
+        Spelling("xml", cure=_JSON),
+        Spelling("long", cure=_JSON),
+        Spelling("wide", effect=False),
+        Spelling("startd", 5, effect=False),
+        Spelling("available", 2, cure=_UNCLAIMED),
+        Spelling("claimed", 2, cure=_CLAIMED),
+        Spelling("run", cure=_CLAIMED),
+        Spelling("totals", cure="use fairq status"),
+        Spelling("compact", 3, cure="use fairq status"),
+        Spelling("submitters", 5, cure="use fairq userprio, or fairq status"),
+        Spelling("schedds", 2, cure="use fairq queue"),
+        Spelling("negotiator", cure="use fairq state cycles"),
+        Spelling("sort", 3, cure="sort the lines of --csv or --af"),
+        Spelling("debug", cure=_DEBUG),
+    ),
+)
+
+_SLOTS = "use fairq slots"
+
+STATUS = Dialect(
+    "condor_status",
+    (
+        Spelling("totals", effect=False),
+        Spelling("compact", 3, effect=False),
+        Spelling("wide", effect=False),
+        Spelling("constraint", 3, cure="use fairq slots --constraint"),
+        Spelling("long", cure="use fairq slots --json"),
+        Spelling("available", 2, cure=_UNCLAIMED),
+        Spelling("claimed", 2, cure=_CLAIMED),
+        Spelling("run", cure=_CLAIMED),
+        Spelling("startd", 5, cure=_SLOTS),
+        Spelling("schedds", 2, cure="use fairq queue"),
+        Spelling("submitters", 5, effect=False),
+        Spelling("negotiator", cure="use fairq state cycles"),
+        Spelling("sort", 3, cure="the submitters with idle jobs come first; sort the lines of --csv or --af"),
+        Spelling("pool", cure=_POOL),
+        Spelling("direct", cure=_POOL),
+        Spelling("debug", cure=_DEBUG),
+    ),
+)
+"""fairq status counts the slots, and lists the submitters."""
+
+TAIL = Dialect(
+    "condor_tail",
+    (
+        Spelling("maxbytes", 3, cure="use --lines N"),
+        Spelling("stderr", 3, "err"),
+        Spelling("no-stdout", 4, cure="--err prints the standard error, and nothing else"),
+        Spelling("auto-retry", 2, effect=False),
+        Spelling("name", cure=_POOL),
+        Spelling("pool", cure=_POOL),
+        Spelling("debug", cure=_DEBUG),
+    ),
+)
+
+WAIT = Dialect(
+    "condor_wait",
+    (
+        Spelling("wait", meaning="timeout"),
+        Spelling("num", cure="--any waits for the first job that ends"),
+        Spelling("echo", cure="use fairq log JOB"),
+        Spelling("status", cure="use fairq log JOB"),
+        Spelling("allevents", cure="use fairq log JOB"),
+        Spelling("debug", cure=_DEBUG),
+    ),
+)
+
+COMMON = Dialect(
+    "",
+    (
+        Spelling("autoformat", meaning="af"),
+        Spelling("constraint", cure="queue, history, slots and userprio select what they show by an expression"),
+        Spelling("format", cure=_AF),
+        Spelling("print-format", cure=_AF),
+        Spelling("xml", cure=_JSON),
+        Spelling("long", cure=_JSON),
+        Spelling("pool", cure=_POOL),
+        Spelling("name", cure=_POOL),
+        Spelling("addr", cure=_POOL),
+        Spelling("debug", cure=_DEBUG),
+        Spelling("analyze", cure=_WHY),
+        Spelling("better-analyze", cure=_WHY),
+        Spelling("append", cure="it is an option of fairq submit"),
+        Spelling("queue", cure="it is an option of fairq submit"),
+        Spelling("terse", cure="it is an option of fairq submit"),
+        Spelling("batch-name", cure="it is an option of fairq submit"),
+        Spelling("all", cure="name what you mean, or leave it out"),
+        Spelling("allusers", cure="it is an option of fairq userprio"),
+        Spelling("submitter", cure="name it without an option, or with --user"),
+        Spelling("nobatch", cure="use fairq queue --procs"),
+        Spelling("totals", cure="use fairq status"),
+        Spelling("hold", cure="use fairq queue --held, or fairq hold to hold jobs"),
+        Spelling("run", cure="use fairq queue --running"),
+        Spelling("idle", cure="use fairq queue --idle"),
+        Spelling("forcex", cure="use fairq remove"),
+    ),
+)
+"""Options of HTCondor's tools for commands without a table of their own, by their whole name."""
+
+NO_TOOL = Dialect("", ())
+
+COMMANDS = {
+    "squeue": "queue",
+    "sinfo": "slots",
+    "sacct": "history",
+    "scancel": "remove",
+    "sbatch": "submit",
+    "srun": "submit -- PROGRAM",
+    "salloc": "submit -- PROGRAM",
+    "sprio": "userprio",
+    "sshare": "userprio",
+    "sreport": "report",
+    "scontrol": "config",
+    "qstat": "queue",
+    "qsub": "submit",
+    "qdel": "remove",
+    "qhold": "hold",
+    "qrls": "release",
+    "qalter": "prio",
+    "pbsnodes": "slots",
+    "qhost": "slots",
+    "bsub": "submit",
+    "bjobs": "queue",
+    "bkill": "remove",
+    "condor_q": "queue",
+    "condor_submit": "submit",
+    "condor_rm": "remove",
+    "condor_hold": "hold",
+    "condor_release": "release",
+    "condor_prio": "prio",
+    "condor_status": "slots",
+    "condor_userprio": "userprio",
+    "condor_history": "history",
+    "condor_tail": "tail",
+    "condor_wait": "wait",
+    "condor_userlog": "log",
+    "condor_negotiator": "negotiate",
+    "condor_config_val": "config",
+    "condor_drain": "slots drain",
+    "condor_run": "submit -- PROGRAM",
+    "ls": "queue",
+    "list": "queue",
+    "ps": "queue",
+    "jobs": "queue",
+    "top": "status --watch",
+    "rm": "remove",
+    "cancel": "remove",
+    "delete": "remove",
+    "kill": "remove",
+    "nodes": "slots",
+    "machines": "slots",
+    "users": "userprio",
+    "priority": "prio",
+    "whatif": "negotiate --dry-run",
+}
+"""What to use in fairq for a command of another tool."""
+
+INSIDE = {"ls": "list", "rm": "remove", "delete": "remove", "cancel": "remove", "show": "list", "list": "show"}
+"""The same for a word inside a group of commands, if it has such a command."""
