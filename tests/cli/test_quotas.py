@@ -298,7 +298,7 @@ def test_no_numpy_for_the_figures_of_a_cycle(negotiated: Path):
         "import sys; from fairq.cli.app import main; main(sys.argv[1:]);"
         "sys.stderr.write(' '.join({'numpy', 'classad2', 'htcondor2', 'rich'} & sys.modules.keys()))"
     )
-    for words in (["quotas"], ["quotas", "--json"], ["quotas", "--tree"], ["userprio"]):
+    for words in (["quotas"], ["quotas", "--json"], ["quotas", "--tree"], ["userprio", "--quiet"]):
         ended = subprocess.run(
             [sys.executable, "-c", script, "--state", str(negotiated), *words],
             capture_output=True, text=True, check=False,
