@@ -26,10 +26,10 @@ from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import UsageRequest
 from fairq.engine.shares.cpu_time import SEGMENTS
 from fairq.engine.shares.explanation import explain
+from fairq.engine.shares.groups import OwnerGroup
 from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
 from fairq.engine.shares.queue_priorities import Recalculation, recalculate
-from fairq.engine.shares.queue_table import QueueTable
+from fairq.engine.shares.queues import QueueTable, Requirements, TaskQueue
 from fairq.engine.shares.rules import Rules
 from fairq.state import kept_queues
 from fairq.state.connection import writing
@@ -104,10 +104,10 @@ def statements(result: Recalculation) -> Callable[[], None]:
     """Return what sets every priority by a statement of its own."""
     table = sqlite3.connect(":memory:")
     table.execute("CREATE TABLE tq (id INTEGER PRIMARY KEY, priority REAL)")
-    table.executemany("INSERT INTO tq VALUES (?, 1)", ((queue.id,) for queue in result.queues))
+    table.executemany("INSERT INTO tq VALUES (?, 1)", ((queue,) for queue in result.queues.ids.tolist()))
     texts = [
-        f"UPDATE tq SET priority = {priority:.4f} WHERE id IN ({queue.id})"
-        for queue, priority in zip(result.queues, result.priorities.tolist(), strict=True)
+        f"UPDATE tq SET priority = {priority:.4f} WHERE id IN ({queue})"
+        for queue, priority in zip(result.queues.ids.tolist(), result.priorities.tolist(), strict=True)
     ]
 
     def run() -> None:

@@ -97,7 +97,6 @@ NAMED_BY_A_PARTICIPLE = (
     "steps.reports.simulated",
     "steps.reports.standing",
     "steps.setup.installed",
-    "steps.taskqueues.formed",
     "steps.taskqueues.forming",
     "steps.userprio.reported",
     "waiting",

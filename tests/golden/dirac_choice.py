@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from tests.golden.dirac_comparison import DIRAC
 
-from fairq.engine.shares.choice import choose_jobs, choose_queues
-from fairq.engine.shares.model import WaitingJob
+from fairq.engine.shares.choice import WaitingJob, choose_jobs, choose_queues
 
 SEED = 20_090_213
 

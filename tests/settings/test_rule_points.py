@@ -15,7 +15,7 @@ from fairq.engine.brokerage.flow.rules import Rules as BrokerRules
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.shares import history_settings
-from fairq.engine.shares.model import DEFAULT_SHARE
+from fairq.engine.shares.groups import DEFAULT_SHARE
 from fairq.engine.shares.rules import Rules as ShareRules
 from fairq.settings.keys import KEYS
 from fairq.settings.rule_points import dirac, htcondor, panda

@@ -8,7 +8,8 @@ from typing import Any
 from fairq.engine.shares.choice import chance
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import Reports, UsageRequest
-from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
+from fairq.engine.shares.groups import OwnerGroup
+from fairq.engine.shares.queues import Requirements, TaskQueue
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.engine.shares.user_priority import in_sum
 from fairq.steps.taskqueues.policy import preset

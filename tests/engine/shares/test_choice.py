@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, chances, preset
 
-from fairq.engine.shares.choice import choose_jobs, choose_queues, order
-from fairq.engine.shares.model import WaitingJob
+from fairq.engine.shares.choice import WaitingJob, choose_jobs, choose_queues, order
 
 DRAWS = 4000
 

@@ -6,8 +6,9 @@ import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, SCHEMA, WEEK, corrected, history, queue, registry
 
 from fairq.engine.shares.explanation import explain
-from fairq.engine.shares.model import OwnerGroup
+from fairq.engine.shares.groups import OwnerGroup
 from fairq.engine.shares.queue_priorities import Recalculation, recalculate
+from fairq.engine.shares.queues import QueueTable
 from fairq.engine.shares.rules import Rules
 
 GROUPS = registry(
@@ -34,7 +35,7 @@ def example(rules: Rules = DOCUMENTED) -> Recalculation:
         queue(4, "prod", "lhcb_prod", [1], rules),
         queue(5, "prod", "lhcb_prod", [1], rules),
     ]
-    return recalculate(queues, GROUPS, rules, corrected(rules, SCHEMA, USE))
+    return recalculate(QueueTable.of(queues), GROUPS, rules, corrected(rules, SCHEMA, USE))
 
 
 def test_between_groups():

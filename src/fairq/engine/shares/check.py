@@ -30,7 +30,7 @@ class Checked(NamedTuple):
 def check(result: Recalculation, stored: Mapping[int, float]) -> list[Checked]:
     """Compare every queue's priority with the *stored* one, by number of the queue."""
     found = []
-    for queue, priority in zip(result.queues, result.priorities.tolist(), strict=True):
+    for queue, priority in zip(result.queues.tolist(), result.priorities.tolist(), strict=True):
         kept = stored.get(queue.id)
         if math.isnan(priority):
             found.append(Checked(queue.id, None, kept, "emptied"))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.shares.model import WaitingJob
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.engine.shares.user_priority import real_priority
 
@@ -24,6 +24,13 @@ Draw = Callable[[int], Floats]
 
 NODES = 128
 """Points of the integration of `chance`: exact for up to 256 candidates, and no worse than 1e-9 above."""
+
+
+class WaitingJob(NamedTuple):
+    """A job in a task queue: its number, and its UserPriority (`user_priority.read_priority`)."""
+
+    id: int
+    user_priority: float
 
 
 def order(weights: Sequence[float] | Floats, draw: Draw, selection: Selection) -> list[int]:

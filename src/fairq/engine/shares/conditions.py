@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
 from msgspec import Struct
 
-from fairq.engine.shares.columns import Mask, NumberColumn
-from fairq.engine.shares.model import Requirements
-from fairq.engine.shares.requirement_table import RequirementTable
+from fairq.engine.shares.columns import Mask
+from fairq.engine.shares.queues import Requirements, RequirementTable
 
 SETS: Mapping[str, str] = {
     "Site": "sites",
@@ -76,13 +74,8 @@ def cpu_time(given: Any) -> Condition:
         "CPUTime",
         terms([f"{most:.15g}"]),
         lambda queue: terms([queue.cpu_time]),
-        lambda table: at_most(table.cpu_time, most),
+        lambda table: table.cpu_time.where(lambda needed: needed <= most),
     )
-
-
-def at_most(column: NumberColumn, bound: float) -> Mask:
-    """Return which numbers are at most *bound*."""
-    return np.asarray(column.values <= bound, bool)
 
 
 def one_of(key: str, given: Any) -> Condition:
@@ -92,7 +85,7 @@ def one_of(key: str, given: Any) -> Condition:
         key,
         terms(sorted(allowed)),
         lambda queue: terms([getattr(queue, field)]),
-        lambda table: getattr(table, field).among(allowed),
+        lambda table: getattr(table, field).where(allowed.__contains__),
     )
 
 
@@ -103,7 +96,7 @@ def listed(key: str, offered: list[str]) -> Condition:
         key,
         terms(offered),
         lambda queue: terms(getattr(queue, field)),
-        lambda table: getattr(table, field).is_empty() | getattr(table, field).has_any(has),
+        lambda table: getattr(table, field).where(lambda names: not names or not has.isdisjoint(names)),
     )
 
 
@@ -114,7 +107,7 @@ def not_banned_by_queue(offered: list[str]) -> Condition:
         "BannedSites",
         terms(offered),
         lambda queue: Terms(queue.banned_sites, banned=True),
-        lambda table: ~table.banned_sites.has_all(has),
+        lambda table: ~table.banned_sites.where(has.issubset),
     )
 
 
@@ -125,7 +118,7 @@ def not_banned_by_pilot(key: str, banned: list[str]) -> Condition:
         f"Banned{key}",
         terms(banned),
         lambda queue: terms(getattr(queue, field)),
-        lambda table: ~getattr(table, field).has_all(bans),
+        lambda table: ~getattr(table, field).where(bans.issubset),
     )
 
 
@@ -133,7 +126,10 @@ def tags(offered: list[str]) -> Condition:
     """The pilot has all the tags that the queue requires."""
     has = frozenset(offered)
     return Condition(
-        "Tag", terms(sorted(has - {""})), lambda queue: terms(queue.tags), lambda table: table.tags.is_within(has)
+        "Tag",
+        terms(sorted(has - {""})),
+        lambda queue: terms(queue.tags),
+        lambda table: table.tags.where(has.issuperset),
     )
 
 
@@ -141,7 +137,10 @@ def required_tags(required: list[str]) -> Condition:
     """The queue requires all the required tags of the pilot."""
     needs = frozenset(required)
     return Condition(
-        "RequiredTag", terms(sorted(needs)), lambda queue: terms(queue.tags), lambda table: table.tags.has_all(needs)
+        "RequiredTag",
+        terms(sorted(needs)),
+        lambda queue: terms(queue.tags),
+        lambda table: table.tags.where(needs.issubset),
     )
 
 
@@ -153,5 +152,8 @@ def max_ram(given: Any) -> Condition:
         terms([f"{has:.15g}"]),
         lambda queue: terms([queue.min_ram]),
         # A queue without RAM asks for nothing, not for 0 MB.
-        lambda table: at_most(table.min_ram, has) | (at_most(table.min_ram, 0) & at_most(table.max_ram, 0)),
+        lambda table: (
+            table.min_ram.where(lambda least: least <= has)
+            | (table.min_ram.where(lambda least: least == 0) & table.max_ram.where(lambda most: most == 0))
+        ),
     )

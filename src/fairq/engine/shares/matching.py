@@ -26,9 +26,9 @@ from fairq.engine.shares.conditions import (
     terms,
     values,
 )
-from fairq.engine.shares.model import OwnerGroup, Requirements
+from fairq.engine.shares.groups import OwnerGroup
 from fairq.engine.shares.negative import Negative, excluded
-from fairq.engine.shares.requirement_table import RequirementTable
+from fairq.engine.shares.queues import Requirements, RequirementTable
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import PilotDescription, PilotDescriptionError
 
@@ -82,7 +82,10 @@ class Matcher:
                 "Owner",
                 Terms(tuple(sorted(owners)), tuple(allowed)),
                 lambda queue: Terms((queue.owner,), (queue.group,)),
-                lambda table: table.group.among(among) & (table.group.among(sharing) | table.owner.among(owners)),
+                lambda table: (
+                    table.group.where(among.__contains__)
+                    & (table.group.where(sharing.__contains__) | table.owner.where(owners.__contains__))
+                ),
             )
 
         if rules.owner_bypasses_requirements and len(named) > 1:

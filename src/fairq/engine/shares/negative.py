@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fairq.engine.shares.columns import Mask, NumberColumn, TextColumn
+from fairq.engine.shares.columns import Mask
 from fairq.engine.shares.conditions import SETS, SINGLE, values
-from fairq.engine.shares.model import Requirements
-from fairq.engine.shares.requirement_table import RequirementTable
+from fairq.engine.shares.queues import Requirements, RequirementTable
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracFailure, DiracStopsError
 
@@ -72,8 +71,8 @@ def _hits(field: str, given: Any, rules: Rules) -> Test:
         listed, hit = SETS[field], frozenset(values(given))
         if field == "Site" and rules.negative_fields == "any":
             # Whatever the pilot takes runs at its site, also the jobs of a queue that names no site.
-            return lambda table: table.sites.is_empty() | table.sites.has_any(hit)
-        return lambda table: getattr(table, listed).has_any(hit)
+            return lambda table: table.sites.where(lambda names: not names or not hit.isdisjoint(names))
+        return lambda table: ~getattr(table, listed).where(hit.isdisjoint)
     if dirac and not isinstance(given, str | list | tuple):
         raise DiracStopsError(DiracFailure.LIMIT_NO_LIST, field=field, given=given)
     # DIRAC walks through a text letter by letter, too.
@@ -81,11 +80,4 @@ def _hits(field: str, given: Any, rules: Rules) -> Test:
     if dirac and len(set(single)) > 1:
         return _none
     among = set(map(str, single))
-    return lambda table: _is_one_of(getattr(table, SINGLE[field]), among)
-
-
-def _is_one_of(column: TextColumn | NumberColumn, among: set[str]) -> Mask:
-    if isinstance(column, TextColumn):
-        return column.among(among)
-    is_hit = {value: str(value) in among for value in set(column.tolist())}
-    return np.fromiter((is_hit[value] for value in column.tolist()), bool)
+    return lambda table: getattr(table, SINGLE[field]).where(lambda value: str(value) in among)

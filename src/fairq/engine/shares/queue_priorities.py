@@ -13,9 +13,9 @@ from msgspec import Struct
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.division import Division, Floats, Indices, divide
-from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup, TaskQueue
+from fairq.engine.shares.groups import DEFAULT_SHARE, OwnerGroup
 from fairq.engine.shares.pools import QueueCounts, QueuePool, count_queues, families, place
-from fairq.engine.shares.queue_table import QueueTable
+from fairq.engine.shares.queues import QueueTable
 from fairq.engine.shares.rules import Rules
 
 EVERYBODY = "all"
@@ -54,7 +54,7 @@ class Recalculation(Struct, frozen=True):
 
     rules: Rules
     groups: Mapping[str, OwnerGroup]
-    queues: Sequence[TaskQueue]
+    queues: QueueTable
     priorities: Floats
     group_shares: Mapping[str, Share]
     user_shares: Mapping[str, Mapping[str, Share]]
@@ -73,7 +73,7 @@ class Recalculation(Struct, frozen=True):
 
 
 def recalculate(
-    queues: Sequence[TaskQueue],
+    queues: QueueTable,
     groups: Mapping[str, OwnerGroup],
     rules: Rules,
     corrections: Corrections | None = None,
@@ -88,7 +88,6 @@ def recalculate(
 
     Raises DiracStopsError, only under the rules dirac, where DIRAC ends with an error.
     """
-    queues = QueueTable.of(queues)
     counts = count_queues(queues, rules)
     shares = share_groups(counts, groups, corrections)
     return set_priorities(queues, groups, rules, corrections, counts, shares)
@@ -109,7 +108,7 @@ def share_groups(
 
 
 def set_priorities(
-    queues: Sequence[TaskQueue],
+    queues: QueueTable,
     groups: Mapping[str, OwnerGroup],
     rules: Rules,
     corrections: Corrections | None,
@@ -137,11 +136,10 @@ def set_priorities(
             pools[QueuePool(name, owner)] = len(pools)
             amounts.append(part)
             allowed.append(group.background)
-    table = QueueTable.of(queues)
-    places, pool = place(table, groups, pools)
-    family = families(table, places, rules)
-    sums = table.real_priorities[places]
-    averages = sums / table.jobs[places]
+    places, pool = place(queues, groups, pools)
+    family = families(queues, places, rules)
+    sums = queues.real_priorities[places]
+    averages = sums / queues.jobs[places]
     division = divide(
         weights=averages if rules.consolidation == "average" else sums,
         averages=averages,

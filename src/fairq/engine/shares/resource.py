@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairq.engine.shares.groups import has_job_sharing
-from fairq.engine.shares.model import Credentials, OwnerGroup
+from msgspec import Struct
+
+from fairq.engine.shares.groups import OwnerGroup, has_job_sharing
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import PilotDescription, PilotDescriptionError
 
@@ -28,6 +29,22 @@ MOST_PROCESSORS = 1024
 
 TEST = "Test"
 """The only job type for a site that is not in use."""
+
+
+class Credentials(Struct, frozen=True):
+    """The credentials of a pilot.
+
+    Attributes:
+        group: the group of its proxy.
+        properties: of that group: GenericPilot, JobSharing, ...
+        owner: the user's name; None if unknown.
+        dn: the distinguished name; None if unknown.
+    """
+
+    group: str
+    properties: frozenset[str] = frozenset()
+    owner: str | None = None
+    dn: str | None = None
 
 
 def match_conditions(pilot: Mapping[str, Any], rules: Rules) -> dict[str, Any]:

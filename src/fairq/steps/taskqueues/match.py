@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.engine.accounting.identity import group_and_ancestors
-from fairq.engine.shares.choice import chance, choose_jobs, choose_queues
-from fairq.engine.shares.model import WaitingJob
+from fairq.engine.shares.choice import WaitingJob, chance, choose_jobs, choose_queues
 from fairq.engine.shares.notes import Note
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.expression_form import attribute, is_expression
@@ -28,9 +27,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settle, store_times
-from fairq.steps.taskqueues.formed import Member
-from fairq.steps.taskqueues.forming import full_ad, remember
-from fairq.steps.taskqueues.kept import keep
+from fairq.steps.taskqueues.forming import Member, full_ad, remember
 from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, limited_values, load_site, matcher_of
 from fairq.steps.taskqueues.world import ShareWorld, load_world
 
@@ -171,7 +168,7 @@ class _Handing:
         row = int(self._offered[place])
         roster = self._rosters.get(row)
         if roster is None:
-            members = self._world.formed.members(self._state, self._world.policy, row)
+            members = self._world.formed.members(self._state, row)
             roster = self._rosters[row] = _Roster(members)
         number = choose_jobs(roster.waiting, self._draw, self._rules)[0]
         job = roster.take(number)
@@ -187,7 +184,7 @@ class _Handing:
         return handed
 
     def _handed(self, row: int, job: JobRange, user_priority: float, chance: float | None) -> HandedOut:
-        queue, ad = self._world.formed.queues[row], full_ad(self._state, job)
+        queue, ad = self._world.formed.queues.row(row), full_ad(self._state, job)
         if self._load.is_limited:
             values = limited_values(ad, job.owner, self._pilot.site, queue.requirements.job_types)
             self._load.start(values, self._pilot.grid_ce, self._now)
@@ -237,7 +234,7 @@ def _store(
 ) -> None:
     now = actor.time
     remember(state, world.formed)
-    keep(state, world.policy, world.formed)
+    world.formed.keep(state, world.policy)
     started = (one.job for one in matches)
     jobs.mark_running(
         state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc) for job in started), now

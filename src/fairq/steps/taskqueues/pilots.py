@@ -11,12 +11,18 @@ from msgspec import Struct, field
 from fairq.engine.shares import delays as engine_delays
 from fairq.engine.shares.delays import Bucket, Kind, delayed, read_delays, started
 from fairq.engine.shares.groups import JOB_SHARING
-from fairq.engine.shares.job_needs import read_list
 from fairq.engine.shares.limits import JOB_ATTRIBUTES, QUEUE_ATTRIBUTES, Reached, by_attribute, running_limits
 from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import Credentials
+from fairq.engine.shares.needs import LISTS, given_names, normal_names
 from fairq.engine.shares.notes import Note, NoteKind, note
-from fairq.engine.shares.resource import GENERIC_PILOT, HOSTS, apply_credentials, apply_site, match_conditions
+from fairq.engine.shares.resource import (
+    GENERIC_PILOT,
+    HOSTS,
+    Credentials,
+    apply_credentials,
+    apply_site,
+    match_conditions,
+)
 from fairq.errors.base import InvalidNameError
 from fairq.errors.shares import JobRequirementError, PilotDescriptionError
 from fairq.records import Ad, DelayState, JobRange, JobStatus
@@ -220,7 +226,8 @@ def _job_types(ad: Ad, policy: SharePolicy) -> tuple[str, ...]:
     """Return the JobTypes of a running job, as its task queue had them."""
     try:
         asked = {name: plain_value(value) for name, value in relevant(ad).items()}
-        return read_list(asked, "job_types", policy.job_defaults)
+        given = given_names(asked, "job_types")
+        return normal_names(LISTS["job_types"], given, policy.job_defaults.rules)
     except JobRequirementError:  # it was matched under other rules, or changed since
         return ()
 

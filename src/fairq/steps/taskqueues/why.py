@@ -14,9 +14,9 @@ from msgspec import Struct
 from fairq.engine.shares.choice import chance
 from fairq.engine.shares.conditions import SETS, SINGLE
 from fairq.engine.shares.matching import LIMITS, Refusal
-from fairq.engine.shares.model import Requirements
 from fairq.engine.shares.negative import excludes
 from fairq.engine.shares.notes import Note
+from fairq.engine.shares.queues import Requirements
 from fairq.engine.shares.resource import TEST
 from fairq.errors.shares import UnknownTaskQueueError
 from fairq.quantities import shown_duration
@@ -92,7 +92,7 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         matcher = matcher_of(pilot, world.policy, barred.negative)
         job = None if isinstance(target, int) else f"{target[0]}.{target[1]}"
         row = _row_of_number(world, target) if isinstance(target, int) else world.formed.row_of_job(*target)
-        queue = None if row is None else world.formed.queues[row]
+        queue = None if row is None else world.formed.queues.row(row)
         ahead = None if row is None or isinstance(target, int) else _ahead(state, world, row, *target)
         reason = "" if queue is not None or isinstance(target, int) else _not_waiting(state, world, *target)
     places = matcher.matching(world.formed.queues.requirements)
@@ -137,7 +137,7 @@ def _row_of_number(world: ShareWorld, number: int) -> int:
 
 def _ahead(state: State, world: ShareWorld, row: int, cluster: int, proc: int) -> int:
     """Return the number of older jobs of the queue at *row* with the UserPriority of the job."""
-    members = world.formed.members(state, world.policy, row)
+    members = world.formed.members(state, row)
     own = next(one for one in members if _has(one.job, cluster, proc))
     older = 0
     for one in members:
