@@ -25,10 +25,10 @@ from typing import Any
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import UsageRequest
 from fairq.engine.shares.cpu_time import SEGMENTS
+from fairq.engine.shares.division import Recalculation, recalculate
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.groups import OwnerGroup
 from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.queue_priorities import Recalculation, recalculate
 from fairq.engine.shares.queues import QueueTable, Requirements, TaskQueue
 from fairq.engine.shares.rules import Rules
 from fairq.state import kept_queues

@@ -20,9 +20,8 @@ from tests.golden.dirac_comparison import DIRAC
 from fairq.engine.shares.check import as_written
 from fairq.engine.shares.corrections import Corrections
 from fairq.engine.shares.corrector import Reports
+from fairq.engine.shares.division import Recalculation, Share, count_queues, set_priorities, share_groups
 from fairq.engine.shares.groups import OwnerGroup
-from fairq.engine.shares.pools import count_queues
-from fairq.engine.shares.queue_priorities import Recalculation, Share, set_priorities, share_groups
 from fairq.engine.shares.queues import QueueTable as Queues
 from fairq.engine.shares.queues import Requirements, TaskQueue
 
@@ -107,7 +106,7 @@ class QueueTable:
         queues = Queues.of([queue for queue in queues if queue.requirements.group == of.group])
         rows = count_queues(queues, ONE_OWNER)
         result = set_priorities(queues, self._groups, ONE_OWNER, self._corrections, rows, self._shares)
-        alone = rows.owners.get(of.group, {}).get(of.owner, 0) > 1 and not self._is_sharing(of.group)
+        alone = rows.get(of.group, {}).get(of.owner, 0) > 1 and not self._is_sharing(of.group)
         self._keep(result, of.owner if alone else None)
 
     def _is_sharing(self, group: str) -> bool:

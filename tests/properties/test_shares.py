@@ -15,11 +15,10 @@ from tests.engine.shares.queues import DIRAC, DOCUMENTED, chances, corrected, pr
 
 from fairq.engine.shares.choice import order
 from fairq.engine.shares.corrections import Corrected, Corrections
-from fairq.engine.shares.division import FLOOR
+from fairq.engine.shares.division import FLOOR, recalculate
 from fairq.engine.shares.explanation import explain, factor
 from fairq.engine.shares.groups import OwnerGroup
 from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.queue_priorities import recalculate
 from fairq.engine.shares.queues import QueueTable, Requirements, RequirementTable, TaskQueue
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError

@@ -9,8 +9,8 @@ import pytest
 from tests.engine.shares.queues import DOCUMENTED, corrected, instance, preset, queue, registry
 
 from fairq.engine.shares.choice import choose_queues
+from fairq.engine.shares.division import recalculate
 from fairq.engine.shares.groups import OwnerGroup
-from fairq.engine.shares.queue_priorities import recalculate
 from fairq.engine.shares.queues import QueueTable
 from fairq.engine.shares.rules import Rules
 

@@ -8,9 +8,9 @@ import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, corrected, history, instance, preset, queue, registry
 
 from fairq.engine.shares.check import all_alike, as_selected, as_written, check
+from fairq.engine.shares.division import recalculate
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.groups import OwnerGroup
-from fairq.engine.shares.queue_priorities import recalculate
 from fairq.engine.shares.queues import QueueTable, Requirements, TaskQueue
 from fairq.errors.shares import DiracStopsError
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, SCHEMA, WEEK, corrected, history, queue, registry
 
+from fairq.engine.shares.division import Recalculation, recalculate
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.groups import OwnerGroup
-from fairq.engine.shares.queue_priorities import Recalculation, recalculate
 from fairq.engine.shares.queues import QueueTable
 from fairq.engine.shares.rules import Rules
 

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from fairq.engine.shares.queue_priorities import Recalculation
+from fairq.engine.shares.division import Recalculation
 
 TOLERANCE = 6e-6
 """Tolerance between equal numbers after storage: a table keeps six digits."""

@@ -8,8 +8,8 @@ import numpy as np
 from msgspec import Struct
 
 from fairq.engine.shares.corrector import EntityCorrection
+from fairq.engine.shares.division import Recalculation, Share
 from fairq.engine.shares.groups import DEFAULT_SHARE, OwnerGroup
-from fairq.engine.shares.queue_priorities import Recalculation, Share
 from fairq.engine.shares.queues import TaskQueue
 
 
