@@ -22,13 +22,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from fairq.engine.shares.corrections import Corrections
-from fairq.engine.shares.corrector import UsageRequest
-from fairq.engine.shares.cpu_time import SEGMENTS
+from fairq.engine.shares.corrector import Corrections, UsageRequest
 from fairq.engine.shares.division import Recalculation, recalculate
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.groups import OwnerGroup
-from fairq.engine.shares.matching import Matcher
+from fairq.engine.shares.history_corrector import built_in
+from fairq.engine.shares.match import Matcher
+from fairq.engine.shares.needs import SEGMENTS
 from fairq.engine.shares.queues import QueueTable, Requirements, TaskQueue
 from fairq.engine.shares.rules import Rules
 from fairq.state import kept_queues
@@ -95,7 +95,7 @@ def reports(request: UsageRequest) -> Mapping[str, float]:
 
 def calculated(rules: Rules, given: QueueTable, known: dict[str, OwnerGroup]) -> Recalculation:
     """Recalculate once, settings and history included."""
-    corrections = Corrections(rules)
+    corrections = Corrections(rules, built_in())
     corrections.update(settings(), reports)
     return recalculate(given, known, rules, corrections)
 

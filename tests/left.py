@@ -69,8 +69,6 @@ NAMED_BY_A_PARTICIPLE = (
     "engine.negotiation.requested",
     "engine.negotiation.rest",
     "engine.negotiation.room",
-    "engine.shares.forming",
-    "engine.shares.matching",
     "filling",
     "interleaved",
     "launch.owned",

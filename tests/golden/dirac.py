@@ -16,10 +16,9 @@ from tests.golden.dirac_comparison import DIRAC, refused, unequal
 from tests.golden.dirac_corrector import run_corrector
 from tests.golden.dirac_queues import run_calculate_priority, run_match, run_task_queues
 
-from fairq.engine.shares.cpu_time import SEGMENTS, bucket, read_segments
 from fairq.engine.shares.groups import read_group
-from fairq.engine.shares.needs import JobDefaults, default_within
-from fairq.engine.shares.resource import Credentials, apply_credentials, match_conditions
+from fairq.engine.shares.needs import SEGMENTS, JobDefaults, bucket, default_within, read_segments
+from fairq.engine.shares.pilot import Credentials, apply_credentials, match_conditions
 from fairq.engine.shares.user_priority import read_priority, real_priority
 from fairq.errors.base import FairqError
 from fairq.errors.shares import DiracStopsError, JobRequirementError, PilotDescriptionError

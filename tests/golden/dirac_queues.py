@@ -13,11 +13,10 @@ from tests.golden.dirac_history import History, corrections_of
 from tests.golden.dirac_table import QueueTable, TableQueue
 
 from fairq.engine.shares.check import as_selected, as_written
-from fairq.engine.shares.cpu_time import read_segments
 from fairq.engine.shares.division import divide, families
 from fairq.engine.shares.groups import OwnerGroup, read_group
-from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.needs import JobDefaults
+from fairq.engine.shares.match import Matcher
+from fairq.engine.shares.needs import JobDefaults, read_segments
 from fairq.engine.shares.options import is_yes
 from fairq.engine.shares.queues import QueueTable as Queues
 from fairq.engine.shares.queues import Requirements, RequirementTable, TaskQueue

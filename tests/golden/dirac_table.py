@@ -18,8 +18,7 @@ from tests.engine.shares.plain_needs import JobNeeds
 from tests.golden.dirac_comparison import DIRAC
 
 from fairq.engine.shares.check import as_written
-from fairq.engine.shares.corrections import Corrections
-from fairq.engine.shares.corrector import Reports
+from fairq.engine.shares.corrector import Corrections, Reports
 from fairq.engine.shares.division import Recalculation, Share, count_queues, set_priorities, share_groups
 from fairq.engine.shares.groups import OwnerGroup
 from fairq.engine.shares.queues import QueueTable as Queues

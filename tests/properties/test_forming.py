@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.shares.plain_forming import QueueFormer
 
-from fairq.engine.shares.forming import form, number
+from fairq.engine.shares.formation import form, number
 
 NEXT = 50
 ASKED = st.integers(0, 3)

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, chances, corrected, preset, registry
 
 from fairq.engine.shares.choice import order
-from fairq.engine.shares.corrections import Corrected, Corrections
+from fairq.engine.shares.corrector import Corrected, Corrections
 from fairq.engine.shares.division import FLOOR, recalculate
 from fairq.engine.shares.explanation import explain, factor
 from fairq.engine.shares.groups import OwnerGroup
-from fairq.engine.shares.matching import Matcher
+from fairq.engine.shares.history_corrector import built_in
+from fairq.engine.shares.match import Matcher
 from fairq.engine.shares.queues import QueueTable, Requirements, RequirementTable, TaskQueue
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
@@ -238,7 +239,7 @@ def test_the_order_of_queues_does_not_matter(drawn, shuffle):
 def test_explanations_lead_to_the_priorities(rules, drawn, slices, bound, use):
     """Every queue is explained once; a share is what was expected times its factors, a priority its family's sum."""
     queues = task_queues(drawn)
-    corrections = Corrections(rules)
+    corrections = Corrections(rules, built_in())
     corrections.update(settings(slices, bound), lambda request: use)
     result = recalculate(QueueTable.of(queues), REGISTRY, rules, corrections)
     explained = {}

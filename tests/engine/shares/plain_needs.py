@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fairq.engine.shares.columns import Column
-from fairq.engine.shares.cpu_time import bucket
-from fairq.engine.shares.needs import JobDefaults, read_needs
+from fairq.engine.shares.needs import JobDefaults, bucket, read_needs
 from fairq.engine.shares.queues import Requirements
 from fairq.engine.shares.user_priority import in_sum, inserted_priority, read_priority
 from fairq.errors.shares import JobRequirement, JobRequirementError

@@ -8,10 +8,17 @@ from tests.engine.shares.plain_forming import queue_with_room
 from tests.engine.shares.plain_needs import needs_of
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, preset
 
-from fairq.engine.shares.cpu_time import SEGMENTS, bucket, read_segments
-from fairq.engine.shares.forming import form, number
+from fairq.engine.shares.formation import form, number
 from fairq.engine.shares.groups import OwnerGroup, read_group
-from fairq.engine.shares.needs import JobDefaults, default_within, processor_tags, whole_number
+from fairq.engine.shares.needs import (
+    SEGMENTS,
+    JobDefaults,
+    bucket,
+    default_within,
+    processor_tags,
+    read_segments,
+    whole_number,
+)
 from fairq.engine.shares.user_priority import (
     LEAST,
     check_submitted,

@@ -6,9 +6,9 @@ import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, registry
 
 from fairq.engine.shares.groups import OwnerGroup
-from fairq.engine.shares.matching import Matcher
+from fairq.engine.shares.match import Matcher
+from fairq.engine.shares.pilot import Credentials, apply_credentials, apply_site, match_conditions
 from fairq.engine.shares.queues import Requirements, RequirementTable
-from fairq.engine.shares.resource import Credentials, apply_credentials, apply_site, match_conditions
 from fairq.errors.shares import DiracStopsError, PilotDescriptionError
 from fairq.words.terms import terms_words
 

@@ -12,8 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from fairq.engine.shares.columns import Column, Floats, Integers, Mask, distinct_rows
-from fairq.engine.shares.corrections import Corrections
-from fairq.engine.shares.corrector import EntityCorrection
+from fairq.engine.shares.corrector import Corrections, EntityCorrection
 from fairq.engine.shares.groups import DEFAULT_SHARE, OwnerGroup
 from fairq.engine.shares.queues import QueueTable
 from fairq.engine.shares.rules import Rules

@@ -21,7 +21,7 @@ class Requirements(NamedTuple):
     Attributes:
         owner: the user's name.
         group: the group that the job was submitted with.
-        cpu_time: CPU time in HS06 seconds, after bucketing (`cpu_time.bucket`).
+        cpu_time: CPU time in HS06 seconds, after bucketing (`needs.bucket`).
         grid_ces, platforms, job_types, tags, sites, banned_sites: sets of names, empty: no requirement.
         min_ram, max_ram: MB; 0: no requirement.
     """

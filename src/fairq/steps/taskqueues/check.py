@@ -13,7 +13,7 @@ from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump
 from fairq.engine.shares.check import all_alike, check
 from fairq.engine.shares.corrector import UsageRequest
 from fairq.engine.shares.division import recalculate
-from fairq.engine.shares.notes import Note
+from fairq.engine.shares.options import Note
 from fairq.engine.shares.queues import QueueTable
 from fairq.engine.shares.rules import Rules
 from fairq.engine.shares.user_priority import in_sum

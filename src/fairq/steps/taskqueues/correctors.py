@@ -7,8 +7,8 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from fairq.engine.shares.corrections import TO_START, Corrections, built_in
-from fairq.engine.shares.corrector import CorrectorMaker, Reports, ShareCorrector
+from fairq.engine.shares.corrector import TO_START, Corrections, CorrectorMaker, Reports, ShareCorrector
+from fairq.engine.shares.history_corrector import built_in
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
 from fairq.errors.base import FairqError

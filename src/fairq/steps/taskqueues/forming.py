@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.engine.shares.columns import Column
-from fairq.engine.shares.forming import form, number
+from fairq.engine.shares.formation import form, number
 from fairq.engine.shares.queues import QueueTable, Requirements, RequirementTable
 from fairq.records import Ad, JobRange
 from fairq.state import idle_ranges, jobs, meta, task_queues

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.accounting.identity import group_and_ancestors
 from fairq.engine.shares.choice import WaitingJob, chance, choose_jobs, choose_queues
-from fairq.engine.shares.notes import Note
+from fairq.engine.shares.options import Note
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.expression_form import attribute, is_expression
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord

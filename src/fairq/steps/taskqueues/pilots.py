@@ -8,14 +8,24 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.engine.shares import delays as engine_delays
-from fairq.engine.shares.delays import Bucket, Kind, delayed, read_delays, started
 from fairq.engine.shares.groups import JOB_SHARING
-from fairq.engine.shares.limits import JOB_ATTRIBUTES, QUEUE_ATTRIBUTES, Reached, by_attribute, running_limits
-from fairq.engine.shares.matching import Matcher
+from fairq.engine.shares.limits import (
+    JOB_ATTRIBUTES,
+    QUEUE_ATTRIBUTES,
+    Bucket,
+    Delay,
+    Kind,
+    Reached,
+    by_attribute,
+    delayed,
+    read_delays,
+    running_limits,
+    started,
+)
+from fairq.engine.shares.match import Matcher
 from fairq.engine.shares.needs import LISTS, given_names, normal_names
-from fairq.engine.shares.notes import Note, NoteKind, note
-from fairq.engine.shares.resource import (
+from fairq.engine.shares.options import Note, NoteKind, note
+from fairq.engine.shares.pilot import (
     GENERIC_PILOT,
     HOSTS,
     Credentials,
@@ -144,7 +154,7 @@ class SiteLoad(Struct):
         return Barred(reached, delayed(self.delays, self.buckets, now))
 
     @property
-    def delays(self) -> dict[Kind, engine_delays.Delay]:
+    def delays(self) -> dict[Kind, Delay]:
         """The delays of the site that are applied."""
         delays = read_delays(self.policy.job_scheduling, self.site, self.policy.rules)
         return {kind: delay for kind, delay in delays.items() if self._is_applied(kind[0])}

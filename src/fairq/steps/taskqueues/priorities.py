@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
-from fairq.engine.shares.notes import Note
+from fairq.engine.shares.options import Note
 from fairq.engine.shares.queues import TaskQueue
 from fairq.records import Ad
 from fairq.state import task_queues

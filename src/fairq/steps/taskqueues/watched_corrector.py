@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeVar
 
-from fairq.engine.shares.corrections import TO_START
-from fairq.engine.shares.corrector import Correction, EntityCorrection, Reports, ShareCorrector
+from fairq.engine.shares.corrector import TO_START, Correction, EntityCorrection, Reports, ShareCorrector
 from fairq.errors.base import FairqError
 from fairq.errors.shares import ShareCorrectorError
 

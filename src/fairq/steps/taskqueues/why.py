@@ -12,12 +12,11 @@ import numpy as np
 from msgspec import Struct
 
 from fairq.engine.shares.choice import chance
-from fairq.engine.shares.conditions import SETS, SINGLE
-from fairq.engine.shares.matching import LIMITS, Refusal
-from fairq.engine.shares.negative import excludes
-from fairq.engine.shares.notes import Note
+from fairq.engine.shares.limits import excludes
+from fairq.engine.shares.match import LIMITS, Refusal
+from fairq.engine.shares.options import Note
+from fairq.engine.shares.pilot import SETS, SINGLE, TEST
 from fairq.engine.shares.queues import Requirements
-from fairq.engine.shares.resource import TEST
 from fairq.errors.shares import UnknownTaskQueueError
 from fairq.quantities import shown_duration
 from fairq.records import JobRange, JobStatus
@@ -228,7 +227,7 @@ class _Changes:
         return " ".join(changes), f"Tags without {', '.join(missing)}"
 
     def _offered_tags(self) -> set[str]:
-        from fairq.engine.shares.resource import match_conditions
+        from fairq.engine.shares.pilot import match_conditions
 
         return set(match_conditions(self._pilot.description(), self._policy.rules).get("Tag", ()))
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from fairq.engine.shares.corrections import TO_START
+from fairq.engine.shares.corrector import TO_START
 from fairq.engine.shares.division import Recalculation, recalculate
 from fairq.engine.shares.groups import OwnerGroup
-from fairq.engine.shares.history_settings import DEFAULT_PERIOD
-from fairq.engine.shares.notes import Note
-from fairq.engine.shares.options import names, number
+from fairq.engine.shares.history_corrector import DEFAULT_PERIOD
+from fairq.engine.shares.options import Note, names, number
 from fairq.errors.shares import UnknownShareGroupError
 from fairq.records import JobStatus
 from fairq.state import jobs, share_groups

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -29,6 +29,19 @@ MOST_PROCESSORS = 1024
 
 TEST = "Test"
 """The only job type for a site that is not in use."""
+
+
+SETS: Mapping[str, str] = {
+    "Site": "sites",
+    "GridCE": "grid_ces",
+    "Platform": "platforms",
+    "JobType": "job_types",
+    "Tag": "tags",
+}
+"""Properties of a pilot, and the fields of `Requirements` compared with them: lists."""
+
+SINGLE: Mapping[str, str] = {"Owner": "owner", "OwnerGroup": "group", "CPUTime": "cpu_time"}
+"""The same for fields with a single value."""
 
 
 class Credentials(Struct, frozen=True):
@@ -128,3 +141,13 @@ def apply_site(conditions: Mapping[str, Any], usable_sites: Sequence[str] | None
     if usable_sites is not None and conditions["Site"] not in usable_sites:
         narrowed["JobType"] = TEST
     return narrowed
+
+
+def each(given: Any) -> Collection[Any]:
+    """Return the values of a list, or one value as a list."""
+    return given if isinstance(given, list | tuple | set | frozenset) else [given]
+
+
+def values(given: Any) -> list[str]:
+    """Return one value or a list of values as texts."""
+    return [str(value).strip() for value in each(given)]
