@@ -95,7 +95,6 @@ NAMED_BY_A_PARTICIPLE = (
     "steps.reports.simulated",
     "steps.reports.standing",
     "steps.setup.installed",
-    "steps.taskqueues.forming",
     "steps.userprio.reported",
     "waiting",
 )

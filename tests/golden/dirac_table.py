@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
-from tests.engine.shares.plain_forming import FormedQueue, QueueFormer
+from tests.engine.shares.plain_formation import FormedQueue, QueueFormer
 from tests.engine.shares.plain_needs import JobNeeds
 from tests.golden.dirac_comparison import DIRAC
 

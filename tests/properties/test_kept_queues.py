@@ -21,8 +21,8 @@ from fairq.records import Actor, JobRange, JobStatus
 from fairq.settings import load
 from fairq.state import check, document, idle_ranges, jobs
 from fairq.state.connection import State, reading, trying, writing
-from fairq.steps.taskqueues import kept
-from fairq.steps.taskqueues.forming import form_queues
+from fairq.steps.taskqueues import needs_copy
+from fairq.steps.taskqueues.formation import form_queues
 from fairq.steps.taskqueues.import_dump import import_task_queues
 from fairq.steps.taskqueues.job_requirements import identity_of, plain_value, relevant
 from fairq.steps.taskqueues.match import match
@@ -164,12 +164,12 @@ class Pool:
 @contextmanager
 def small() -> Iterator[None]:
     """Keep copies of small pools, too."""
-    usual = kept.WORTHWHILE, kept.FEW_CHANGES
-    kept.WORTHWHILE, kept.FEW_CHANGES = 1, 3
+    usual = needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES
+    needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES = 1, 3
     try:
         yield
     finally:
-        kept.WORTHWHILE, kept.FEW_CHANGES = usual
+        needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES = usual
 
 
 def described(state: State, policy: SharePolicy) -> dict[str, Any]:

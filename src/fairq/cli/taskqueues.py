@@ -283,8 +283,7 @@ def why(
     decision on their own).
     """
     from fairq.cli import taskqueues_views as views
-    from fairq.steps.taskqueues.compare import compared
-    from fairq.steps.taskqueues.why import why_not
+    from fairq.steps.taskqueues.why import compared, why_not
 
     target = _target(what)
     asked = pilot_of(**{name: value for name, value in locals().items() if name in PILOT})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.engine.shares.plain_forming import queue_with_room
+from tests.engine.shares.plain_formation import queue_with_room
 from tests.engine.shares.plain_needs import needs_of
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, preset
 

@@ -19,7 +19,7 @@ from fairq.engine.shares.rules import Rules
 from fairq.engine.shares.user_priority import in_sum
 from fairq.records import Ad
 from fairq.steps.taskqueues.correctors import start_corrections
-from fairq.steps.taskqueues.forming import members_of, requirements_of
+from fairq.steps.taskqueues.formation import members_of, requirements_of
 from fairq.steps.taskqueues.policy import read_groups, share_rules
 
 if TYPE_CHECKING:

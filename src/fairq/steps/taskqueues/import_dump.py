@@ -20,7 +20,7 @@ from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
 from fairq.state import ended_jobs, history, idle_ranges, jobs, kept_queues, meta, share_groups, task_queues, undo
 from fairq.state.connection import State, reading, writing
-from fairq.steps.taskqueues.forming import fields_of, form_queues, requirements_of
+from fairq.steps.taskqueues.formation import fields_of, form_queues, requirements_of
 from fairq.steps.taskqueues.policy import read_groups, share_policy, share_rules
 
 if TYPE_CHECKING:

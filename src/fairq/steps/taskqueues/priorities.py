@@ -16,7 +16,7 @@ from fairq.records import Ad
 from fairq.state import task_queues
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists
-from fairq.steps.taskqueues.forming import members_of, remember
+from fairq.steps.taskqueues.formation import members_of, remember
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
 
 if TYPE_CHECKING:

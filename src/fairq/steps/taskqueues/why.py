@@ -1,4 +1,7 @@
-"""Why a task queue or a job is not offered to a pilot: every condition that fails, and how to change it."""
+"""Why a task queue or a job is not offered to a pilot: every condition that fails, and how to change it.
+
+Also the decision of the other set of rules about them, by step.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -20,10 +23,12 @@ from fairq.engine.shares.queues import Requirements
 from fairq.errors.shares import UnknownTaskQueueError
 from fairq.quantities import shown_duration
 from fairq.records import JobRange, JobStatus
+from fairq.settings.key import DIRAC
 from fairq.state import claims, jobs
 from fairq.state.connection import State, reading
 from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.jobs.selection import Target, missing
+from fairq.steps.rule_comparison import Steps, compare_rules
 from fairq.steps.taskqueues.match import MOST_CHANCES
 from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, load_site, matcher_of
 from fairq.steps.taskqueues.policy import SharePolicy
@@ -256,3 +261,40 @@ def _barring(barred: Barred, queue: Requirements, load: SiteLoad) -> Iterator[Fa
 
 def _one_of(values: tuple[str, ...]) -> str:
     return values[0] if len(values) == 1 else f"(one of {', '.join(values)})"
+
+
+MOST_QUEUES = 1_000
+"""Maximum number of task queues for which single rule points are tried."""
+
+
+def compared(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[int, int], now: int) -> dict[str, Any]:
+    """Return both rule sets' decisions about the queue or job *target* and *pilot* (see `compare_rules`).
+
+    The decision is whether the queue is offered, and its chance to be drawn first.
+
+    Raises the errors of `why_not`.
+    """
+
+    def decide(under: Settings) -> Steps:
+        try:
+            return _steps(why_not(path, under, pilot, target, now))
+        except UnknownTaskQueueError:  # the other rules form other queues
+            return dict.fromkeys(_STEPS) | {"decision": "no such task queue"}
+
+    few = why_not(path, settings, pilot, target, now).queues <= MOST_QUEUES
+    return compare_rules(settings, DIRAC, decide, try_points=few)
+
+
+_STEPS = ("task queue", "task queues", "conditions that fail", "task queues that match", "priority", "decision")
+
+
+def _steps(found: WhyNot) -> Steps:
+    failing = ", ".join(failure.condition for failure in found.failures)
+    priority = None if found.priority is None else round(found.priority, 4)
+    if found.queue is None:
+        decision = found.reason
+    elif failing:
+        decision = "not offered"
+    else:
+        decision = "offered" if found.chance is None else f"offered, chance {found.chance:.1%}"
+    return dict(zip(_STEPS, (found.queue, found.queues, failing, found.matching, priority, decision), strict=True))

@@ -17,7 +17,7 @@ from fairq.records import JobStatus
 from fairq.state import jobs, share_groups
 from fairq.state.connection import State
 from fairq.steps.taskqueues.correctors import start_corrections
-from fairq.steps.taskqueues.forming import FormedQueues, form_queues
+from fairq.steps.taskqueues.formation import FormedQueues, form_queues
 from fairq.steps.taskqueues.history import ShareHistory
 from fairq.steps.taskqueues.job_requirements import identity_of, relevant
 from fairq.steps.taskqueues.policy import SharePolicy, share_policy

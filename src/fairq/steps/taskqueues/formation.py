@@ -1,7 +1,7 @@
 """Task queues formed from the idle jobs of fairq's own queue (docs/dirac.md 1.3).
 
 A queue contains exactly its waiting jobs, and no queue is empty. The numbers of queues are stored. A copy of what the
-jobs need may be kept (`kept`); then only jobs are read that have changed since.
+jobs need may be kept (`needs_copy`); then only jobs are read that have changed since.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from fairq.records import Ad, JobRange
 from fairq.state import idle_ranges, jobs, meta, task_queues
 from fairq.state.connection import State
 from fairq.state.kept_queues import JobKey
-from fairq.steps.taskqueues import kept
-from fairq.steps.taskqueues.kept import Known, Numbers
+from fairq.steps.taskqueues import needs_copy
+from fairq.steps.taskqueues.needs_copy import Known, Numbers
 from fairq.steps.taskqueues.policy import SharePolicy
 from fairq.steps.taskqueues.waiting_jobs import read_waiting
 
@@ -139,7 +139,7 @@ class FormedQueues:
 
     def keep(self, state: State, policy: SharePolicy) -> None:
         """Leave a copy of what the jobs need in the state, if it is worth while."""
-        kept.keep(state, policy, self.known, self.changes, self.unlasting)
+        needs_copy.keep(state, policy, self.known, self.changes, self.unlasting)
 
     def row_of_job(self, cluster: int, proc: int) -> int | None:
         """Return the row of the queue with this job, None if it is in none."""
@@ -150,7 +150,7 @@ class FormedQueues:
 
 def form_queues(state: State, policy: SharePolicy) -> FormedQueues:
     """Form the task queues of all idle jobs of *state*."""
-    copy = kept.load(state, policy)
+    copy = needs_copy.load(state, policy)
     known, highest, changed = copy or (Known.nothing(), None, [])
     requirements, numbers = _with_stored_numbers(state, known, highest)
     fresh = idle_ranges.load(state) if copy is None else idle_ranges.at(state, changed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.shares.plain_forming import QueueFormer
+from tests.engine.shares.plain_formation import QueueFormer
 
 from fairq.engine.shares.formation import form, number
 

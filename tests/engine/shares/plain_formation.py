@@ -1,4 +1,4 @@
-"""Forming task queues from one job after the other, as DIRAC's TaskQueueDB.insertJob does: what `forming.form` must do.
+"""Forming task queues from one job after the other, as DIRAC does (TaskQueueDB.insertJob): an oracle.
 
 In DIRAC's own table jobs also leave queues, so that a queue that was full may have room again.
 """
