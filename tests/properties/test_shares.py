@@ -244,7 +244,7 @@ def test_explanations_lead_to_the_priorities(rules, drawn, slices, bound, use):
     result = recalculate(QueueTable.of(queues), REGISTRY, rules, corrections)
     explained = {}
     for group in explain(result):
-        assert group.share.share == pytest.approx(group.share.expected * factor(group.corrections))
+        assert group.share.share == pytest.approx(group.share.expected * factor(group.share.steps))
         for one in (one for user in group.users for one in user.queues):
             assert one.queue.id not in explained
             explained[one.queue.id] = one.priority

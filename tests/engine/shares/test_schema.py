@@ -85,7 +85,7 @@ def test_under_dirac_rules_nothing_is_corrected_inside_a_group():
 def test_explanation_says_how_each_figure_came_about():
     """From the group over the user to the queue: expected, use, corrections before and after bounds, priority."""
     prod, user = (one for one in explain(example()) if one.group.name in ("lhcb_prod", "lhcb_user"))
-    (step,) = prod.corrections
+    (step,) = prod.share.steps
     week, hour = step.slices
     assert (step.fraction, step.raw, step.factor, step.bound) == (0.75, pytest.approx(2.2), pytest.approx(2.2), None)
     assert (week.use, week.use_fraction, week.raw, week.clamped, week.bound) == (500, 0.5, 1.5, 1.5, None)
@@ -94,7 +94,7 @@ def test_explanation_says_how_each_figure_came_about():
     assert [one.owner for one in prod.users] == [None]
 
     _, bob = user.users
-    assert (bob.share.expected, bob.corrections[0].slices[1].use) == (pytest.approx(227.7778), None)
+    assert (bob.share.expected, bob.share.steps[0].slices[1].use) == (pytest.approx(227.7778), None)
     assert [one.queue.id for one in bob.queues] == [2, 3]
     first, second = bob.queues
     assert (second.average, second.pool_weight, second.family) == (3, 10, 1)

@@ -49,11 +49,6 @@ class UserExplanation(Struct, frozen=True):
     share: Share
     queues: tuple[QueueExplanation, ...]
 
-    @property
-    def corrections(self) -> tuple[EntityCorrection, ...]:
-        """What each corrector did, in order."""
-        return self.share.steps
-
 
 class GroupExplanation(Struct, frozen=True):
     """One group.
@@ -69,11 +64,6 @@ class GroupExplanation(Struct, frozen=True):
     configured: bool
     share: Share
     users: tuple[UserExplanation, ...]
-
-    @property
-    def corrections(self) -> tuple[EntityCorrection, ...]:
-        """What each corrector did, in order."""
-        return self.share.steps
 
 
 def explain(result: Recalculation, group: str | None = None) -> list[GroupExplanation]:

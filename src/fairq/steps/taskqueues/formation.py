@@ -91,11 +91,13 @@ class FormedQueues:
         known: the jobs and their requirements, and the numbers of all queues, existing or not.
         gone: the numbers of queues that no longer exist.
         first_new, next_number: the number of the first new queue, and of the next one.
-        changes: number of ranges of jobs that were not known, or that changed since.
+        changes: number of ranges of jobs that changed since the copy was made; None: there was no copy.
         unlasting: ranges of jobs whose needs may change though the jobs do not.
     """
 
-    def __init__(self, known: Known, capacity: int, first_new: int, changes: int, unlasting: set[JobKey]) -> None:
+    def __init__(
+        self, known: Known, capacity: int, first_new: int, changes: int | None, unlasting: set[JobKey]
+    ) -> None:
         """Form the queues."""
         waiting = known.jobs
         formed = form(waiting.asked, waiting.last - waiting.first + 1, waiting.real_priority, capacity)
@@ -158,7 +160,7 @@ def form_queues(state: State, policy: SharePolicy) -> FormedQueues:
     waiting = waiting if copy is None else known.jobs.replaced(changed, waiting)
     first_new = max(int(numbers.number.max(initial=0)) + 1, int(meta.get(state, NEXT) or 1))
     known = Known(requirements, numbers, waiting)
-    return FormedQueues(known, policy.capacity, first_new, max(len(fresh.cluster), len(changed)), unlasting)
+    return FormedQueues(known, policy.capacity, first_new, None if copy is None else len(set(changed)), unlasting)
 
 
 def _with_stored_numbers(state: State, known: Known, highest: int | None) -> tuple[RequirementTable, Numbers]:

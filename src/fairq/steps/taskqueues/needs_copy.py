@@ -34,10 +34,18 @@ _FORM = 2
 """Increase it with each change of the copy's form, or of how the needs of jobs are read."""
 
 
-class Numbers(Table[Any], frozen=True):
-    """Numbers of queues: what they *asked* (the place of their requirements), their *part*, and the *number*."""
+class NumberedQueue(NamedTuple):
+    """A queue that has a number: the number of its requirements, and its part (`formation.FormedQueues`)."""
 
-    record = tuple
+    asked: int
+    part: int
+    number: int
+
+
+class Numbers(Table[NumberedQueue], frozen=True):
+    """Numbers of queues."""
+
+    record = NumberedQueue
 
     asked: Integers
     part: Integers
@@ -69,15 +77,15 @@ def load(state: State, policy: SharePolicy) -> tuple[Known, int, list[JobKey]] |
         return None  # `fairq check` tells that it is damaged
 
 
-def keep(state: State, policy: SharePolicy, known: Known, changes: int, unlasting: set[JobKey]) -> None:
+def keep(state: State, policy: SharePolicy, known: Known, changes: int | None, unlasting: set[JobKey]) -> None:
     """Make the copy if it is worth while, with those of the *known* numbers that are stored.
 
-    *changes* is the number of ranges of jobs that changed since the former copy. *unlasting* are those whose needs may
-    change though the jobs do not.
+    *changes* is the number of ranges of jobs that changed since the former copy; None: it was not used. *unlasting* are
+    ranges whose needs may change though the jobs do not.
     """
     if len(known.jobs) < WORTHWHILE or len(unlasting) > FEW_CHANGES:
         return
-    if changes <= FEW_CHANGES and kept_queues.exists(state):
+    if changes is not None and changes <= FEW_CHANGES and kept_queues.exists(state):
         return
     stored = np.flatnonzero(np.isin(known.numbers.number, list(task_queues.priorities(state))))
     numbers = known.numbers.take(stored)

@@ -118,7 +118,7 @@ def _group_ad(one: GroupExplanation, is_configured: bool) -> Ad:
         "task_queues": sum(len(user.queues) for user in one.users),
         "job_share": one.share.expected,
         "share": one.share.share,
-        **_corrections(one.corrections),
+        **_corrections(one.share.steps),
     }
 
 
@@ -129,7 +129,7 @@ def _user_ad(group: str, one: UserExplanation) -> Ad:
         "task_queues": len(one.queues),
         "expected_share": one.share.expected,
         "share": one.share.share,
-        **_corrections(one.corrections),
+        **_corrections(one.share.steps),
     }
 
 
