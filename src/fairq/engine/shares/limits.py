@@ -137,7 +137,7 @@ def _reached(
             if attribute != CES:
                 notes.append(note(NoteKind.UNKNOWN_ATTRIBUTE, where, name=attribute))
             continue
-        if rules.negative_fields == "any" and attribute not in QUEUE_ATTRIBUTES:
+        if not _is_applied(attribute, rules):
             notes.append(note(NoteKind.NOT_OF_QUEUES, where, name=attribute))
             continue
         running = count(attribute)
@@ -147,6 +147,11 @@ def _reached(
             if running.get(value, 0) >= limit
         ]
     return SiteLimits(tuple(reached), tuple(notes))
+
+
+def _is_applied(attribute: str, rules: Rules) -> bool:
+    """Return whether a limit or delay on *attribute* is applied: most attributes do not belong to task queues."""
+    return attribute in QUEUE_ATTRIBUTES or rules.negative_fields == "all"
 
 
 def excluded(negative: Negative, rules: Rules) -> Test:
@@ -235,6 +240,19 @@ def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> d
                 return {}
             found[attribute, value] = Delay(seconds, burst)
     return found
+
+
+def applied_delays(
+    job_scheduling: Mapping[str, Any], site: str, rules: Rules
+) -> tuple[dict[Kind, Delay], tuple[Note, ...]]:
+    """Return the delays of *site* that are applied, and notes about the others; raises as `read_delays`."""
+    delays = read_delays(job_scheduling, site, rules)
+    others = dict.fromkeys(attribute for attribute, _ in delays if not _is_applied(attribute, rules))
+    where = f"MatchingDelay/{site}"
+    return (
+        {kind: delay for kind, delay in delays.items() if kind[0] not in others},
+        tuple(note(NoteKind.NOT_OF_QUEUES, where, name=attribute) for attribute in others),
+    )
 
 
 def _number(text: Any) -> float:

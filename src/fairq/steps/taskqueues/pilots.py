@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -11,20 +11,19 @@ from msgspec import Struct, field
 from fairq.engine.shares.groups import JOB_SHARING
 from fairq.engine.shares.limits import (
     JOB_ATTRIBUTES,
-    QUEUE_ATTRIBUTES,
     Bucket,
     Delay,
     Kind,
     Reached,
+    applied_delays,
     by_attribute,
     delayed,
-    read_delays,
     running_limits,
     started,
 )
 from fairq.engine.shares.match import Matcher
 from fairq.engine.shares.needs import LISTS, given_names, normal_names
-from fairq.engine.shares.options import Note, NoteKind, note
+from fairq.engine.shares.options import Note
 from fairq.engine.shares.pilot import (
     GENERIC_PILOT,
     HOSTS,
@@ -148,26 +147,14 @@ class SiteLoad(Struct):
         if not self.is_limited:
             return Barred()
         limits = running_limits(self.policy.job_scheduling, self.site, grid_ce, self.count, self.policy.rules)
-        self.notes = [*limits.notes, *self._left_out]
+        delays, notes = self._delays()
+        self.notes = [*limits.notes, *notes]
         # Jobs of other sites do not run here, so that a limit on them keeps nothing away.
         reached = tuple(one for one in limits.reached if one.attribute != "Site" or one.value == self.site)
-        return Barred(reached, delayed(self.delays, self.buckets, now))
+        return Barred(reached, delayed(delays, self.buckets, now))
 
-    @property
-    def delays(self) -> dict[Kind, Delay]:
-        """The delays of the site that are applied."""
-        delays = read_delays(self.policy.job_scheduling, self.site, self.policy.rules)
-        return {kind: delay for kind, delay in delays.items() if self._is_applied(kind[0])}
-
-    @property
-    def _left_out(self) -> Iterable[Note]:
-        delays = read_delays(self.policy.job_scheduling, self.site, self.policy.rules)
-        for attribute in dict.fromkeys(attribute for attribute, _ in delays):
-            if not self._is_applied(attribute):
-                yield note(NoteKind.NOT_OF_QUEUES, f"MatchingDelay/{self.site}", name=attribute)
-
-    def _is_applied(self, attribute: str) -> bool:
-        return attribute in QUEUE_ATTRIBUTES or self.policy.rules.negative_fields == "all"
+    def _delays(self) -> tuple[dict[Kind, Delay], tuple[Note, ...]]:
+        return applied_delays(self.policy.job_scheduling, self.site, self.policy.rules)
 
     @property
     def is_limited(self) -> bool:
@@ -187,7 +174,7 @@ class SiteLoad(Struct):
     def start(self, values: Values, grid_ce: str | None, now: int) -> None:
         """Count a job, with the *values* of its attributes, that a pilot starts at *now*."""
         self.running.append((grid_ce, values))
-        changed = started(self.delays, self.buckets, values, now)
+        changed = started(self._delays()[0], self.buckets, values, now)
         self.buckets |= changed
         self.touched |= changed.keys()
 
