@@ -22,14 +22,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from fairq.engine.shares.corrections import Corrections
-from fairq.engine.shares.corrector import UsageRequest
-from fairq.engine.shares.cpu_time import SEGMENTS
+from fairq.engine.shares.corrector import Corrections, UsageRequest
+from fairq.engine.shares.division import Recalculation, recalculate
 from fairq.engine.shares.explanation import explain
-from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
-from fairq.engine.shares.queue_priorities import Recalculation, recalculate
-from fairq.engine.shares.queue_table import QueueTable
+from fairq.engine.shares.groups import OwnerGroup
+from fairq.engine.shares.history_corrector import built_in
+from fairq.engine.shares.match import Matcher
+from fairq.engine.shares.needs import SEGMENTS
+from fairq.engine.shares.queues import QueueTable, Requirements, TaskQueue
 from fairq.engine.shares.rules import Rules
 from fairq.state import kept_queues
 from fairq.state.connection import writing
@@ -95,7 +95,7 @@ def reports(request: UsageRequest) -> Mapping[str, float]:
 
 def calculated(rules: Rules, given: QueueTable, known: dict[str, OwnerGroup]) -> Recalculation:
     """Recalculate once, settings and history included."""
-    corrections = Corrections(rules)
+    corrections = Corrections(rules, built_in())
     corrections.update(settings(), reports)
     return recalculate(given, known, rules, corrections)
 
@@ -104,10 +104,10 @@ def statements(result: Recalculation) -> Callable[[], None]:
     """Return what sets every priority by a statement of its own."""
     table = sqlite3.connect(":memory:")
     table.execute("CREATE TABLE tq (id INTEGER PRIMARY KEY, priority REAL)")
-    table.executemany("INSERT INTO tq VALUES (?, 1)", ((queue.id,) for queue in result.queues))
+    table.executemany("INSERT INTO tq VALUES (?, 1)", ((queue,) for queue in result.queues.ids.tolist()))
     texts = [
-        f"UPDATE tq SET priority = {priority:.4f} WHERE id IN ({queue.id})"
-        for queue, priority in zip(result.queues, result.priorities.tolist(), strict=True)
+        f"UPDATE tq SET priority = {priority:.4f} WHERE id IN ({queue})"
+        for queue, priority in zip(result.queues.ids.tolist(), result.priorities.tolist(), strict=True)
     ]
 
     def run() -> None:

@@ -69,8 +69,6 @@ NAMED_BY_A_PARTICIPLE = (
     "engine.negotiation.requested",
     "engine.negotiation.rest",
     "engine.negotiation.room",
-    "engine.shares.forming",
-    "engine.shares.matching",
     "filling",
     "interleaved",
     "launch.owned",
@@ -97,8 +95,6 @@ NAMED_BY_A_PARTICIPLE = (
     "steps.reports.simulated",
     "steps.reports.standing",
     "steps.setup.installed",
-    "steps.taskqueues.formed",
-    "steps.taskqueues.forming",
     "steps.userprio.reported",
     "waiting",
 )

@@ -9,17 +9,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.engine.shares.plain_needs import needs_of
 from tests.golden.cases import Case
 from tests.golden.dirac_choice import run_random_choice
 from tests.golden.dirac_comparison import DIRAC, refused, unequal
 from tests.golden.dirac_corrector import run_corrector
 from tests.golden.dirac_queues import run_calculate_priority, run_match, run_task_queues
 
-from fairq.engine.shares.cpu_time import SEGMENTS, bucket, read_segments
 from fairq.engine.shares.groups import read_group
-from fairq.engine.shares.job_needs import JobDefaults, default_within, read_needs
-from fairq.engine.shares.model import Credentials
-from fairq.engine.shares.resource import apply_credentials, match_conditions
+from fairq.engine.shares.needs import SEGMENTS, JobDefaults, bucket, default_within, read_segments
+from fairq.engine.shares.pilot import Credentials, apply_credentials, match_conditions
 from fairq.engine.shares.user_priority import read_priority, real_priority
 from fairq.errors.base import FairqError
 from fairq.errors.shares import DiracStopsError, JobRequirementError, PilotDescriptionError
@@ -108,7 +107,7 @@ def _job_manifest(given: Record, expected: Record) -> list[str]:
         try:
             # A negative priority passes here, and is refused when the job is put into a queue.
             priority = read_priority(job["userpriority"], defaults.user_priority, DIRAC)
-            needs = read_needs(job | {"userpriority": max(priority, 0)}, 0, defaults)
+            needs = needs_of(job | {"userpriority": max(priority, 0)}, 0, defaults)
         except FairqError as failure:
             if refused(result):
                 differences += _compared_refusal(failure, result)

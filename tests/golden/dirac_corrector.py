@@ -8,7 +8,7 @@ from typing import Any
 from tests.golden.dirac_comparison import refused, unequal
 from tests.golden.dirac_history import History, corrections_of
 
-from fairq.engine.shares.corrections import Corrections
+from fairq.engine.shares.corrector import Corrections
 from fairq.engine.shares.history_corrector import HistoryCorrector
 from fairq.errors.base import FairqError
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.golden.dirac_comparison import DIRAC
 
-from fairq.engine.shares.corrections import Corrections, built_in
-from fairq.engine.shares.corrector import UsageRequest
+from fairq.engine.shares.corrector import Corrections, UsageRequest
+from fairq.engine.shares.history_corrector import built_in
 from fairq.engine.shares.options import names
 
 

@@ -7,19 +7,19 @@ from math import isclose
 from typing import Any
 
 import numpy as np
+from tests.engine.shares.plain_needs import needs_of
 from tests.golden.dirac_comparison import DIRAC, unequal
 from tests.golden.dirac_history import History, corrections_of
 from tests.golden.dirac_table import QueueTable, TableQueue
 
 from fairq.engine.shares.check import as_selected, as_written
-from fairq.engine.shares.cpu_time import read_segments
-from fairq.engine.shares.division import divide
-from fairq.engine.shares.groups import read_group
-from fairq.engine.shares.job_needs import JobDefaults, read_needs
-from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
+from fairq.engine.shares.division import divide, families
+from fairq.engine.shares.groups import OwnerGroup, read_group
+from fairq.engine.shares.match import Matcher
+from fairq.engine.shares.needs import JobDefaults, read_segments
 from fairq.engine.shares.options import is_yes
-from fairq.engine.shares.pools import families
+from fairq.engine.shares.queues import QueueTable as Queues
+from fairq.engine.shares.queues import Requirements, RequirementTable, TaskQueue
 from fairq.engine.shares.user_priority import real_priority
 from fairq.settings.keys import SINGLE
 
@@ -72,7 +72,7 @@ def run_calculate_priority(given: Record, expected: Record) -> list[str]:
         pool=np.zeros(len(queues), np.intp),
         shares=np.array([given["share"]], float),
         allowed=np.array([given["allow_background"]]),
-        family=families(queues, rows, DIRAC),
+        family=families(Queues.of(queues), rows, DIRAC),
         strict=True,
     )
     found = {str(queue.id): float(division.priority[row]) for row, queue in enumerate(queues)}
@@ -113,7 +113,7 @@ class Population:
         """Insert the job of that number."""
         job = self._jobs[number]
         ad = {key.lower(): job[key] for key in (*LISTS, *RAM) if key in job}
-        needs = read_needs({**ad, "cputime": job["cpu"], "userpriority": job.get("priority")}, 0, self._defaults)
+        needs = needs_of({**ad, "cputime": job["cpu"], "userpriority": job.get("priority")}, 0, self._defaults)
         identity = {"owner": job["owner"], "group": job["group"]}
         self.table.insert(number, needs._replace(requirements=needs.requirements._replace(**identity)))
 
@@ -187,5 +187,5 @@ def run_match(given: Record, expected: Record) -> list[str]:
     population.insert_all()
     queues = list(population.table.queues.values())
     matcher = Matcher(given["resource"], population.groups, DIRAC, given.get("negative_condition"))
-    places = matcher.matching([queue.formed.requirements for queue in queues])
+    places = matcher.matching(RequirementTable.of([queue.formed.requirements for queue in queues]))
     return unequal("matching_jobs", sorted(min(queues[place].jobs) for place in places), expected["matching_jobs"])

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
+from tests.engine.shares.plain_formation import FormedQueue, QueueFormer
+from tests.engine.shares.plain_needs import JobNeeds
 from tests.golden.dirac_comparison import DIRAC
 
 from fairq.engine.shares.check import as_written
-from fairq.engine.shares.corrections import Corrections
-from fairq.engine.shares.corrector import Reports
-from fairq.engine.shares.forming import FormedQueue, QueueFormer
-from fairq.engine.shares.job_needs import JobNeeds
-from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
-from fairq.engine.shares.pools import count_queues
-from fairq.engine.shares.queue_priorities import Recalculation, Share, set_priorities, share_groups
+from fairq.engine.shares.corrector import Corrections, Reports
+from fairq.engine.shares.division import Recalculation, Share, count_queues, set_priorities, share_groups
+from fairq.engine.shares.groups import OwnerGroup
+from fairq.engine.shares.queues import QueueTable as Queues
+from fairq.engine.shares.queues import Requirements, TaskQueue
 
 NEW_PRIORITY = 1.0
 """What DIRAC's table gives a queue until its priority is set."""
@@ -94,7 +94,7 @@ class QueueTable:
         """Make a full pass: correctors (settings *block* ShareCorrections), group shares, all priorities."""
         if self._corrections is not None:
             self._corrections.update(block, reports)
-        queues = [queue.record() for queue in self.queues.values()]
+        queues = Queues.of([queue.record() for queue in self.queues.values()])
         rows = count_queues(queues, DIRAC)
         self._shares = share_groups(rows, self._groups, self._corrections)
         self._keep(set_priorities(queues, self._groups, DIRAC, self._corrections, rows, self._shares))
@@ -102,17 +102,17 @@ class QueueTable:
     def _set_owner(self, of: Requirements) -> None:
         """Set one owner's queues, or those of the whole group if the number of its owners may have changed."""
         queues = [one.record() for one in self.queues.values()]
-        queues = [queue for queue in queues if queue.requirements.group == of.group]
+        queues = Queues.of([queue for queue in queues if queue.requirements.group == of.group])
         rows = count_queues(queues, ONE_OWNER)
         result = set_priorities(queues, self._groups, ONE_OWNER, self._corrections, rows, self._shares)
-        alone = rows.owners.get(of.group, {}).get(of.owner, 0) > 1 and not self._is_sharing(of.group)
+        alone = rows.get(of.group, {}).get(of.owner, 0) > 1 and not self._is_sharing(of.group)
         self._keep(result, of.owner if alone else None)
 
     def _is_sharing(self, group: str) -> bool:
         return group in self._groups and self._groups[group].job_sharing
 
     def _keep(self, result: Recalculation, owner: str | None = None) -> None:
-        for queue, priority in zip(result.queues, result.kept_priorities(), strict=True):
+        for queue, priority in zip(result.queues.tolist(), result.kept_priorities(), strict=True):
             if not math.isnan(priority) and owner in (None, queue.requirements.owner):
                 kept = self.queues[queue.id]
                 kept.priority, kept.written = priority, as_written(priority)

@@ -11,21 +11,25 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.engine.shares.plain_needs import plain_needs
 
-from fairq.engine.shares import columns, requirement_table
+from fairq.engine.shares.queues import RequirementTable
+from fairq.errors.shares import JobRequirementError
+from fairq.expression_form import is_expression
 from fairq.records import Actor, JobRange, JobStatus
 from fairq.settings import load
 from fairq.state import check, document, idle_ranges, jobs
 from fairq.state.connection import State, reading, trying, writing
-from fairq.steps.taskqueues import kept
-from fairq.steps.taskqueues.forming import form_queues
-from fairq.steps.taskqueues.idle_needs import read_idle
+from fairq.steps.taskqueues import needs_copy
+from fairq.steps.taskqueues.formation import form_queues
 from fairq.steps.taskqueues.import_dump import import_task_queues
+from fairq.steps.taskqueues.job_requirements import identity_of, plain_value, relevant
 from fairq.steps.taskqueues.match import match
-from fairq.steps.taskqueues.needs import needs_of
 from fairq.steps.taskqueues.pilots import Pilot
 from fairq.steps.taskqueues.policy import SharePolicy, share_policy
 from fairq.steps.taskqueues.priorities import recalculate_shares
+from fairq.steps.taskqueues.waiting_jobs import read_waiting
 
 NOW = 1_795_210_080
 ACTOR = Actor("pilot", "fairq taskqueues match", NOW)
@@ -159,33 +163,40 @@ class Pool:
 
 @contextmanager
 def small() -> Iterator[None]:
-    """Keep copies of small pools, too, and look for few things in the way that is for many."""
-    values = {(kept, "WORTHWHILE"): 1, (kept, "FEW_CHANGES"): 3, (columns, "_FEW"): 1, (requirement_table, "_FEW"): 1}
-    usual = {place: getattr(*place) for place in values}
+    """Keep copies of small pools, too."""
+    usual = needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES
+    needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES = 1, 3
     try:
-        for place, value in values.items():
-            setattr(*place, value)
         yield
     finally:
-        for place, value in usual.items():
-            setattr(*place, value)
+        needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES = usual
 
 
 def described(state: State, policy: SharePolicy) -> dict[str, Any]:
     """Everything that the queues of *state* are."""
     formed = form_queues(state, policy)
-    of = formed.numbers
     return {
-        "queues": list(formed.queues),
-        "rows": [formed.queues[row] for row in range(len(formed.queues))],
-        "parts": of.part[formed.places].tolist(),
-        "gone": sorted(of.number[of.jobs == 0].tolist()),
-        "new": sorted(of.number[formed.stored :].tolist()),
+        "queues": formed.queues.tolist(),
+        "parts": formed.parts.tolist(),
+        "gone": sorted(formed.gone),
+        "new": formed.first_new,
         "next": formed.next_number,
         "left out": formed.left_out,
-        "members": [formed.members(state, policy, row) for row in range(len(formed.queues))],
+        "members": [formed.members(state, row) for row in range(len(formed.queues))],
+        "rows": [formed.row_of_job(cluster, proc) for cluster in range(1, 9) for proc in range(4)],
         "owners": sorted(formed.queues.owners[0]),
     }
+
+
+def plainly(job: JobRange, shared: Any, policy: SharePolicy) -> Any:
+    """What one job needs: its requirements and priorities, or why it is in no queue."""
+    ad = {**relevant(shared), **relevant(job.overrides_for(job.first_proc))}
+    try:
+        needs = plain_needs({name: plain_value(value) for name, value in ad.items()}, job.priority, policy.job_defaults)
+    except JobRequirementError as error:
+        return str(error)
+    owner, group = identity_of(ad, job.owner)
+    return needs.requirements._replace(owner=owner, group=group), needs.user_priority, needs.real_priority
 
 
 @settings(max_examples=100)
@@ -205,20 +216,27 @@ def test_the_needs_of_many_jobs_are_those_of_each(queued: list[Any], rules: str)
                 jobs.change_many(state, [jobs.Procs("", last.cluster, 0, 1)], priority=priority)
         with reading(pool.path) as state:
             policy = share_policy(pool.settings, state)
-            read = read_idle(state, idle_ranges.load(state), policy)
-            each = list(needs_of(state, jobs.select(state), policy))
-    placed = zip(read.placed.tolist(), read.asked.tolist(), strict=True)
-    found = {one[:5]: (one.real_priority, asked) for one, asked in placed}
-    refused = {one[:5]: read.reasons[-1 - one.queue] for one in read.left_out.tolist()}
-    bounds = [(one.job.cluster, "", one.whole.first_proc, one.job.first_proc, one.job.last_proc) for one in each]
-    pairs = dict(zip(bounds, each, strict=True))
-    assert refused == {at: one.needs for at, one in pairs.items() if isinstance(one.needs, str)}
-    assert found == {
-        at: (one.needs.real_priority, one.needs.requirements)
-        for at, one in pairs.items()
-        if not isinstance(one.needs, str)
+            none = RequirementTable.of(())
+            found, requirements, unlasting = read_waiting(state, idle_ranges.load(state), policy, none)
+            ranges = jobs.select(state)
+            shared = jobs.ads(state, {job.ad_id for job in ranges})
+    each = {
+        (job.cluster, proc): plainly(replace(job, first_proc=proc), shared[job.ad_id], policy)
+        for job in ranges
+        for proc in range(job.first_proc, job.last_proc + 1)
     }
-    assert read.unlasting == {at[:3] for at, one in pairs.items() if not one.is_lasting}
+    asked = requirements.tolist()
+    assert each == {
+        (one.cluster, proc): one.reason or (asked[one.asked], one.user_priority, one.real_priority)
+        for one in found.tolist()
+        for proc in range(one.first, one.last + 1)
+    }
+    assert len(set(asked)) == len(asked)
+    assert unlasting == {
+        (job.cluster, "", job.first_proc)
+        for job in ranges
+        if any(map(is_expression, {**relevant(shared[job.ad_id]), **relevant(job.overrides_for(0))}.values()))
+    }
 
 
 @settings(max_examples=25)

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, chances, corrected, preset, registry
 
 from fairq.engine.shares.choice import order
-from fairq.engine.shares.corrections import Corrected, Corrections
-from fairq.engine.shares.division import FLOOR
+from fairq.engine.shares.corrector import Corrected, Corrections
+from fairq.engine.shares.division import FLOOR, recalculate
 from fairq.engine.shares.explanation import explain, factor
-from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
-from fairq.engine.shares.queue_priorities import recalculate
+from fairq.engine.shares.groups import OwnerGroup
+from fairq.engine.shares.history_corrector import built_in
+from fairq.engine.shares.match import Matcher
+from fairq.engine.shares.queues import QueueTable, Requirements, RequirementTable, TaskQueue
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 
@@ -153,6 +154,12 @@ REGISTRY = registry(
 )
 
 
+def priorities(queues: list[TaskQueue]) -> dict[int, float]:
+    """The priority of each queue, by number."""
+    result = recalculate(QueueTable.of(queues), REGISTRY, DOCUMENTED)
+    return dict(zip(result.queues.ids.tolist(), result.priorities.tolist(), strict=True))
+
+
 def task_queues(drawn: list[tuple[Any, ...]]) -> list[TaskQueue]:
     """The queues, numbered."""
     return [
@@ -166,7 +173,7 @@ def task_queues(drawn: list[tuple[Any, ...]]) -> list[TaskQueue]:
 def test_every_queue_with_jobs_gets_at_least_the_floor(rules, drawn):
     """And an emptied one nothing. (A user called "all" makes an exception of DIRAC.)"""
     queues = task_queues(drawn)
-    for queue, priority in zip(queues, recalculate(queues, REGISTRY, rules).priorities, strict=True):
+    for queue, priority in zip(queues, recalculate(QueueTable.of(queues), REGISTRY, rules).priorities, strict=True):
         if not queue.jobs:
             assert math.isnan(priority)
         elif rules is DOCUMENTED or queue.requirements.group == "shared":
@@ -184,7 +191,7 @@ def test_a_pool_of_queues_shares_out_its_share(rules, count, data, share):
         for number, (owner, average) in enumerate(zip(owners, averages, strict=True))
     ]
     for sharing in (True, False):
-        found = recalculate(queues, registry(OwnerGroup("g", share, job_sharing=sharing)), rules)
+        found = recalculate(QueueTable.of(queues), registry(OwnerGroup("g", share, job_sharing=sharing)), rules)
         assert found.priorities.sum() == pytest.approx(share)
         if not sharing:
             for user in explain(found)[0].users:
@@ -202,7 +209,9 @@ def test_by_the_schema_the_queues_of_a_pool_add_up_to_its_share_and_part_it_by_t
         TaskQueue(number, Requirements("ann", "g", 360, sites=(f"S{number}",)), len(given), sum(given))
         for number, given in enumerate(jobs)
     ]
-    found = recalculate(queues, registry(OwnerGroup("g", share, job_sharing=sharing)), DOCUMENTED).priorities
+    found = recalculate(
+        QueueTable.of(queues), registry(OwnerGroup("g", share, job_sharing=sharing)), DOCUMENTED
+    ).priorities
     total = sum(map(sum, jobs))
     expected = [max(share * sum(given) / total, FLOOR) for given in jobs]
     assert found.tolist() == pytest.approx(expected)
@@ -214,8 +223,14 @@ def test_the_order_of_queues_does_not_matter(drawn, shuffle):
     queues = task_queues(drawn)
     mixed = queues.copy()
     shuffle.shuffle(mixed)
-    found = dict(zip((one.id for one in queues), recalculate(queues, REGISTRY, DOCUMENTED).priorities, strict=True))
-    other = dict(zip((one.id for one in mixed), recalculate(mixed, REGISTRY, DOCUMENTED).priorities, strict=True))
+    found = dict(
+        zip(
+            (one.id for one in queues), recalculate(QueueTable.of(queues), REGISTRY, DOCUMENTED).priorities, strict=True
+        )
+    )
+    other = dict(
+        zip((one.id for one in mixed), recalculate(QueueTable.of(mixed), REGISTRY, DOCUMENTED).priorities, strict=True)
+    )
     assert found == pytest.approx(other, nan_ok=True)
 
 
@@ -224,12 +239,12 @@ def test_the_order_of_queues_does_not_matter(drawn, shuffle):
 def test_explanations_lead_to_the_priorities(rules, drawn, slices, bound, use):
     """Every queue is explained once; a share is what was expected times its factors, a priority its family's sum."""
     queues = task_queues(drawn)
-    corrections = Corrections(rules)
+    corrections = Corrections(rules, built_in())
     corrections.update(settings(slices, bound), lambda request: use)
-    result = recalculate(queues, REGISTRY, rules, corrections)
+    result = recalculate(QueueTable.of(queues), REGISTRY, rules, corrections)
     explained = {}
     for group in explain(result):
-        assert group.share.share == pytest.approx(group.share.expected * factor(group.corrections))
+        assert group.share.share == pytest.approx(group.share.expected * factor(group.share.steps))
         for one in (one for user in group.users for one in user.queues):
             assert one.queue.id not in explained
             explained[one.queue.id] = one.priority
@@ -261,7 +276,9 @@ PILOTS = st.fixed_dictionaries(
 def test_a_queue_is_offered_exactly_if_nothing_speaks_against_it(rules, pilot, drawn, negative):
     matcher = Matcher(pilot, REGISTRY, rules, negative)
     asked = [queue.requirements for queue in task_queues(drawn)]
-    assert matcher.matching(asked) == [place for place, one in enumerate(asked) if not matcher.refusals(one)]
+    assert matcher.matching(RequirementTable.of(asked)) == [
+        place for place, one in enumerate(asked) if not matcher.refusals(one)
+    ]
 
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=1, max_size=20), st.integers(0, 1000))

@@ -14,8 +14,8 @@ from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.brokerage.flow.rules import Rules as BrokerRules
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.quotas.policy import QuotaPolicy
-from fairq.engine.shares import history_settings
-from fairq.engine.shares.model import DEFAULT_SHARE
+from fairq.engine.shares import history_corrector
+from fairq.engine.shares.groups import DEFAULT_SHARE
 from fairq.engine.shares.rules import Rules as ShareRules
 from fairq.settings.keys import KEYS
 from fairq.settings.rule_points import dirac, htcondor, panda
@@ -64,10 +64,10 @@ def test_the_engine_has_no_default_of_a_rule_point_and_knows_its_choices(policy:
 def test_defaults_of_dirac_s_own_options_are_those_that_the_engine_reads_by() -> None:
     """The engine reads them out of dumps as well, where no settings are."""
     told = {key.name.rpartition(".")[2]: key.default for key in KEYS if key.section == CORRECTIONS}
-    assert told["MaxGlobalCorrection"] == history_settings.DEFAULT_BOUND
-    assert told["UpdateHistoryPeriod"] == history_settings.DEFAULT_PERIOD
+    assert told["MaxGlobalCorrection"] == history_corrector.DEFAULT_BOUND
+    assert told["UpdateHistoryPeriod"] == history_corrector.DEFAULT_PERIOD
     assert (told["Weight"], told["MaxCorrection"]) == (
-        history_settings.DEFAULT_WEIGHT,
-        history_settings.DEFAULT_MAXIMUM,
+        history_corrector.DEFAULT_WEIGHT,
+        history_corrector.DEFAULT_MAXIMUM,
     )
     assert SHARE_GROUP_KEYS["job_share"].default == DEFAULT_SHARE

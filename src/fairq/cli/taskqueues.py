@@ -284,8 +284,7 @@ def why(
     decision on their own).
     """
     from fairq.cli import taskqueues_views as views
-    from fairq.steps.taskqueues.compare import compared
-    from fairq.steps.taskqueues.why import why_not
+    from fairq.steps.taskqueues.why import compared, why_not
 
     invocation, output = context.obj, context.obj.output
     target = _target(what)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairq.engine.shares.notes import Note
+    from fairq.engine.shares.options import Note
 
 WORDS = {
     "unknown_corrector": "{where}: ShareCorrectorsToStart names {where}; known are: {known}; DIRAC ignores it",

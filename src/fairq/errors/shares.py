@@ -129,7 +129,6 @@ class JobRequirement(ErrorCase):
 
     BLANK = sentences(problem="blank; DIRAC refuses such a job", cure="leave {what} out")
     NOT_WHOLE = sentences(problem="not a whole number of 0 or more", cure="give one, or leave it out")
-    NEGATIVE_RAM = sentences(problem="negative", cure="give MB, or 0 for none")
     RAM_ABOVE_MAXIMUM = sentences(problem="more than its MaxRAM {maximum}", cure="swap MinRAM and MaxRAM")
     NOT_NAMES = sentences(problem="not a list of names", cure='write it as "A, B" or {{ "A", "B" }}')
     PRIORITY_NO_NUMBER = sentences(problem="not a number", cure="give a number above 0")

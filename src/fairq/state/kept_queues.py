@@ -1,4 +1,4 @@
-"""The task queues as they were formed: a copy, and which jobs changed since.
+"""What the idle jobs need of a task queue: a copy, with the queues' numbers, and which jobs changed since.
 
 The database notes each job that changes. It drops the copy as soon as the number of a queue in it changes. A copy that
 is there and its changes are therefore always valid. Without a copy, the queues are formed from all idle jobs.

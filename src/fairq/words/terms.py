@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.engine.shares.conditions import Terms
+from fairq.engine.shares.match import Terms
 
 
 def terms_words(terms: Terms) -> str:

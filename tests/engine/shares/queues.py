@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairq.engine.shares.choice import chance
-from fairq.engine.shares.corrections import Corrections
-from fairq.engine.shares.corrector import Reports, UsageRequest
-from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
+from fairq.engine.shares.corrector import Corrections, Reports, UsageRequest
+from fairq.engine.shares.groups import OwnerGroup
+from fairq.engine.shares.history_corrector import built_in
+from fairq.engine.shares.queues import Requirements, TaskQueue
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.engine.shares.user_priority import in_sum
 from fairq.steps.taskqueues.policy import preset
@@ -65,7 +66,7 @@ def history(by_group: Mapping[str, Mapping[int, Mapping[str, float] | None]]) ->
 
 def corrected(rules: Rules, block: Mapping[str, Any], reports: Reports) -> Corrections:
     """Correctors with their history."""
-    corrections = Corrections(rules)
+    corrections = Corrections(rules, built_in())
     corrections.update(block, reports)
     return corrections
 

@@ -6,9 +6,9 @@ import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, WEEK, corrected, history, instance
 
 from fairq.cli.taskqueues_notes import WORDS, in_words
-from fairq.engine.shares.corrections import Corrections
-from fairq.engine.shares.corrector import Correction
-from fairq.engine.shares.notes import NoteKind
+from fairq.engine.shares.corrector import Correction, Corrections
+from fairq.engine.shares.history_corrector import built_in
+from fairq.engine.shares.options import NoteKind
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 
 WIDE = {"TimeSpan": HOUR, "Weight": 1, "MaxCorrection": 10}
@@ -170,7 +170,7 @@ def test_history_is_asked_for_again_after_its_period():
         asked.append(request.span)
         return {"a": 1.0}
 
-    corrections = Corrections(DOCUMENTED)
+    corrections = Corrections(DOCUMENTED, built_in())
     for now in (0, 899, 900):
         corrections.update(instance(S=WIDE), reports, now)
     assert asked == [HOUR, HOUR]

@@ -9,8 +9,9 @@ import pytest
 from tests.engine.shares.queues import DOCUMENTED, corrected, instance, preset, queue, registry
 
 from fairq.engine.shares.choice import choose_queues
-from fairq.engine.shares.model import OwnerGroup
-from fairq.engine.shares.queue_priorities import recalculate
+from fairq.engine.shares.division import recalculate
+from fairq.engine.shares.groups import OwnerGroup
+from fairq.engine.shares.queues import QueueTable
 from fairq.engine.shares.rules import Rules
 
 MATCHES = 3000
@@ -42,7 +43,7 @@ def served(rules: Rules, *, corrections: bool = False) -> Counter[tuple[str, str
     for number in range(MATCHES):
         if number % EVERY == 0:
             history = corrected(rules, WIDE, lambda request: Counter(recent)) if corrections else None
-            priorities = recalculate(queues, GROUPS, rules, history).kept_priorities()
+            priorities = recalculate(QueueTable.of(queues), GROUPS, rules, history).kept_priorities()
         chosen = queues[choose_queues(priorities, draw, rules)[0]].requirements
         recent.append(chosen.group)
         found[chosen.group, chosen.owner] += 1

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from tests.engine.shares.plain_formation import queue_with_room
+from tests.engine.shares.plain_needs import needs_of
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, preset
 
-from fairq.engine.shares.cpu_time import SEGMENTS, bucket, read_segments
-from fairq.engine.shares.forming import QueueFormer, queue_with_room
-from fairq.engine.shares.groups import read_group
-from fairq.engine.shares.identity import derived_tags, requirements, whole_number
-from fairq.engine.shares.job_needs import default_within
-from fairq.engine.shares.model import OwnerGroup
+from fairq.engine.shares.formation import form, number
+from fairq.engine.shares.groups import OwnerGroup, read_group
+from fairq.engine.shares.needs import (
+    SEGMENTS,
+    JobDefaults,
+    bucket,
+    default_within,
+    processor_tags,
+    read_segments,
+    whole_number,
+)
 from fairq.engine.shares.user_priority import (
     LEAST,
     check_submitted,
@@ -32,30 +40,33 @@ def test_bounds_hold_for_defaults(default, bounds, found):
     assert default_within(default, *bounds, DOCUMENTED) == default
 
 
+def asked(rules=DOCUMENTED, **job):
+    return needs_of(job, 0, JobDefaults(rules, SEGMENTS, 400, 1)).requirements
+
+
 def test_alike_jobs_ask_for_the_same():
     """Order, blanks and repetitions do not count; case does."""
-    one = requirements("ann", "u", 400, DOCUMENTED, sites=["B", " A ", "B", ""], tags=[" "])
-    assert one == requirements("ann", "u", 1800, DOCUMENTED, sites=("A", "B"))
-    assert one != requirements("ann", "u", 400, DOCUMENTED, sites=("a", "B"))
+    one = asked(cputime=400, sites=["B", " A ", "B", ""], tags=[" "])
+    assert one == asked(cputime=1800, sites="A, B")
+    assert one != asked(cputime=400, sites=("a", "B"))
 
 
 def test_a_list_of_blanks_is_nothing_and_stops_dirac():
-    assert requirements("ann", "u", 1, DOCUMENTED, tags=[" ", ""]).tags == ()
+    assert asked(tags=[" ", ""]).tags == ()
     with pytest.raises(JobRequirementError, match="Tags"):
-        requirements("ann", "u", 1, DIRAC, tags=[" ", ""])
+        asked(DIRAC, tags=[" ", ""])
 
 
 @pytest.mark.parametrize(("least", "most"), [(-1, 0), (0, -1), (2, 1)])
 def test_ram_that_cannot_be_is_refused(least, most):
     with pytest.raises(JobRequirementError, match="RAM"):
-        requirements("ann", "u", 1, DOCUMENTED, min_ram=least, max_ram=most)
+        asked(minram=least, maxram=most)
 
 
 def test_tags_for_processors():
-    assert derived_tags() == ()
-    assert derived_tags(8, 8) == ("8Processors", "MultiProcessor")
-    assert derived_tags(1, None) == derived_tags(1, 4) == ("MultiProcessor",)
-    assert derived_tags(whole_node=True) == ("MultiProcessor", "WholeNode")
+    assert processor_tags(1) == []
+    assert processor_tags(8) == ["8Processors", "MultiProcessor"]
+    assert processor_tags(1, whole_node=True) == ["MultiProcessor", "WholeNode"]
 
 
 def test_cpu_time_above_the_last_segment_counts_as_the_last():
@@ -164,11 +175,10 @@ def test_a_job_joins_the_smallest_queue_that_holds_jobs_and_has_room():
 
 def test_equal_jobs_fill_one_queue_after_the_other():
     """A queue that is formed again keeps its number; a new one gets the next number."""
-    asks = requirements("ann", "u", 400, DOCUMENTED)
-    former = QueueFormer(3, {(asks, 0): 7, (asks, 2): 4}, next_number=9)
-    placed = [(queue.number, taken) for jobs in (2, 5) for queue, taken in former.place(asks, jobs, 1.5)]
-    assert placed == [(7, 2), (7, 1), (9, 3), (4, 1)]
-    assert [(queue.number, queue.part, queue.jobs, queue.real_priorities) for queue in former.queues] == [
-        (7, 0, 3, 4.5), (9, 1, 3, 4.5), (4, 2, 1, 1.5)
-    ]  # fmt: skip
-    assert former.next_number == 10
+    formed = form(np.zeros(2, int), np.array([2, 5]), np.array([1.5, 1.5]), 3)
+    numbers = number(formed, (np.zeros(2, int), np.array([0, 2]), np.array([7, 4])), 9)
+    assert numbers.tolist() == [7, 9, 4]
+    assert (formed.part.tolist(), formed.jobs.tolist()) == ([0, 1, 2], [3, 3, 1])
+    assert formed.real_priorities.tolist() == [4.5, 4.5, 1.5]
+    places = zip(formed.row, formed.start, formed.size, numbers[formed.queue], strict=True)
+    assert list(places) == [(0, 0, 2, 7), (1, 0, 1, 7), (1, 1, 3, 9), (1, 4, 1, 4)]

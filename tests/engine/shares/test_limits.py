@@ -6,8 +6,7 @@ import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED
 
 from fairq.cli.taskqueues_notes import in_words
-from fairq.engine.shares.delays import Bucket, Delay, delayed, read_delays, started
-from fairq.engine.shares.limits import by_attribute, running_limits
+from fairq.engine.shares.limits import Bucket, Delay, by_attribute, delayed, read_delays, running_limits, started
 from fairq.errors.shares import ShareCorrectionError
 
 LIMITS = {"RunningLimit": {"S": {"JobType": {"MC": 3, "Test": 1}, "CEs": {"ce1": {"JobType": {"User": 2}}}}}}

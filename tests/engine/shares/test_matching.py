@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, registry
 
-from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import Credentials, OwnerGroup, Requirements
-from fairq.engine.shares.resource import apply_credentials, apply_site, match_conditions
+from fairq.engine.shares.groups import OwnerGroup
+from fairq.engine.shares.match import Matcher
+from fairq.engine.shares.pilot import Credentials, apply_credentials, apply_site, match_conditions
+from fairq.engine.shares.queues import Requirements, RequirementTable
 from fairq.errors.shares import DiracStopsError, PilotDescriptionError
 from fairq.words.terms import terms_words
 
@@ -17,7 +18,7 @@ GROUPS = registry(OwnerGroup("u", vo="vo"), OwnerGroup("p", job_sharing=True, vo
 def offered(queue, conditions, rules=DOCUMENTED, negative=None):
     matcher = Matcher({"CPUTime": 1000, **conditions}, GROUPS, rules, negative)
     refusals = [refusal.key for refusal in matcher.refusals(queue)]
-    assert matcher.matches(queue) == (not refusals)
+    assert matcher.matching(RequirementTable.of([queue])) == ([] if refusals else [0])
     return refusals or "offered"
 
 

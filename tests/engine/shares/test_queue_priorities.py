@@ -8,16 +8,17 @@ import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, corrected, history, instance, preset, queue, registry
 
 from fairq.engine.shares.check import all_alike, as_selected, as_written, check
+from fairq.engine.shares.division import recalculate
 from fairq.engine.shares.explanation import explain
-from fairq.engine.shares.model import OwnerGroup, Requirements, TaskQueue
-from fairq.engine.shares.queue_priorities import recalculate
+from fairq.engine.shares.groups import OwnerGroup
+from fairq.engine.shares.queues import QueueTable, Requirements, TaskQueue
 from fairq.errors.shares import DiracStopsError
 
 both_rules = pytest.mark.parametrize("rules", [DOCUMENTED, DIRAC], ids=["documented", "dirac"])
 
 
 def priorities(queues, groups, rules=DOCUMENTED, corrections=None):
-    return recalculate(queues, groups, rules, corrections).kept_priorities()
+    return recalculate(QueueTable.of(queues), groups, rules, corrections).kept_priorities()
 
 
 @both_rules
@@ -98,7 +99,9 @@ def test_a_user_called_all_hides_the_others_under_dirac_rules_alone():
 
 
 def test_no_queues_at_all():
-    result = recalculate([], registry(OwnerGroup("u")), DIRAC, corrected(DIRAC, instance(S={}), history({})))
+    result = recalculate(
+        QueueTable.of([]), registry(OwnerGroup("u")), DIRAC, corrected(DIRAC, instance(S={}), history({}))
+    )
     assert (result.kept_priorities(), [one.users for one in explain(result)]) == ([], [()])
 
 
@@ -112,7 +115,7 @@ def test_jobs_that_weigh_nothing_part_the_share_evenly_and_stop_dirac():
 def test_stored_priorities_are_compared_as_a_table_shows_them():
     """1000/3 is stored as 333.333; a queue that stayed at 1 is told, and that all of them do, too."""
     queues = [queue(n, owner, "u", [1], DIRAC) for n, owner in enumerate(("ann", "bob", "eve"), 1)]
-    result = recalculate(queues, registry(OwnerGroup("u", 1000)), DIRAC)
+    result = recalculate(QueueTable.of(queues), registry(OwnerGroup("u", 1000)), DIRAC)
     assert as_selected(as_written(1000 / 3)) == 333.333
     found = check(result, {1: 333.333, 2: 1.0})
     assert [(one.queue, one.verdict) for one in found] == [(1, "same"), (2, "differs"), (3, "missing")]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, SCHEMA, WEEK, corrected, history, queue, registry
 
+from fairq.engine.shares.division import Recalculation, recalculate
 from fairq.engine.shares.explanation import explain
-from fairq.engine.shares.model import OwnerGroup
-from fairq.engine.shares.queue_priorities import Recalculation, recalculate
+from fairq.engine.shares.groups import OwnerGroup
+from fairq.engine.shares.queues import QueueTable
 from fairq.engine.shares.rules import Rules
 
 GROUPS = registry(
@@ -34,7 +35,7 @@ def example(rules: Rules = DOCUMENTED) -> Recalculation:
         queue(4, "prod", "lhcb_prod", [1], rules),
         queue(5, "prod", "lhcb_prod", [1], rules),
     ]
-    return recalculate(queues, GROUPS, rules, corrected(rules, SCHEMA, USE))
+    return recalculate(QueueTable.of(queues), GROUPS, rules, corrected(rules, SCHEMA, USE))
 
 
 def test_between_groups():
@@ -84,7 +85,7 @@ def test_under_dirac_rules_nothing_is_corrected_inside_a_group():
 def test_explanation_says_how_each_figure_came_about():
     """From the group over the user to the queue: expected, use, corrections before and after bounds, priority."""
     prod, user = (one for one in explain(example()) if one.group.name in ("lhcb_prod", "lhcb_user"))
-    (step,) = prod.corrections
+    (step,) = prod.share.steps
     week, hour = step.slices
     assert (step.fraction, step.raw, step.factor, step.bound) == (0.75, pytest.approx(2.2), pytest.approx(2.2), None)
     assert (week.use, week.use_fraction, week.raw, week.clamped, week.bound) == (500, 0.5, 1.5, 1.5, None)
@@ -93,7 +94,7 @@ def test_explanation_says_how_each_figure_came_about():
     assert [one.owner for one in prod.users] == [None]
 
     _, bob = user.users
-    assert (bob.share.expected, bob.corrections[0].slices[1].use) == (pytest.approx(227.7778), None)
+    assert (bob.share.expected, bob.share.steps[0].slices[1].use) == (pytest.approx(227.7778), None)
     assert [one.queue.id for one in bob.queues] == [2, 3]
     first, second = bob.queues
     assert (second.average, second.pool_weight, second.family) == (3, 10, 1)

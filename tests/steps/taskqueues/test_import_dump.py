@@ -11,8 +11,8 @@ from fairq.records import Actor, JobRange
 from fairq.settings import load
 from fairq.state import jobs, task_queues
 from fairq.state.connection import reading, writing
-from fairq.steps.taskqueues import kept
-from fairq.steps.taskqueues.forming import form_queues
+from fairq.steps.taskqueues import needs_copy
+from fairq.steps.taskqueues.formation import form_queues
 from fairq.steps.taskqueues.import_dump import import_task_queues
 from fairq.steps.taskqueues.policy import share_policy
 
@@ -24,7 +24,7 @@ def test_formed_queues_are_kept_unless_most_jobs_are_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: int, is_kept: bool
 ) -> None:
     """A queue of fairq's own jobs gets its number when a pilot is matched, as before."""
-    monkeypatch.setattr(kept, "WORTHWHILE", 1)
+    monkeypatch.setattr(needs_copy, "WORTHWHILE", 1)
     path = tmp_path / "state.db"
     settings = load(None, path, {"XDG_CONFIG_HOME": str(tmp_path)})
     with writing(path) as state:
@@ -38,7 +38,7 @@ def test_formed_queues_are_kept_unless_most_jobs_are_others(
     import_task_queues(path, settings, str(dump), ACTOR, host="x")
     with reading(path) as state:
         policy = share_policy(settings, state)
-        found = kept.load(state, policy)
+        found = needs_copy.load(state, policy)
         assert (found is not None) == is_kept
         assert [one.number for one in task_queues.load_all(state)] == [3, 5, 8]
         assert form_queues(state, policy).queues.ids.tolist() == [3, 5, 8, *([9] if own else [])]

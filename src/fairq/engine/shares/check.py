@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from fairq.engine.shares.queue_priorities import Recalculation
+from fairq.engine.shares.division import Recalculation
 
 TOLERANCE = 6e-6
 """Tolerance between equal numbers after storage: a table keeps six digits."""
@@ -30,7 +30,7 @@ class Checked(NamedTuple):
 def check(result: Recalculation, stored: Mapping[int, float]) -> list[Checked]:
     """Compare every queue's priority with the *stored* one, by number of the queue."""
     found = []
-    for queue, priority in zip(result.queues, result.priorities.tolist(), strict=True):
+    for queue, priority in zip(result.queues.tolist(), result.priorities.tolist(), strict=True):
         kept = stored.get(queue.id)
         if math.isnan(priority):
             found.append(Checked(queue.id, None, kept, "emptied"))

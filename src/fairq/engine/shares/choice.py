@@ -13,7 +13,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.shares.model import WaitingJob
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.engine.shares.user_priority import real_priority
 
@@ -48,17 +47,18 @@ def choose_queues(priorities: Sequence[float] | Floats, draw: Draw, rules: Rules
     return order(priorities, draw, rules.selection)[: rules.candidates]
 
 
-def choose_jobs(jobs: Sequence[WaitingJob], draw: Draw, rules: Rules) -> list[int]:
-    """Return the numbers of the jobs of one queue to try, in order.
+def choose_jobs(user_priorities: Sequence[float], draw: Draw, rules: Rules) -> list[int]:
+    """Return the places of the jobs of one queue to try, in order.
 
-    A job is drawn by its real priority. The jobs tried are the oldest ones with the UserPriority of that job: under the
-    rules dirac 50 of them in random order, otherwise the oldest one.
+    *user_priorities* are those of its jobs, oldest first. A job is drawn by its real priority. The jobs tried are the
+    oldest ones with the UserPriority of that job: under the rules dirac 50 of them in random order, otherwise the
+    oldest one.
     """
-    if not jobs:
+    if not user_priorities:
         return []
-    weights = [real_priority(job.user_priority, rules) for job in jobs]
-    wanted = jobs[order(weights, draw, rules.selection)[0]].user_priority
-    oldest = sorted(job.id for job in jobs if job.user_priority == wanted)[: rules.job_pool]
+    weights = [real_priority(priority, rules) for priority in user_priorities]
+    wanted = user_priorities[order(weights, draw, rules.selection)[0]]
+    oldest = [place for place, priority in enumerate(user_priorities) if priority == wanted][: rules.job_pool]
     return [oldest[place] for place in np.argsort(draw(len(oldest)), kind="stable")] if len(oldest) > 1 else oldest
 
 

@@ -1,14 +1,21 @@
-"""The division of a pool's share among its task queues (DIRAC calculate_priority; docs/dirac.md 3.2 and 3.3).
+"""The division of shares: from groups to users to the priorities of task queues (docs/dirac.md 3).
 
-Sums are computed in the order of the queues, as in DIRAC.
+DIRAC TaskQueueDB.recalculateTQSharesForAll, calculate_priority. Sums are computed in the order of the queues, as in
+DIRAC.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
+from fairq.engine.shares.columns import Column, Floats, Integers, Mask, distinct_rows
+from fairq.engine.shares.corrector import Corrections, EntityCorrection
+from fairq.engine.shares.groups import DEFAULT_SHARE, OwnerGroup
+from fairq.engine.shares.queues import QueueTable
+from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracFailure, DiracStopsError
 
 FLOOR = 0.001
@@ -17,8 +24,28 @@ FLOOR = 0.001
 BACKGROUND_UP_TO = 0.1
 """The largest average priority of a background queue."""
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+FAMILY_FIELDS = 7
+"""The first fields of `Requirements` define families, without sites, banned sites and RAM."""
+
+EVERYBODY = "all"
+"""The name for all users; DIRAC confuses a real user of this name with it."""
+
+QueueCounts = Mapping[str, Mapping[str, int]]
+"""Number of queues of each owner in each group, in order of name."""
+
+
+class Share(Struct, frozen=True):
+    """The share of a group or a user.
+
+    Attributes:
+        expected: before corrections.
+        steps: the result of each corrector, in order.
+        share: after corrections.
+    """
+
+    expected: float
+    steps: tuple[EntityCorrection, ...]
+    share: float
 
 
 class Division(Struct, frozen=True):
@@ -32,21 +59,176 @@ class Division(Struct, frozen=True):
         families: over the families: the number of queues.
     """
 
-    background: NDArray[np.bool_]
+    background: Mask
     totals: Floats
     own: Floats
     priority: Floats
-    families: Indices
+    families: Integers
+
+
+class Recalculation(Struct, frozen=True):
+    """The priorities of all task queues, and the values behind them.
+
+    Attributes:
+        rules: the rules used.
+        groups: the configured groups, by name.
+        queues: the queues as given.
+        priorities: over the queues, full precision; NaN: not set (an emptied queue).
+        group_shares: of every configured group, and of every other group with queues.
+        user_shares: of the users with queues in the groups without job sharing, by group.
+        pool_shares: the share of each pool of competing queues: of a user, or of a group with job sharing.
+        rows, pool, family: over the queues with jobs: place in *queues*, pool, family.
+        division: the division of the pools.
+    """
+
+    rules: Rules
+    groups: Mapping[str, OwnerGroup]
+    queues: QueueTable
+    priorities: Floats
+    group_shares: Mapping[str, Share]
+    user_shares: Mapping[str, Mapping[str, Share]]
+    pool_shares: Sequence[float]
+    rows: Integers
+    pool: Integers
+    family: Integers
+    division: Division
+
+    def kept_priorities(self) -> list[float]:
+        """Return the priorities to store: under the rules dirac with four decimals."""
+        decimals = self.rules.decimals
+        values: list[float] = self.priorities.tolist()
+        return values if decimals is None else [float(f"{value:.{decimals}f}") for value in values]
+
+
+def recalculate(
+    queues: QueueTable,
+    groups: Mapping[str, OwnerGroup],
+    rules: Rules,
+    corrections: Corrections | None = None,
+) -> Recalculation:
+    """Return the priorities of all *queues*.
+
+    Args:
+        queues: all task queues.
+        groups: the configured groups; other groups have the default share and no properties.
+        rules: the rules to use.
+        corrections: the active correctors, with their history (`Corrections.update`); None: no correctors.
+
+    Raises DiracStopsError, only under the rules dirac, where DIRAC ends with an error.
+    """
+    counts = count_queues(queues, rules)
+    return set_priorities(queues, groups, rules, corrections, counts, share_groups(counts, groups, corrections))
+
+
+def count_queues(queues: QueueTable, rules: Rules) -> QueueCounts:
+    """Count the queues of each group's owners: those with jobs; under the rules dirac, emptied ones as well."""
+    known, places = queues.owners
+    counted = places if rules.users_counted == "rows" else places[queues.jobs != 0]
+    counts: dict[str, dict[str, int]] = {}
+    for (group, owner), count in sorted(zip(known, np.bincount(counted, minlength=len(known)).tolist(), strict=True)):
+        if count:
+            counts.setdefault(group, {})[owner] = count
+    return counts
+
+
+def share_groups(
+    counts: QueueCounts, groups: Mapping[str, OwnerGroup], corrections: Corrections | None
+) -> dict[str, Share]:
+    """Return the share of every configured group; only those that have queues are corrected."""
+    expected = {name: group.share for name, group in groups.items()}
+    return _corrected(expected, {name: expected[name] for name in counts if name in expected}, corrections)
+
+
+def _corrected(
+    expected: Mapping[str, float], compared: Mapping[str, float], corrections: Corrections | None, group: str = ""
+) -> dict[str, Share]:
+    """Return *expected* shares of groups, or of the users of *group*; the *compared* ones of them are corrected."""
+    corrected = None if corrections is None else corrections.correct(compared, group)
+    if corrected is None:
+        return {name: Share(share, (), share) for name, share in expected.items()}
+    return {
+        name: Share(share, corrected.steps.get(name, ()), corrected.shares.get(name, share))
+        for name, share in expected.items()
+    }
+
+
+def set_priorities(
+    queues: QueueTable,
+    groups: Mapping[str, OwnerGroup],
+    rules: Rules,
+    corrections: Corrections | None,
+    counts: QueueCounts,
+    group_shares: Mapping[str, Share],
+) -> Recalculation:
+    """Divide the groups' shares among users and queues.
+
+    DIRAC TaskQueueDB.recalculateTQSharesForEntity.
+    """
+    all_shares = dict(group_shares)
+    user_shares: dict[str, Mapping[str, Share]] = {}
+    pools: dict[tuple[str, str | None], float] = {}
+    for name, owners in counts.items():
+        share = all_shares.setdefault(name, Share(DEFAULT_SHARE, (), DEFAULT_SHARE)).share
+        if _is_sharing(name, groups):
+            pools[name, None] = share
+        else:
+            parts = {owner: share / len(owners) for owner in owners}
+            users = user_shares[name] = _corrected(parts, parts, corrections, name)
+            # DIRAC takes a user called "all" for all users, and sets the queues of nobody else.
+            is_confused = rules.user_all_bug and owners.get(EVERYBODY, 0) > 1
+            pools |= {(name, owner): users[owner].share for owner in ([EVERYBODY] if is_confused else owners)}
+
+    numbers = dict(zip(pools, range(len(pools)), strict=True))
+    known, places = queues.owners
+    of_owner = [numbers.get((group, None if _is_sharing(group, groups) else owner), -1) for group, owner in known]
+    pool = np.array(of_owner, np.int64)[places]
+    rows = np.flatnonzero((queues.jobs != 0) & (pool >= 0))
+    family = families(queues, rows, rules)
+    sums = queues.real_priorities[rows]
+    averages = sums / queues.jobs[rows]
+    pool_shares = list(pools.values())
+    division = divide(
+        weights=averages if rules.consolidation == "average" else sums,
+        averages=averages,
+        pool=pool[rows],
+        shares=np.array(pool_shares, float),
+        allowed=np.array([group in groups and groups[group].background for group, _ in pools], bool),
+        family=family,
+        strict=rules.zero_use == "error",
+    )
+    priorities = np.full(len(queues), np.nan)
+    priorities[rows] = division.priority
+    return Recalculation(
+        rules, groups, queues, priorities, all_shares, user_shares, pool_shares, rows, pool[rows], family, division
+    )
+
+
+def _is_sharing(group: str, groups: Mapping[str, OwnerGroup]) -> bool:
+    return group in groups and groups[group].job_sharing
+
+
+def families(queues: QueueTable, rows: Integers, rules: Rules) -> Integers:
+    """Return the number of the family of each queue at *rows*: queues that differ only in sites and RAM."""
+    if not rules.site_families:
+        return np.arange(len(rows))
+    columns: tuple[Column, ...] = queues.requirements.take(rows).columns[:FAMILY_FIELDS]
+    if not rules.families_as_listed:
+        columns = tuple(column.changed(_in_order) for column in columns)
+    return distinct_rows(columns, len(rows))[1]
+
+
+def _in_order(value: object) -> object:
+    return tuple(sorted(value)) if isinstance(value, tuple) else value
 
 
 def divide(
     *,
     weights: Floats,
     averages: Floats,
-    pool: Indices,
+    pool: Integers,
     shares: Floats,
-    allowed: NDArray[np.bool_],
-    family: Indices,
+    allowed: Mask,
+    family: Integers,
     strict: bool,
 ) -> Division:
     """Divide the *shares* of all pools among their queues.
@@ -73,5 +255,5 @@ def divide(
     return Division(background, totals, own, _sums(family, own)[family], np.bincount(family))
 
 
-def _sums(numbers: Indices, amounts: NDArray[np.float64 | np.bool_], least: int = 0) -> Floats:
+def _sums(numbers: Integers, amounts: Floats | Mask, least: int = 0) -> Floats:
     return np.bincount(numbers, amounts, least).astype(np.float64)

@@ -8,9 +8,9 @@ import numpy as np
 from msgspec import Struct
 
 from fairq.engine.shares.corrector import EntityCorrection
-from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup, TaskQueue
-from fairq.engine.shares.queue_priorities import Recalculation, Share
-from fairq.engine.shares.queue_table import QueueTable
+from fairq.engine.shares.division import Recalculation, Share
+from fairq.engine.shares.groups import DEFAULT_SHARE, OwnerGroup
+from fairq.engine.shares.queues import TaskQueue
 
 
 class QueueExplanation(Struct, frozen=True):
@@ -49,11 +49,6 @@ class UserExplanation(Struct, frozen=True):
     share: Share
     queues: tuple[QueueExplanation, ...]
 
-    @property
-    def corrections(self) -> tuple[EntityCorrection, ...]:
-        """What each corrector did, in order."""
-        return self.share.steps
-
 
 class GroupExplanation(Struct, frozen=True):
     """One group.
@@ -69,11 +64,6 @@ class GroupExplanation(Struct, frozen=True):
     configured: bool
     share: Share
     users: tuple[UserExplanation, ...]
-
-    @property
-    def corrections(self) -> tuple[EntityCorrection, ...]:
-        """What each corrector did, in order."""
-        return self.share.steps
 
 
 def explain(result: Recalculation, group: str | None = None) -> list[GroupExplanation]:
@@ -102,9 +92,9 @@ def explain(result: Recalculation, group: str | None = None) -> list[GroupExplan
 def _queues(result: Recalculation, group: str | None) -> dict[str, dict[str, list[QueueExplanation]]]:
     places = {row: place for place, row in enumerate(result.rows.tolist())}
     found: dict[str, dict[str, list[QueueExplanation]]] = {}
-    queues = QueueTable.of(result.queues)
+    queues = result.queues
     rows, asked = (np.arange(len(queues)), queues) if group is None else queues.of_group(group)
-    for row, queue in zip(rows.tolist(), asked, strict=True):
+    for row, queue in zip(rows.tolist(), asked.tolist(), strict=True):
         one = _queue(result, queue, row, places.get(row))
         found.setdefault(queue.requirements.group, {}).setdefault(queue.requirements.owner, []).append(one)
     return found

@@ -6,14 +6,36 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fairq.engine.shares.model import DEFAULT_SHARE, OwnerGroup
+from msgspec import Struct
+
 from fairq.engine.shares.options import is_yes, names
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import ShareCorrectionError, ShareSetting
 
+DEFAULT_SHARE = 1000
+"""The JobShare of a group without one (docs/dirac.md 3.1)."""
+
 JOB_SHARING = "JobSharing"
 SCHEMA_JOB_SHARING = "JOB_SHARING"
 """The property by which a group's task queues share its priority: DIRAC's spelling, and the schema's."""
+
+
+class OwnerGroup(Struct, frozen=True):
+    """A group's part in the registry (`read_group` makes it from DIRAC's options).
+
+    Attributes:
+        name: as jobs name it in OwnerGroup.
+        share: JobShare, an absolute weight.
+        job_sharing: property JobSharing: all its task queues are one pool, whoever owns them.
+        background: AllowBackgroundTQs: queues whose jobs average at most 0.1 get the minimum priority.
+        vo: the virtual organisation; "": none.
+    """
+
+    name: str
+    share: float = DEFAULT_SHARE
+    job_sharing: bool = False
+    background: bool = False
+    vo: str = ""
 
 
 def has_job_sharing(properties: Iterable[str], rules: Rules) -> bool:

@@ -1,16 +1,25 @@
-"""Running limits of a site (DIRAC Limiter; docs/dirac.md 6.1)."""
+"""Running limits and matching delays of a site, and the task queues that they exclude (DIRAC Limiter; docs/dirac.md 6).
+
+Of delays, every attribute and value has a bucket of at most `burst` starts (default 1). A job start takes one out, and
+one returns after each delay. With a burst of 1, the delay is the minimum time between two starts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
+import numpy as np
 from msgspec import Struct
 
-from fairq.engine.shares.notes import Note, NoteKind, note
-from fairq.engine.shares.options import is_yes
+from fairq.engine.shares.columns import Mask
+from fairq.engine.shares.options import Note, NoteKind, is_yes, note
+from fairq.engine.shares.pilot import SETS, SINGLE, values
+from fairq.engine.shares.queues import Requirements, RequirementTable
 from fairq.engine.shares.rules import Rules
-from fairq.errors.shares import ShareCorrectionError, ShareSetting
+from fairq.errors.shares import DiracFailure, DiracStopsError, ShareCorrectionError, ShareSetting
 
 CES = "CEs"
 
@@ -28,6 +37,31 @@ QUEUE_ATTRIBUTES = frozenset(("JobType", "Owner", "OwnerGroup", "Site"))
 
 Counter = Callable[[str, str | None], Mapping[str, int]]
 """Returns the number of running jobs at the site by value, for an attribute and a CE (None: the whole site)."""
+
+Negative = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""By field, the values at their limit. If there are several (one per site), all must exclude a queue."""
+
+Test = Callable[[RequirementTable], Mask]
+"""Returns which task queues it hits."""
+
+BURST = "Burst"
+
+Kind = tuple[str, str]
+"""An attribute of jobs and one of its values."""
+
+
+class Delay(Struct, frozen=True):
+    """The delay of one kind: seconds per start, and the burst."""
+
+    seconds: float
+    burst: float = 1.0
+
+
+class Bucket(NamedTuple):
+    """Number of starts left at a time (seconds since 1970); this is the stored state."""
+
+    left: float
+    time: float
 
 
 class Reached(NamedTuple):
@@ -103,7 +137,7 @@ def _reached(
             if attribute != CES:
                 notes.append(note(NoteKind.UNKNOWN_ATTRIBUTE, where, name=attribute))
             continue
-        if rules.negative_fields == "any" and attribute not in QUEUE_ATTRIBUTES:
+        if not _is_applied(attribute, rules):
             notes.append(note(NoteKind.NOT_OF_QUEUES, where, name=attribute))
             continue
         running = count(attribute)
@@ -113,3 +147,140 @@ def _reached(
             if running.get(value, 0) >= limit
         ]
     return SiteLimits(tuple(reached), tuple(notes))
+
+
+def _is_applied(attribute: str, rules: Rules) -> bool:
+    """Return whether a limit or delay on *attribute* is applied: most attributes do not belong to task queues."""
+    return attribute in QUEUE_ATTRIBUTES or rules.negative_fields == "all"
+
+
+def excluded(negative: Negative, rules: Rules) -> Test:
+    """Return a function that returns which task queues *negative* excludes.
+
+    One dictionary excludes a queue if a field matches, with negative_fields = all if every field does. Unknown fields
+    never match; under the rules dirac, they are ignored, and raise DiracStopsError if there are no others.
+    """
+    if isinstance(negative, Mapping):
+        return _excluded_by(negative, rules) if negative else _NONE
+    return _every([_excluded_by(one, rules) for one in negative]) if negative else _NONE
+
+
+def excludes(negative: Negative, queue: Requirements, rules: Rules) -> bool:
+    """Return whether *negative* excludes one queue; raises as `excluded`."""
+    return bool(excluded(negative, rules)(RequirementTable.of([queue])).all())
+
+
+def _every(tests: Sequence[Test]) -> Test:
+    """Return the test that hits what all of *tests* hit."""
+    return lambda table: reduce(np.logical_and, (test(table) for test in tests), np.ones(len(table), bool))
+
+
+def _any(tests: Sequence[Test]) -> Test:
+    """Return the test that hits what one of *tests* hits."""
+    return lambda table: reduce(np.logical_or, (test(table) for test in tests), np.zeros(len(table), bool))
+
+
+_NONE = _any(())
+
+
+def _excluded_by(negative: Mapping[str, Any], rules: Rules) -> Test:
+    dirac = rules.negative_values == "single"
+    unknown = [field for field in negative if field not in SETS and field not in SINGLE]
+    if dirac and len(unknown) == len(negative):
+        failure = DiracFailure.UNKNOWN_LIMIT if unknown else DiracFailure.LIMIT_ON_NOTHING
+        raise DiracStopsError(failure, fields=", ".join(unknown), known=", ".join((*SETS, *SINGLE)))
+    tests = [_hits(field, given, rules) for field, given in negative.items() if field not in unknown]
+    if rules.negative_fields == "any":
+        return _any(tests)
+    return _NONE if unknown and not dirac else _every(tests)
+
+
+def _hits(field: str, given: Any, rules: Rules) -> Test:
+    dirac = rules.negative_values == "single"
+    if field in SETS:
+        listed, hit = SETS[field], frozenset(values(given))
+        if field == "Site" and rules.negative_fields == "any":
+            # Whatever the pilot takes runs at its site, also the jobs of a queue that names no site.
+            return lambda table: table.sites.where(lambda names: not names or not hit.isdisjoint(names))
+        return lambda table: ~getattr(table, listed).where(hit.isdisjoint)
+    if dirac and not isinstance(given, str | list | tuple):
+        raise DiracStopsError(DiracFailure.LIMIT_NO_LIST, field=field, given=given)
+    # DIRAC walks through a text letter by letter, too.
+    single = list(given) if dirac and isinstance(given, str) else values(given)
+    if dirac and len(set(single)) > 1:
+        return _NONE
+    among = set(map(str, single))
+    return lambda table: getattr(table, SINGLE[field]).where(lambda value: str(value) in among)
+
+
+def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> dict[Kind, Delay]:
+    """Return the delays of *site* in the options CheckMatchingDelay and MatchingDelay.
+
+    Raises ShareCorrectionError for a delay that is not a number or a burst below 1. Under the rules dirac, the former
+    disables all delays of the site, and the latter counts as 1.
+    """
+    if not is_yes(job_scheduling.get("CheckMatchingDelay", True)):
+        return {}
+    section = (job_scheduling.get("MatchingDelay") or {}).get(site) or {}
+    bursts = section.get(BURST) or {}
+    found = {}
+    for attribute, options in section.items():
+        if attribute == BURST or not isinstance(options, Mapping):
+            continue
+        for value, text in options.items():
+            seconds = _number(text)
+            burst = _number((bursts.get(attribute) or {}).get(value, 1))
+            if burst < 1 and not rules.checked_settings:
+                burst = 1.0
+            if not (seconds >= 0 and burst >= 1):
+                if rules.checked_settings:
+                    raise ShareCorrectionError(
+                        ShareSetting.DELAY, where=f"MatchingDelay/{site}", attribute=attribute, value=value, text=text
+                    )
+                return {}
+            found[attribute, value] = Delay(seconds, burst)
+    return found
+
+
+def applied_delays(
+    job_scheduling: Mapping[str, Any], site: str, rules: Rules
+) -> tuple[dict[Kind, Delay], tuple[Note, ...]]:
+    """Return the delays of *site* that are applied, and notes about the others; raises as `read_delays`."""
+    delays = read_delays(job_scheduling, site, rules)
+    others = dict.fromkeys(attribute for attribute, _ in delays if not _is_applied(attribute, rules))
+    where = f"MatchingDelay/{site}"
+    return (
+        {kind: delay for kind, delay in delays.items() if kind[0] not in others},
+        tuple(note(NoteKind.NOT_OF_QUEUES, where, name=attribute) for attribute in others),
+    )
+
+
+def _number(text: Any) -> float:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def left(delay: Delay, bucket: Bucket | None, now: float) -> float:
+    """Return the number of starts left at *now*."""
+    if bucket is None or not delay.seconds:
+        return delay.burst
+    return min(delay.burst, bucket.left + max(0.0, now - bucket.time) / delay.seconds)
+
+
+def delayed(delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], now: float) -> dict[Kind, float]:
+    """Return the kinds of jobs that may not start at *now*, each with the seconds until the next start."""
+    starts = {kind: left(delay, buckets.get(kind), now) for kind, delay in delays.items()}
+    return {kind: round((1 - count) * delays[kind].seconds, 6) for kind, count in starts.items() if count < 1 - 1e-9}
+
+
+def started(
+    delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], job: Mapping[str, Collection[str]], now: float
+) -> dict[Kind, Bucket]:
+    """Return the buckets that change when a *job* with these values of its attributes starts at *now*."""
+    return {
+        kind: Bucket(max(0.0, left(delay, buckets.get(kind), now) - 1), now)
+        for kind, delay in delays.items()
+        if kind[1] in job.get(kind[0], ()) and delay.seconds
+    }

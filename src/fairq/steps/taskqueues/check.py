@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import Struct
 
 from fairq.dumps.task_queue_files import read_dump
 from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump
 from fairq.engine.shares.check import all_alike, check
 from fairq.engine.shares.corrector import UsageRequest
-from fairq.engine.shares.model import TaskQueue
-from fairq.engine.shares.notes import Note
-from fairq.engine.shares.queue_priorities import recalculate
+from fairq.engine.shares.division import recalculate
+from fairq.engine.shares.options import Note
+from fairq.engine.shares.queues import QueueTable
 from fairq.engine.shares.rules import Rules
 from fairq.engine.shares.user_priority import in_sum
 from fairq.records import Ad
 from fairq.steps.taskqueues.correctors import start_corrections
-from fairq.steps.taskqueues.forming import members_of, requirements_of
+from fairq.steps.taskqueues.formation import members_of, requirements_of
 from fairq.steps.taskqueues.policy import read_groups, share_rules
 
 if TYPE_CHECKING:
@@ -51,13 +52,12 @@ def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckR
     """
     dump = read_dump(name)
     policy_rules = share_rules(settings, rules)
-    queues = [task_queue(queue, policy_rules) for queue in dump.queues]
+    queues = task_queues(dump.queues, policy_rules)
     groups = read_groups(settings, dump.groups or {}, policy_rules)
     corrections = None
     block = _block(settings, dump)
     if block:
         corrections = start_corrections(policy_rules, block, _reports(dump), now)
-    owning = {queue.requirements.group for queue in queues}
     result = recalculate(queues, groups, policy_rules, corrections)
     stored = {queue.number: queue.priority for queue in dump.queues if queue.priority is not None}
     checked = check(result, stored)
@@ -72,25 +72,33 @@ def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckR
                 "stored": one.stored,
                 "verdict": one.verdict,
             }
-            for queue, one in zip(queues, checked, strict=True)
+            for queue, one in zip(queues.tolist(), checked, strict=True)
         ],
         all_alike(stored),
         [
             *(f"{name} is not read" for name in dump.unread),
-            *([] if corrections is None else [*corrections.notes, *corrections.idle(groups, owning)]),
+            *([] if corrections is None else [*corrections.notes, *corrections.idle(groups, queues.groups)]),
         ],
     )
 
 
-def task_queue(queue: DumpedQueue, rules: Rules) -> TaskQueue:
-    """Return a dumped queue in the engine's form."""
-    if queue.members:
-        total = 0.0
-        for job in queue.members:
-            total += in_sum(job.user_priority, rules) if job.real_priority is None else job.real_priority
-    else:
-        total = queue.average * queue.count
-    return TaskQueue(queue.number, requirements_of(queue.fields), queue.count, total)
+def task_queues(queues: Sequence[DumpedQueue], rules: Rules) -> QueueTable:
+    """Return dumped *queues* in the engine's form."""
+    return QueueTable(
+        np.array([queue.number for queue in queues], np.int64),
+        requirements_of([queue.fields for queue in queues]),
+        np.array([queue.count for queue in queues], np.int64),
+        np.array([_real_priorities(queue, rules) for queue in queues], float),
+    )
+
+
+def _real_priorities(queue: DumpedQueue, rules: Rules) -> float:
+    if not queue.members:
+        return queue.average * queue.count
+    total = 0.0
+    for job in queue.members:
+        total += in_sum(job.user_priority, rules) if job.real_priority is None else job.real_priority
+    return total
 
 
 def _block(settings: Settings, dump: TaskQueueDump) -> Mapping[str, Any]:

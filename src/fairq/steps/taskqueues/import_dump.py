@@ -14,14 +14,13 @@ from msgspec.structs import replace
 from fairq.dumps.task_queue_files import read_dump
 from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump
 from fairq.engine.accounting.identity import submitter_name
-from fairq.engine.shares.model import Requirements
+from fairq.engine.shares.queues import Requirements
 from fairq.errors.base import SettingValueError
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
 from fairq.state import ended_jobs, history, idle_ranges, jobs, kept_queues, meta, share_groups, task_queues, undo
 from fairq.state.connection import State, reading, writing
-from fairq.steps.taskqueues.forming import fields_of, form_queues, requirements_of
-from fairq.steps.taskqueues.kept import keep_stored
+from fairq.steps.taskqueues.formation import fields_of, form_queues, requirements_of
 from fairq.steps.taskqueues.policy import read_groups, share_policy, share_rules
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ def _keep_formed(state: State, settings: Settings) -> None:
     """Leave a copy of the formed queues in the state, so that the first match need not form them."""
     with suppress(SettingValueError, ShareCorrectionError, DiracStopsError):  # a match tells what is wrong with them
         policy = share_policy(settings, state)
-        keep_stored(state, policy, form_queues(state, policy))
+        form_queues(state, policy).keep(state, policy)
 
 
 def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRange], time: int) -> None:
@@ -212,18 +211,20 @@ def _number(state: State, dump: TaskQueueDump, time: int) -> None:
     """Give the queues DIRAC's numbers, and store DIRAC's priorities."""
     parts: dict[Requirements, int] = {}
     fresh: dict[tuple[Requirements, int], QueueNumber] = {}
-    for queue in dump.queues:
-        if queue.count:
-            fields = {name: sorted(value) if isinstance(value, list) else value for name, value in queue.fields.items()}
-            identity = requirements_of(fields)
-            part = parts[identity] = parts.get(identity, -1) + 1
-            updated = None if queue.priority is None else time
-            number = QueueNumber(queue.number, fields_of(identity), part, queue.priority, updated)
-            fresh[identity, part] = number
+    queues = [queue for queue in dump.queues if queue.count]
+    identities = requirements_of(
+        [{name: sorted(value) if isinstance(value, list) else value for name, value in queue.fields.items()}
+         for queue in queues]
+    )  # fmt: skip
+    for queue, identity in zip(queues, identities.tolist(), strict=True):
+        part = parts[identity] = parts.get(identity, -1) + 1
+        updated = None if queue.priority is None else time
+        fresh[identity, part] = QueueNumber(queue.number, fields_of(identity), part, queue.priority, updated)
     stored = task_queues.load_all(state)
-    known = {(requirements_of(one.identity), one.part): one.number for one in stored}
+    known = zip(requirements_of([one.identity for one in stored]).tolist(), stored, strict=True)
     taken = {queue.number for queue in fresh.values()}.intersection(one.number for one in stored)
-    task_queues.forget(state, taken.union(number for key, number in known.items() if key in fresh))
+    again = (one.number for identity, one in known if (identity, one.part) in fresh)
+    task_queues.forget(state, taken.union(again))
     task_queues.put(state, fresh.values())
 
 

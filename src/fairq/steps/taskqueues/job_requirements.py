@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from fairq.engine.accounting.identity import ROOT_GROUP
-from fairq.engine.shares.job_needs import ATTRIBUTES as NEEDS
+from fairq.engine.shares.needs import ATTRIBUTES as NEEDS
 from fairq.errors.base import ExpressionError
 from fairq.expression_form import is_expression, within
 from fairq.records import Ad

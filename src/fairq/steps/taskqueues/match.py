@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.accounting.identity import group_and_ancestors
 from fairq.engine.shares.choice import chance, choose_jobs, choose_queues
-from fairq.engine.shares.model import WaitingJob
-from fairq.engine.shares.notes import Note
+from fairq.engine.shares.options import Note
 from fairq.engine.shares.rules import Rules, Selection
 from fairq.expression_form import attribute, is_expression
 from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord
@@ -28,9 +27,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settle, store_times
-from fairq.steps.taskqueues.formed import Member
-from fairq.steps.taskqueues.forming import full_ad, remember
-from fairq.steps.taskqueues.kept import keep
+from fairq.steps.taskqueues.formation import Member, full_ad, remember
 from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, limited_values, load_site, matcher_of
 from fairq.steps.taskqueues.world import ShareWorld, load_world
 
@@ -141,7 +138,7 @@ class _Handing:
         self._world, self._load = world, load
         self._priorities = world.priorities
         self._all_weights = np.array(self._priorities, float)
-        self._rosters: dict[int, _Roster] = {}
+        self._waiting: dict[int, list[Member]] = {}
         self.barred = load.barred(pilot.grid_ce, now)
         self._offer()
         self.matching = len(self._offered)
@@ -154,7 +151,7 @@ class _Handing:
     def _with_jobs(self, negative: Mapping[str, Sequence[str]]) -> NDArray[np.intp]:
         """Return the queues that have jobs left and match the pilot, apart from those that *negative* excludes."""
         matcher = matcher_of(self._pilot, self._world.policy, negative)
-        emptied = {row for row, roster in self._rosters.items() if not roster.waiting}
+        emptied = {row for row, waiting in self._waiting.items() if not waiting}
         rows = matcher.matching(self._world.formed.queues.requirements)
         return np.array([row for row in rows if row not in emptied], np.intp)
 
@@ -169,15 +166,13 @@ class _Handing:
             return None
         place = choose_queues(self._weights, self._draw, self._rules)[0]
         row = int(self._offered[place])
-        roster = self._rosters.get(row)
-        if roster is None:
-            members = self._world.formed.members(self._state, self._world.policy, row)
-            roster = self._rosters[row] = _Roster(members)
-        number = choose_jobs(roster.waiting, self._draw, self._rules)[0]
-        job = roster.take(number)
+        if row not in self._waiting:
+            self._waiting[row] = self._jobs_of(row)
+        waiting = self._waiting[row]
+        job = waiting.pop(choose_jobs([one.user_priority for one in waiting], self._draw, self._rules)[0])
         told = chance(self._weights, place, self._rules.selection) if len(self._weights) <= MOST_CHANCES else None
-        handed = self._handed(row, job, roster.priority_of(number), told)
-        if not roster.waiting:
+        handed = self._handed(row, job.job, job.user_priority, told)
+        if not waiting:
             self._offered = np.delete(self._offered, place)
             self._weights = np.delete(self._weights, place)
         former = self.barred.negative
@@ -186,8 +181,16 @@ class _Handing:
             self._offer()
         return handed
 
+    def _jobs_of(self, row: int) -> list[Member]:
+        """Return each waiting job of a queue, oldest first."""
+        return [
+            Member(replace(one.job, first_proc=proc, last_proc=proc), one.user_priority)
+            for one in self._world.formed.members(self._state, row)
+            for proc in range(one.job.first_proc, one.job.last_proc + 1)
+        ]
+
     def _handed(self, row: int, job: JobRange, user_priority: float, chance: float | None) -> HandedOut:
-        queue, ad = self._world.formed.queues[row], full_ad(self._state, job)
+        queue, ad = self._world.formed.queues.row(row), full_ad(self._state, job)
         if self._load.is_limited:
             values = limited_values(ad, job.owner, self._pilot.site, queue.requirements.job_types)
             self._load.start(values, self._pilot.grid_ce, self._now)
@@ -204,28 +207,6 @@ class _Handing:
         )
 
 
-class _Roster:
-    """The waiting jobs of one queue, numbered from the oldest."""
-
-    def __init__(self, members: Sequence[Member]) -> None:
-        self._jobs: list[JobRange] = []
-        self._priorities: list[float] = []
-        for member in members:
-            for proc in range(member.job.first_proc, member.job.last_proc + 1):
-                self._jobs.append(replace(member.job, first_proc=proc, last_proc=proc))
-                self._priorities.append(member.user_priority)
-        self.waiting = [WaitingJob(number, priority) for number, priority in enumerate(self._priorities)]
-
-    def take(self, number: int) -> JobRange:
-        """Remove the job *number*."""
-        self.waiting = [job for job in self.waiting if job.id != number]
-        return self._jobs[number]
-
-    def priority_of(self, number: int) -> float:
-        """Return the UserPriority of the job *number*."""
-        return self._priorities[number]
-
-
 def _store(
     state: State,
     settings: Settings,
@@ -237,7 +218,7 @@ def _store(
 ) -> None:
     now = actor.time
     remember(state, world.formed)
-    keep(state, world.policy, world.formed)
+    world.formed.keep(state, world.policy)
     started = (one.job for one in matches)
     jobs.mark_running(
         state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc) for job in started), now
@@ -313,7 +294,7 @@ def _requested(ad: Ad, name: str, default: int) -> int:
 
 
 def _limits(ad: Ad) -> str | None:
-    value = next((value for name, value in ad.items() if name.lower() == "concurrencylimits"), None)
+    value = attribute(ad, "concurrencylimits")
     return value if isinstance(value, str) and not is_expression(value) else None
 
 

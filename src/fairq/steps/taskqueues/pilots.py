@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.engine.shares import delays as engine_delays
-from fairq.engine.shares.delays import Bucket, Kind, delayed, read_delays, started
 from fairq.engine.shares.groups import JOB_SHARING
-from fairq.engine.shares.job_needs import read_list
-from fairq.engine.shares.limits import JOB_ATTRIBUTES, QUEUE_ATTRIBUTES, Reached, by_attribute, running_limits
-from fairq.engine.shares.matching import Matcher
-from fairq.engine.shares.model import Credentials
-from fairq.engine.shares.notes import Note, NoteKind, note
-from fairq.engine.shares.resource import GENERIC_PILOT, HOSTS, apply_credentials, apply_site, match_conditions
+from fairq.engine.shares.limits import (
+    JOB_ATTRIBUTES,
+    Bucket,
+    Delay,
+    Kind,
+    Reached,
+    applied_delays,
+    by_attribute,
+    delayed,
+    running_limits,
+    started,
+)
+from fairq.engine.shares.match import Matcher
+from fairq.engine.shares.needs import LISTS, given_names, normal_names
+from fairq.engine.shares.options import Note
+from fairq.engine.shares.pilot import (
+    GENERIC_PILOT,
+    HOSTS,
+    Credentials,
+    apply_credentials,
+    apply_site,
+    match_conditions,
+)
 from fairq.errors.base import InvalidNameError
 from fairq.errors.shares import JobRequirementError, PilotDescriptionError
 from fairq.records import Ad, DelayState, JobRange, JobStatus
@@ -132,26 +147,14 @@ class SiteLoad(Struct):
         if not self.is_limited:
             return Barred()
         limits = running_limits(self.policy.job_scheduling, self.site, grid_ce, self.count, self.policy.rules)
-        self.notes = [*limits.notes, *self._left_out]
+        delays, notes = self._delays()
+        self.notes = [*limits.notes, *notes]
         # Jobs of other sites do not run here, so that a limit on them keeps nothing away.
         reached = tuple(one for one in limits.reached if one.attribute != "Site" or one.value == self.site)
-        return Barred(reached, delayed(self.delays, self.buckets, now))
+        return Barred(reached, delayed(delays, self.buckets, now))
 
-    @property
-    def delays(self) -> dict[Kind, engine_delays.Delay]:
-        """The delays of the site that are applied."""
-        delays = read_delays(self.policy.job_scheduling, self.site, self.policy.rules)
-        return {kind: delay for kind, delay in delays.items() if self._is_applied(kind[0])}
-
-    @property
-    def _left_out(self) -> Iterable[Note]:
-        delays = read_delays(self.policy.job_scheduling, self.site, self.policy.rules)
-        for attribute in dict.fromkeys(attribute for attribute, _ in delays):
-            if not self._is_applied(attribute):
-                yield note(NoteKind.NOT_OF_QUEUES, f"MatchingDelay/{self.site}", name=attribute)
-
-    def _is_applied(self, attribute: str) -> bool:
-        return attribute in QUEUE_ATTRIBUTES or self.policy.rules.negative_fields == "all"
+    def _delays(self) -> tuple[dict[Kind, Delay], tuple[Note, ...]]:
+        return applied_delays(self.policy.job_scheduling, self.site, self.policy.rules)
 
     @property
     def is_limited(self) -> bool:
@@ -171,7 +174,7 @@ class SiteLoad(Struct):
     def start(self, values: Values, grid_ce: str | None, now: int) -> None:
         """Count a job, with the *values* of its attributes, that a pilot starts at *now*."""
         self.running.append((grid_ce, values))
-        changed = started(self.delays, self.buckets, values, now)
+        changed = started(self._delays()[0], self.buckets, values, now)
         self.buckets |= changed
         self.touched |= changed.keys()
 
@@ -220,7 +223,8 @@ def _job_types(ad: Ad, policy: SharePolicy) -> tuple[str, ...]:
     """Return the JobTypes of a running job, as its task queue had them."""
     try:
         asked = {name: plain_value(value) for name, value in relevant(ad).items()}
-        return read_list(asked, "job_types", policy.job_defaults)
+        given = given_names(asked, "job_types")
+        return normal_names(LISTS["job_types"], given, policy.job_defaults.rules)
     except JobRequirementError:  # it was matched under other rules, or changed since
         return ()
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from fairq.engine.shares.cpu_time import read_segments
-from fairq.engine.shares.groups import JOB_SHARING, SCHEMA_JOB_SHARING, read_group
-from fairq.engine.shares.job_needs import JobDefaults, default_within
-from fairq.engine.shares.model import OwnerGroup
+from fairq.engine.shares.groups import JOB_SHARING, SCHEMA_JOB_SHARING, OwnerGroup, read_group
+from fairq.engine.shares.needs import JobDefaults, default_within, read_segments
 from fairq.engine.shares.options import names
 from fairq.engine.shares.rules import Rules
 from fairq.settings.key import DIRAC

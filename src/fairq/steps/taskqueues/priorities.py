@@ -10,14 +10,13 @@ from msgspec import Struct
 
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
-from fairq.engine.shares.model import TaskQueue
-from fairq.engine.shares.notes import Note
+from fairq.engine.shares.options import Note
+from fairq.engine.shares.queues import TaskQueue
 from fairq.records import Ad
 from fairq.state import task_queues
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists
-from fairq.steps.taskqueues.forming import members_of, remember
-from fairq.steps.taskqueues.kept import keep
+from fairq.steps.taskqueues.formation import members_of, remember
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def list_queues(path: Path, settings: Settings, now: int) -> QueueList:
     rules = {"rules": world.policy.rules.name}
     queues = [
         {**_queue_ad(queue, priority, stored), **rules}
-        for queue, priority in zip(world.formed.queues, world.priorities, strict=True)
+        for queue, priority in zip(world.formed.queues.tolist(), world.priorities, strict=True)
     ]
     return QueueList(world.policy.rules.name, queues, world.notes, world.details)
 
@@ -80,7 +79,7 @@ def recalculate_shares(
         before = task_queues.priorities(state)
         if stored:
             remember(state, world.formed, world.priorities, now)
-            keep(state, world.policy, world.formed, without_gone=True)
+            world.formed.keep(state, world.policy)
     explained = explain(world.result, group)
     return ShareReport(
         world.policy.rules.name,
@@ -119,7 +118,7 @@ def _group_ad(one: GroupExplanation, is_configured: bool) -> Ad:
         "task_queues": sum(len(user.queues) for user in one.users),
         "job_share": one.share.expected,
         "share": one.share.share,
-        **_corrections(one.corrections),
+        **_corrections(one.share.steps),
     }
 
 
@@ -130,7 +129,7 @@ def _user_ad(group: str, one: UserExplanation) -> Ad:
         "task_queues": len(one.queues),
         "expected_share": one.share.expected,
         "share": one.share.share,
-        **_corrections(one.corrections),
+        **_corrections(one.share.steps),
     }
 
 

@@ -1,4 +1,7 @@
-"""Why a task queue or a job is not offered to a pilot: every condition that fails, and how to change it."""
+"""Why a task queue or a job is not offered to a pilot: every condition that fails, and how to change it.
+
+Also the decision of the other set of rules about them, by step.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,26 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
 
 from fairq.engine.shares.choice import chance
-from fairq.engine.shares.conditions import SETS, SINGLE
-from fairq.engine.shares.matching import LIMITS, Refusal
-from fairq.engine.shares.model import Requirements
-from fairq.engine.shares.negative import excludes
-from fairq.engine.shares.notes import Note
-from fairq.engine.shares.resource import TEST
+from fairq.engine.shares.limits import excludes
+from fairq.engine.shares.match import LIMITS, Refusal
+from fairq.engine.shares.options import Note
+from fairq.engine.shares.pilot import SETS, SINGLE, TEST
+from fairq.engine.shares.queues import Requirements
 from fairq.errors.shares import UnknownTaskQueueError
 from fairq.quantities import shown_duration
 from fairq.records import JobRange, JobStatus
+from fairq.settings.key import DIRAC
 from fairq.state import claims, jobs
 from fairq.state.connection import State, reading
 from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.jobs.selection import Target, missing
+from fairq.steps.rule_comparison import Steps, compare_rules
 from fairq.steps.taskqueues.match import MOST_CHANCES
 from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, load_site, matcher_of
 from fairq.steps.taskqueues.policy import SharePolicy
@@ -92,7 +96,7 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         matcher = matcher_of(pilot, world.policy, barred.negative)
         job = None if isinstance(target, int) else f"{target[0]}.{target[1]}"
         row = _row_of_number(world, target) if isinstance(target, int) else world.formed.row_of_job(*target)
-        queue = None if row is None else world.formed.queues[row]
+        queue = None if row is None else world.formed.queues.row(row)
         ahead = None if row is None or isinstance(target, int) else _ahead(state, world, row, *target)
         reason = "" if queue is not None or isinstance(target, int) else _not_waiting(state, world, *target)
     places = matcher.matching(world.formed.queues.requirements)
@@ -137,7 +141,7 @@ def _row_of_number(world: ShareWorld, number: int) -> int:
 
 def _ahead(state: State, world: ShareWorld, row: int, cluster: int, proc: int) -> int:
     """Return the number of older jobs of the queue at *row* with the UserPriority of the job."""
-    members = world.formed.members(state, world.policy, row)
+    members = world.formed.members(state, row)
     own = next(one for one in members if _has(one.job, cluster, proc))
     older = 0
     for one in members:
@@ -228,7 +232,7 @@ class _Changes:
         return " ".join(changes), f"Tags without {', '.join(missing)}"
 
     def _offered_tags(self) -> set[str]:
-        from fairq.engine.shares.resource import match_conditions
+        from fairq.engine.shares.pilot import match_conditions
 
         return set(match_conditions(self._pilot.description(), self._policy.rules).get("Tag", ()))
 
@@ -257,3 +261,40 @@ def _barring(barred: Barred, queue: Requirements, load: SiteLoad) -> Iterator[Fa
 
 def _one_of(values: tuple[str, ...]) -> str:
     return values[0] if len(values) == 1 else f"(one of {', '.join(values)})"
+
+
+MOST_QUEUES = 1_000
+"""Maximum number of task queues for which single rule points are tried."""
+
+
+def compared(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[int, int], now: int) -> dict[str, Any]:
+    """Return both rule sets' decisions about the queue or job *target* and *pilot* (see `compare_rules`).
+
+    The decision is whether the queue is offered, and its chance to be drawn first.
+
+    Raises the errors of `why_not`.
+    """
+
+    def decide(under: Settings) -> Steps:
+        try:
+            return _steps(why_not(path, under, pilot, target, now))
+        except UnknownTaskQueueError:  # the other rules form other queues
+            return dict.fromkeys(_STEPS) | {"decision": "no such task queue"}
+
+    few = why_not(path, settings, pilot, target, now).queues <= MOST_QUEUES
+    return compare_rules(settings, DIRAC, decide, try_points=few)
+
+
+_STEPS = ("task queue", "task queues", "conditions that fail", "task queues that match", "priority", "decision")
+
+
+def _steps(found: WhyNot) -> Steps:
+    failing = ", ".join(failure.condition for failure in found.failures)
+    priority = None if found.priority is None else round(found.priority, 4)
+    if found.queue is None:
+        decision = found.reason
+    elif failing:
+        decision = "not offered"
+    else:
+        decision = "offered" if found.chance is None else f"offered, chance {found.chance:.1%}"
+    return dict(zip(_STEPS, (found.queue, found.queues, failing, found.matching, priority, decision), strict=True))

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from fairq.engine.shares.corrections import TO_START
-from fairq.engine.shares.history_settings import DEFAULT_PERIOD
-from fairq.engine.shares.model import OwnerGroup
-from fairq.engine.shares.notes import Note
-from fairq.engine.shares.options import names, number
-from fairq.engine.shares.queue_priorities import Recalculation, recalculate
+from fairq.engine.shares.corrector import TO_START
+from fairq.engine.shares.division import Recalculation, recalculate
+from fairq.engine.shares.groups import OwnerGroup
+from fairq.engine.shares.history_corrector import DEFAULT_PERIOD
+from fairq.engine.shares.options import Note, names, number
 from fairq.errors.nearest import nearest
 from fairq.errors.shares import UnknownShareGroupError
 from fairq.records import JobStatus
 from fairq.state import jobs, share_groups
 from fairq.state.connection import State
 from fairq.steps.taskqueues.correctors import start_corrections
-from fairq.steps.taskqueues.formed import FormedQueues
-from fairq.steps.taskqueues.forming import form_queues
+from fairq.steps.taskqueues.formation import FormedQueues, form_queues
 from fairq.steps.taskqueues.history import ShareHistory
 from fairq.steps.taskqueues.job_requirements import identity_of, relevant
 from fairq.steps.taskqueues.policy import SharePolicy, share_policy

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from fairq.engine.shares.groups import has_job_sharing
-from fairq.engine.shares.model import Credentials, OwnerGroup
+from msgspec import Struct
+
+from fairq.engine.shares.groups import OwnerGroup, has_job_sharing
 from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import PilotDescription, PilotDescriptionError
 
@@ -28,6 +29,35 @@ MOST_PROCESSORS = 1024
 
 TEST = "Test"
 """The only job type for a site that is not in use."""
+
+
+SETS: Mapping[str, str] = {
+    "Site": "sites",
+    "GridCE": "grid_ces",
+    "Platform": "platforms",
+    "JobType": "job_types",
+    "Tag": "tags",
+}
+"""Properties of a pilot, and the fields of `Requirements` compared with them: lists."""
+
+SINGLE: Mapping[str, str] = {"Owner": "owner", "OwnerGroup": "group", "CPUTime": "cpu_time"}
+"""The same for fields with a single value."""
+
+
+class Credentials(Struct, frozen=True):
+    """The credentials of a pilot.
+
+    Attributes:
+        group: the group of its proxy.
+        properties: of that group: GenericPilot, JobSharing, ...
+        owner: the user's name; None if unknown.
+        dn: the distinguished name; None if unknown.
+    """
+
+    group: str
+    properties: frozenset[str] = frozenset()
+    owner: str | None = None
+    dn: str | None = None
 
 
 def match_conditions(pilot: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
@@ -111,3 +141,13 @@ def apply_site(conditions: Mapping[str, Any], usable_sites: Sequence[str] | None
     if usable_sites is not None and conditions["Site"] not in usable_sites:
         narrowed["JobType"] = TEST
     return narrowed
+
+
+def each(given: Any) -> Collection[Any]:
+    """Return the values of a list, or one value as a list."""
+    return given if isinstance(given, list | tuple | set | frozenset) else [given]
+
+
+def values(given: Any) -> list[str]:
+    """Return one value or a list of values as texts."""
+    return [str(value).strip() for value in each(given)]

@@ -1,26 +1,21 @@
-"""Forming task queues from jobs (docs/dirac.md 1.3; DIRAC TaskQueueDB.insertJob)."""
+"""Forming task queues from one job after the other, as DIRAC does (TaskQueueDB.insertJob): an oracle.
+
+In DIRAC's own table jobs also leave queues, so that a queue that was full may have room again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Generic, TypeVar
-
-from msgspec import Struct
 
 Asked = TypeVar("Asked", bound=Hashable)
 """`Requirements`, or anything that is equal for equal ones, such as a number."""
 
 
-class FormedQueue(Struct, Generic[Asked]):
-    """A task queue that accepts jobs.
-
-    Attributes:
-        number: the queue's number.
-        requirements: the common requirements of its jobs.
-        part: number of queues with the same requirements that were formed before it.
-        jobs: number of its jobs.
-        real_priorities: the sum of their real priorities (`user_priority.in_sum`).
-    """
+@dataclass
+class FormedQueue(Generic[Asked]):
+    """A task queue; *part*: the number of queues with the same requirements that were formed before it."""
 
     number: int
     requirements: Asked
@@ -32,15 +27,8 @@ class FormedQueue(Struct, Generic[Asked]):
 class QueueFormer(Generic[Asked]):
     """Puts jobs into task queues, in the order in which they are given.
 
-    Args:
-        capacity: maximum number of jobs of a queue.
-        known: numbers of earlier queues, by requirements and part; a queue keeps its number.
-        next_number: the number of the next queue that is not known.
-
-    Attributes:
-        queues: all queues, in the order in which they were formed.
-        with_room: by requirements, the queues that are not full, by number.
-        next_number: the number of the next queue that is not known.
+    A queue keeps its number if it is *known* by its requirements and part. *with_room* has the queues that are not full
+    by requirements and number.
     """
 
     def __init__(self, capacity: int, known: Mapping[tuple[Asked, int], int], next_number: int) -> None:
