@@ -57,6 +57,12 @@ def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
 
 
+def ends_the_library(expression: str) -> bool:
+    """Tell whether evaluating *expression* ends the process; newer versions have mended some."""
+    line = "import sys, classad2; classad2.ExprTree(sys.argv[1]).eval(classad2.ClassAd({'Name': 'slot1@host'}))"
+    return subprocess.run([sys.executable, "-c", line, expression], check=False).returncode < 0
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_cycle_goes_on_and_names_the_expression(
     kind: str, fairq: Fairq, state: Path, monkeypatch: pytest.MonkeyPatch
@@ -65,6 +71,8 @@ def test_a_cycle_goes_on_and_names_the_expression(
     The others' jobs are matched; the decision, its record and `why` tell which expression took too long.
     """
     attributes, requirements, limit = HOSTILE[kind]
+    if limit == "the ClassAd library ended" and not ends_the_library(requirements):
+        pytest.skip("this version of the ClassAd library evaluates it")
     if limit == "memory":
         monkeypatch.setenv("FAIRQ_NEGOTIATOR_EVALUATION_BUDGET", "60")
     fill(fairq, state, attributes, requirements)
