@@ -19,7 +19,6 @@ AT_THE_ROOT = (
     "interleaved",
     "interrupts",
     "nesting",
-    "packed_rejections",
     "past",
     "people",
     "periods",

@@ -141,13 +141,11 @@ def negotiate(
     from fairq.cli.cycle_view import cycle_view
     from fairq.cli.output import emit
     from fairq.cli.runs_view import with_runs
-    from fairq.packed_rejections import unpacked
     from fairq.steps.cycle.document import match_documents
 
-    document = {**cycle.document, "rejections": unpacked(cycle.document["rejections"])}
-    view = cycle_view(document, match_documents(cycle), dry_run=dry_run)
+    view = cycle_view(cycle.document, match_documents(cycle), dry_run=dry_run)
     emit(with_runs(view, held) if held.launching else view, output)
-    is_idle = not any(of["idle"] for of in document["submitters"])
+    is_idle = not any(of["idle"] for of in cycle.document["submitters"])
     if is_idle and not (held.started or held.ended) and sys.stdout.isatty() and output.format == "table":
         invocation.note("nothing to match: no jobs are idle")
 

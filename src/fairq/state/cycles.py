@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, TypedDict
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -114,32 +114,10 @@ def latest(state: State) -> CycleRecord | None:
     return load(state, next_number(state) - 1)
 
 
-class _Reasons(TypedDict, total=False):
-    """What of a packed rejection, or of a single one, tells the reasons."""
-
-    reason: Any
-    reasons: list[str]
-    which: str
-
-
 def latest_decision(state: State) -> dict[str, Any] | None:
-    """Return what the last cycle decided, without its matches; None if there was no cycle.
-
-    The rejections are packed, and may be without their jobs.
-    """
+    """Return what the last cycle decided, without its matches; None if there was no cycle."""
     row = state.connection.execute("SELECT decision FROM cycle ORDER BY number DESC LIMIT 1").fetchone()
-    if row is None:
-        return None
-    try:
-        # The rejected jobs are most of a large pool's decision, and nobody asks for them here: they are skipped.
-        members = msgspec.json.decode(row[0], type=dict[str, msgspec.Raw])
-        rejections = members.pop("rejections", None)
-        decision = {name: json.loads(bytes(member)) for name, member in members.items()}
-        if rejections is not None:
-            decision["rejections"] = msgspec.json.decode(rejections, type=list[_Reasons])
-    except msgspec.DecodeError:  # infinity, for example, which Python's JSON has and msgspec's has not
-        return dict(json.loads(row[0]))
-    return decision
+    return None if row is None else _decision(row[0])
 
 
 def load_all(state: State) -> Iterator[CycleRecord]:
@@ -157,9 +135,21 @@ def load(state: State, number: int) -> CycleRecord | None:
         return None
     stored = state.connection.execute("SELECT runs FROM match WHERE cycle = ?", (number,)).fetchone()
     matches = [] if stored is None else match_runs.records(json.loads(stored[0]))
-    decision = json.loads(row[3])
-    if "rejections" in decision:
-        from fairq.packed_rejections import unpacked
+    return CycleRecord(*(*row[:3], _decision(row[3]), matches))
 
-        decision["rejections"] = unpacked(decision["rejections"])
-    return CycleRecord(*(*row[:3], decision, matches))
+
+def _decision(text: str) -> dict[str, Any]:
+    decision: dict[str, Any] = json.loads(text)
+    if "rejections" in decision:
+        decision["rejections"] = [one for entry in decision["rejections"] for one in _each(entry)]
+    return decision
+
+
+def _each(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a stored rejection; the first states stored those of a submitter as one entry, which is taken apart."""
+    if "which" not in entry:
+        yield entry
+        return
+    shared = {name: entry[name] for name in ("submitter", "group", "quota_group")}
+    for cluster, proc, reason in zip(entry["jobs"][::2], entry["jobs"][1::2], entry["which"], strict=True):
+        yield {"job": f"{cluster}.{proc}", "reason": entry["reasons"][int(reason)], **shared}

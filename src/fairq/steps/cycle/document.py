@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
-from fairq.engine.negotiation.reject_reason import OF_MANY
-from fairq.engine.negotiation.rejections import RejectedMany, Rejection
+from fairq.engine.negotiation.rejections import Rejection
 from fairq.records import Claim, MatchRecord
 from fairq.words.rejections import rejection_words
 
@@ -82,7 +80,7 @@ def _partitionable(ads: AdTable) -> set[int]:
 
 
 def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
-    """The cycle without its matches, as it is stored; `unpacked` makes of it what is printed as JSON."""
+    """The cycle without its matches, as it is stored and printed as JSON."""
     return {
         "cycle": number,
         "time": decision.time,
@@ -99,7 +97,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "time_budgets_used_up": list(decision.time_budgets_used_up),
         "limits": [asdict(of) for of in decision.limits],
         "overruns": [overrun_document(of) for of in decision.overruns],
-        "rejections": list(_rejections(decision.rejections.entries)),
+        "rejections": [_rejection(of) for of in decision.rejections],
         "dropped": [_job(of.cluster, of.proc) for of in decision.dropped],
     }
 
@@ -124,30 +122,6 @@ def _rejection(of: Rejection) -> dict[str, Any]:
         "group": of.group,
         "quota_group": of.quota_group,
     }
-
-
-def _rejections(entries: Sequence[Rejection | RejectedMany]) -> Iterator[dict[str, Any]]:
-    # The numbers of all entries are converted at once: most entries have few.
-    many = [of for of in entries if isinstance(of, RejectedMany)]
-    clusters = np.concatenate([np.empty(0, np.int64), *(of.clusters for of in many)])
-    procs = np.concatenate([np.empty(0, np.int64), *(of.procs for of in many)])
-    why = np.concatenate([np.empty(0, np.uint8), *(of.why for of in many)])
-    jobs: list[int] = np.column_stack((clusters, procs)).ravel().tolist()
-    which = (why + ord("0")).astype(np.uint8).tobytes().decode()
-    start = 0
-    for of in entries:
-        if isinstance(of, Rejection):
-            yield _rejection(of)
-            continue
-        from fairq.packed_rejections import packed
-
-        for part, quota_group in of.parts():
-            end = start + part.stop - part.start
-            yield packed(of.submitter, of.group, quota_group, jobs[2 * start : 2 * end], _REASONS, which[start:end])
-            start = end
-
-
-_REASONS = tuple(reason.value for reason in OF_MANY)
 
 
 def overrun_document(of: Overrun) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from msgspec import Struct, field
 
 from fairq.engine.accounting.factors import resolve_factor
 from fairq.engine.accounting.priority import effective_priority, real_priority
-from fairq.packed_rejections import reasons
 from fairq.records import AccountingRecord
 from fairq.state import cycles, jobs, launches, report_figures
 from fairq.state.connection import State, reading
@@ -110,7 +109,7 @@ def standing(path: Path, settings: Settings, now: int) -> Standing:
             is_launching(state, settings),
             len(launches.live(state)),
             last_update(state),
-            rejected=reasons(decision.get("rejections", ())),
+            rejected=Counter(of["reason"] for of in decision.get("rejections", ())),
             groups=list(decision.get("quotas", ())),
         )
         records = records_at(state, now)
