@@ -35,8 +35,7 @@ from fairq.steps.broker.kept_verdict import (
 
 
 class _Weights(Struct):
-    """The weights that tasks have in common: their number (0: a single task has them, so far), one weight for each row,
-    and the rows that are weighed by them."""
+    """The weights that tasks have in common: their number, one weight for each row, and the rows weighed by them."""
 
     number: int
     weights: NDArray[np.float32]
@@ -65,12 +64,13 @@ class Packer:
         self._of_courses: WeakKeyDictionary[Course, int] = WeakKeyDictionary()
         self._courses: list[PackedCourse] = []
         self._weighed: dict[bytes, int] = {}
+        # By what their weights have in common: tasks of which one has been seen, and the weights of the others.
+        self._seen: set[Hashable] = set()
         self._common: dict[Hashable, _Weights] = {}
 
     def document(self) -> dict[str, Any]:
         """Return what the packed outcomes refer to; see `Legend`."""
-        shared = sorted((one for one in self._common.values() if one.number), key=lambda one: one.number)
-        weights = [(one.rows, one.weights) for one in shared]
+        weights = [(one.rows, one.weights) for one in self._common.values()]
         return legend_document(self._names, self._orders, self._refusals, self._courses, self._weighed, weights)
 
     def pack(self, outcome: Outcome) -> bytes:
@@ -114,14 +114,14 @@ class Packer:
         The weights are those of the latter rows, or of all."""
         rows, weights = weighing.rows, weighing.weights.astype(WEIGHT)
         weighed = self._weighed.setdefault(packed_set(rows), len(self._weighed) + 1)
-        common = None if weighing.alike is None else self._common.get(weighing.alike)
-        if common is None:
+        alike = weighing.alike
+        if alike is None or alike not in self._seen:
             # What a single task has, so far, is as short without a number.
-            if weighing.alike is not None:
-                self._common[weighing.alike] = _Weights(0, weights, np.zeros(len(rows), np.bool_))
+            self._seen.add(alike)
             return weighed, 0, b"", weights[rows].tobytes()
-        if not common.number:
-            common.number = 1 + max(one.number for one in self._common.values())
+        common = self._common.get(alike)
+        if common is None:
+            common = self._common[alike] = _Weights(len(self._common) + 1, weights, np.zeros(len(rows), np.bool_))
         common.rows |= rows
         own = np.flatnonzero(rows & (weights != common.weights))
         return weighed, common.number, own.astype(self._small).tobytes(), weights[own].tobytes()
