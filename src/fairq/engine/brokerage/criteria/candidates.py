@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.engine.brokerage.criteria.selection import rows_called, selection_of
+from fairq.engine.brokerage.criteria.selection import included_sites, rows_called, selection_of
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Left, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.jobs.site_lists import included_sites
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans
 from fairq.engine.brokerage.pool.names import is_named, matches_any

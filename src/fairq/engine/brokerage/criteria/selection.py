@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairq.engine.brokerage.flow.ask import Ask, Preassigned, once_per_task
 from fairq.engine.brokerage.flow.plugin import Details
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.jobs.site_lists import excluded_sites, included_sites
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Columns
@@ -30,6 +29,23 @@ LIMITED_SITES = "LS"
 
 Given = tuple[frozenset[int] | None, Preassigned | None]
 """The rows that are given (None: all), and whether these are one or several."""
+
+
+def included_sites(task: Task) -> tuple[str, ...] | None:
+    """Return the queues that the user includes, names or patterns; None includes all."""
+    return _words(task.parameters.get("includedSite"))
+
+
+def excluded_sites(task: Task) -> tuple[str, ...]:
+    """Return the queues that the user excludes, names or patterns."""
+    return _words(task.parameters.get("excludedSite")) or ()
+
+
+def _words(value: Any) -> tuple[str, ...] | None:
+    # The user's list comes as such or as text with commas; an empty text is no list.
+    if value is None or value in ("", [], ()):
+        return None
+    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else tuple(str(value).split(","))
 
 
 def given_queues(ask: Ask) -> Given:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
@@ -13,7 +16,6 @@ from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.software.architecture import Architecture, read_architecture
-from fairq.engine.brokerage.software.equal_queues import by_software
 from fairq.engine.brokerage.software.hardware import Gpus, Lack
 from fairq.engine.brokerage.software.judging import (
     ALL,
@@ -125,11 +127,32 @@ def _code(pool: Pool, unit: int, request: Request) -> int:
     return 0 if pool.units[unit].releases == ANY_RELEASES and any_suffices else 1
 
 
+def _by_software(pool: Pool, code: Callable[[int], int]) -> NDArray[np.uint8]:
+    """Return *code* of each row's unit, called once for all units with equal releases, software and GPUs."""
+    first, kind_of = pool.kept("software kinds", lambda: _kinds(pool))
+    return np.array([code(unit) for unit in first], dtype=np.uint8)[kind_of][pool.unit_of]
+
+
+def _kinds(pool: Pool) -> tuple[list[int], NDArray[np.intp]]:
+    world = pool.world
+    numbers: dict[str, int] = {}
+    first: list[int] = []
+    kind_of = []
+    for unit, queue in enumerate(pool.units):
+        # Equal texts are equal values; equal values with names in another order are only checked twice.
+        key = repr((queue.releases, world.software.get(queue.name), world.gpus.get(queue.name)))
+        if key not in numbers:
+            numbers[key] = len(first)
+            first.append(unit)
+        kind_of.append(numbers[key])
+    return first, np.array(kind_of, dtype=np.intp)
+
+
 @refuses("software", "SW/HW check", NO_SOFTWARE, NO_MATCH, reads=_reads_software)
 def software(pool: Pool, wanted: Wanted, production: bool) -> Refusals:
     """The queue must have the release, container and hardware."""
     request = _request(pool, wanted, production)
-    codes = by_software(pool, lambda unit: _code(pool, unit, request))
+    codes = _by_software(pool, lambda unit: _code(pool, unit, request))
 
     def figures(row: int) -> Details:
         told: Details = {"architecture": wanted.architecture, "releases": list(pool.units[pool.unit_of[row]].releases)}

@@ -98,18 +98,20 @@ class Flow:
         """
         found: list[list[Answer]] = [[] for _ in asks]
         for step in self._before:
+            reads = step[1].reads
             for ask, answers in zip(asks, found, strict=True):
-                answer = self._asked(step, ask, answers)
+                values = reads(ask)
+                answer = None if values is None else self._asked(step, values, answers)
                 if answer is not None:
                     answers.append(answer)
         return [self._course(tuple(answers)) for answers in found]
 
-    def _asked(self, step: StagedStep, ask: Ask, answers: list[Answer]) -> Answer | None:
-        """Return the answer of a filter to a task to which those before gave *answers*; None: it does not apply."""
+    def _asked(self, step: StagedStep, values: Values, answers: list[Answer]) -> Answer | None:
+        """Return the answer of a filter to what it read of a task to which those before gave *answers*.
+
+        None: it does not apply after all.
+        """
         number, one, first, stage = step
-        values = one.reads(ask)
-        if values is None:
-            return None
         if one.looks_back:
             left = self._kept_as((_LEFT, *answers), lambda: self._left(answers), len(self.pool))
             return self._answer(stage, one, first, values, Left(left)) if left.any() else None
