@@ -229,7 +229,7 @@ ROOMS = (
     {"jobs"},
     {"flow"},
     {"storage", "software", "timeouts", "lint"},
-    {"checks"},
+    {"criteria"},
     {"production", "analysis"},
 )
 """The folders of the brokerage from the lowest to the highest: each knows only lower ones."""

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import pytest
 from tests.cli.broker_sample import NOW, TASK, fill
 
+from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.state import broker_cycles, document
 from fairq.state.connection import reading
-from fairq.steps.broker.kept_verdict import Legend
-from fairq.steps.broker.verdict import unpack
+from fairq.steps.broker.kept_verdict import Legend, unpack
 
 Run = Callable[..., Any]
 
@@ -135,7 +135,7 @@ class TestWhatIsKept:
         kept, names = unpack(verdict.data, legend), legend.names
         reasons = cycle.document["reasons"]["production"]
         found = zip(names, kept.decided, strict=True)
-        assert {name: "" if number < 0 else reasons[number][1] for name, number in found} == {
+        assert {name: "" if number == UNDECIDED else reasons[number][1] for name, number in found} == {
             "NUCLEUS_Q": "", "U8/SCORE": "", "U8/SCORE_HIMEM": "highmemory", "U8/MCORE": "cpucore",
             "U8/MCORE_HIMEM": "cpucore", "SMALL": "lowmemory", "CLOSED": "status", "IDLE": "nopilot",
         }  # fmt: skip

@@ -8,7 +8,8 @@ from typing import Any
 from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
-from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.atom import effective_events, effective_mib, smallest_job
 from fairq.engine.brokerage.jobs.memory_needed import compensated, job_memory, stated_memory
 from fairq.engine.brokerage.jobs.scratch_needed import reads_directly
@@ -107,13 +108,15 @@ def walltime(_: str, given: Any, wanted: Any) -> list[str]:
 
 def is_express(_: str, given: Any, wanted: Any) -> list[str]:
     task = Task(processing_type=given["processingType"], current_priority=given["currentPriority"])
-    return differences(BrokerageRequest(task, Chunk(), Columns(World(), ()), PANDA).is_express, wanted)
+    return differences(Ask(task, Chunk(), Pool(Columns(World(), ()), PANDA)).is_express, wanted)
 
 
 def use_direct_io(_: str, given: Any, wanted: Any) -> list[str]:
     rules = {"use": "IL=1", "only": "IL=2", None: ""}[given["allowInputLAN"]] + (",LI=1" * given["useLocalIO"])
     queue = Queue("Q", direct_access_lan=given["direct_access_lan"], maxinputsize=given["maxinputsize"])
-    return differences(reads_directly(Task(rules=parse_rules(rules)), queue, merging=given["merging"]), wanted)
+    task = Task(rules=parse_rules(rules))
+    direct = reads_directly(queue, given["merging"], task.copies_input, task.has_rule("IL"))
+    return differences(direct, wanted)
 
 
 RUNNERS = {

@@ -8,15 +8,15 @@ from typing import Any
 from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
-from fairq.engine.brokerage.pool.config import Config
-from fairq.engine.brokerage.pool.fairshare_policy import PolicyReading, PolicyRequest, has_zero_share, process_group
-from fairq.engine.brokerage.production.network_weight import (
+from fairq.engine.brokerage.criteria.network_weight import (
     CLOSENESS_KEY,
     QUEUED_KEY,
     THROUGHPUT_KEYS,
     network_weight,
     throughput_weight,
 )
+from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.fairshare_policy import PolicyReading, PolicyRequest, has_zero_share, process_group
 from fairq.engine.brokerage.software.architecture import read_architecture
 from fairq.engine.brokerage.software.versions import satisfies
 

@@ -10,14 +10,13 @@ from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
-from fairq.engine.brokerage.checks.candidates import CANDIDATES_STAGE
+from fairq.engine.brokerage.criteria.candidates import CANDIDATES_STAGE
+from fairq.engine.brokerage.criteria.network import network
+from fairq.engine.brokerage.criteria.nucleus import satellite_of
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
-from fairq.engine.brokerage.flow.weighing import FINAL_STAGE as FINAL
-from fairq.engine.brokerage.pool.bits import rows_in
+from fairq.engine.brokerage.flow.plan import FINAL_STAGE as FINAL
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
-from fairq.engine.brokerage.production.nucleus import satellite_of
-from fairq.engine.brokerage.production.weights import Network
 
 PLAN = production_plan()
 STATUS = {"assigned": "SC_SUCCEEDED", "failed": "SC_FAILED", "waiting": "SC_WAITING", "fatal": "SC_FATAL"}
@@ -196,11 +195,12 @@ def _told(outcome: Outcome) -> dict[str, list[Verdict]]:
 
 def _network(outcome: Outcome, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
     names = {"mbps": "throughputMBps", "nqueued": "nFilesQueued"}
-    columns = outcome.request.columns
+    columns = outcome.ask.pool
     lines = []
     for satellite, printed in wanted.items():
         row = next(row for row in range(len(columns)) if satellite_of(columns, row) == satellite)
-        numbers = Network().details(outcome.request, row)
+        _, figures = network.weigh(columns, *(network.reads(outcome.ask) or ()))
+        numbers = figures(row)
         found = {key: numbers.get(names.get(key, key)) for key in printed}
         lines += differences(found, dict(printed), f"network.{satellite}")
     return lines
@@ -208,7 +208,7 @@ def _network(outcome: Outcome, wanted: Mapping[str, Mapping[str, Any]]) -> list[
 
 def stages_of(outcome: Outcome) -> list[list[Any]]:
     lines: list[list[Any]] = []
-    if outcome.request.given == 0 and outcome.request.task.nucleus:
+    if outcome.ask.given == frozenset() and outcome.ask.task.nucleus:
         # PanDA has no stage for the candidates, and finds in its first one that it has none.
         return [["link check", 0]]
     for stage in outcome.stages:
@@ -225,16 +225,16 @@ def stages_of(outcome: Outcome) -> list[list[Any]]:
 
 def _given_unified(outcome: Outcome) -> int:
     """Return how many unified queues that the task is given are left after the jumbo job check."""
-    columns, given = outcome.request.columns, outcome.request.given
+    columns, given = outcome.ask.pool, outcome.ask.given
     if given is None:
         return 0
     stages = [stage.stage for stage in outcome.stages]
     gone = {CANDIDATES_STAGE, *stages[: stages.index("jumbo job check") + 1]}
-    verdicts = [(columns.queues[row].unified, outcome.verdict(int(row))) for row in rows_in(given, len(columns))]
+    verdicts = [(columns.queues[row].unified, outcome.verdict(int(row))) for row in sorted(given)]
     left = {
         unified for unified, one in verdicts if unified and not (one.permanent and one.reason and one.stage in gone)
     }
-    return len(left if outcome.request.chunk.preassigned_site else left & set(outcome.request.task.sites))
+    return len(left if outcome.ask.chunk.preassigned_site else left & set(outcome.ask.task.sites))
 
 
 def run_weight_formula(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
@@ -259,7 +259,7 @@ def run_weight_formula(name: str, given: Mapping[str, Any], wanted: Mapping[str,
         },
     }
     outcome = outcome_of(scenario)
-    one = outcome.verdict(outcome.request.columns.rows[given["queue"]])
+    one = outcome.verdict(outcome.ask.pool.rows[given["queue"]])
     return differences({"weight": one.weight, "criteria_cap": one.reason == "cap"}, dict(wanted))
 
 

@@ -10,7 +10,6 @@ from tests.golden.panda_scenario import chunk_of, task_of, world_of
 from tests.golden.test_panda import CASES
 
 from fairq.engine.brokerage.analysis.flow import broker_analysis
-from fairq.engine.brokerage.flow.obstacles import obstacles
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.production.flow import broker_production
@@ -33,10 +32,10 @@ def test_the_deciding_reason_is_among_the_obstacles(rules: str) -> None:
         outcome = outcome_of(case, rules)
         if outcome.stopped_by:
             continue
-        rows = range(len(outcome.request.columns))
+        rows = range(len(outcome.ask.pool))
         verdicts = [outcome.verdict(row) for row in rows]
         for row, verdict in zip(rows, verdicts, strict=True):
-            tags = [one.reason.tag for one in obstacles(outcome, row)]
+            tags = [one.reason.tag for one in outcome.obstacles(row)]
             assert (verdict.reason in tags) if verdict.reason else tags == [], (case.name, verdict.queue, tags)
             looked_at += 1
         assert [outcome.verdict(row) for row in rows] == verdicts, "looking changes nothing"

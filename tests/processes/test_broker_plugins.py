@@ -97,7 +97,7 @@ def test_a_weight_changes_the_order(plugin: Run) -> None:
         ("", "no_such_module:x", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("1/0", "sample_plugin:x", "ZeroDivisionError: division by zero"),
         ("x = 5", "sample_plugin:x", "5 is no filter"),
-        ("x = PlainFilter", "sample_plugin:x", "is no filter"),
+        ("x = Filter", "sample_plugin:x", "is no filter"),
         ("x = per_queue('memory', Reason('a', 'b'), lambda t, q, w: None)",
          "sample_plugin:x", "another plugin has the same name"),
         ("x = per_queue('x', Reason('a', 'b'), lambda t, q, w: 1 / 0)",
@@ -127,3 +127,13 @@ def test_fairqs_own_come_by_the_same_door() -> None:
     registered = {(group, name, value) for group in (FILTERS, WEIGHTS)
                   for name, value in project["entry-points"][group].items()}  # fmt: skip
     assert registered == {(point.group, point.name, point.value) for point in BUILT_IN}
+
+
+@pytest.mark.parametrize(("name", "most", "queues"), [("asleep", 5000, 2), ("crowd", 5000, 2), ("crowd", 0, 0)])
+def test_the_examples_of_the_page_are_filters(plugin: Run, name: str, most: int, queues: int) -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "brokerage.md").read_text()
+    blocks = [block.partition("```")[0] for block in page.split("```python\n")[1:]]
+    (code,) = (block for block in blocks if f"\n{name} = " in block or f"def {name}(" in block)
+    line = ("run", 1, "--dry-run", "--json", "--now", NOW)
+    found, _ = brokered(plugin(code.replace("5000", str(most)), *line, filters=f"sample_plugin:{name}"))
+    assert len(found) == queues

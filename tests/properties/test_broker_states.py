@@ -16,7 +16,7 @@ from tests.properties.test_brokerage import told
 from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.state.connection import reading, writing
-from fairq.steps.broker.flows import Flow, flows
+from fairq.steps.broker.flows import Brokerage, brokerages
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.tasks import load_brokered
 from fairq.steps.broker.world import load_types, load_world
@@ -67,13 +67,13 @@ def test_a_run_is_the_same_each_time_and_every_refused_queue_is_told_a_change(br
 
 
 @pytest.fixture(scope="module")
-def flows_of_both() -> dict[Activity, Flow]:
-    return flows(load_plugins())
+def flows_of_both() -> dict[Activity, Brokerage]:
+    return brokerages(load_plugins())
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_read_for_one_task_decides_as_the_whole_pool_does(
-    flows_of_both: dict[Activity, Flow], state: Path, seed: int
+    flows_of_both: dict[Activity, Brokerage], state: Path, seed: int
 ) -> None:
     with writing(state) as opened:
         fill(opened, random.Random(seed))

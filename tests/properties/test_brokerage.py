@@ -56,7 +56,7 @@ def test_a_queue_is_either_a_candidate_or_has_exactly_one_deciding_reason(label:
     outcome = brokered(label, rules, seed)
     chosen = [candidate.queue for candidate in outcome.candidates]
     verdicts = list(outcome.verdicts())
-    assert len({one.queue for one in verdicts}) == len(verdicts) == len(outcome.request.columns)
+    assert len({one.queue for one in verdicts}) == len(verdicts) == len(outcome.ask.pool)
     assert len(set(chosen)) == len(chosen)
     for one in verdicts:
         assert bool(one.reason) != (one.queue in chosen), f"{one.queue}: {one.reason or 'no reason'}"

@@ -101,7 +101,7 @@ def ask_code(
 
 def verdict(outcome: Outcome, name: str) -> Verdict:
     """Return what became of a queue."""
-    return outcome.verdict(outcome.request.columns.rows[name])
+    return outcome.verdict(outcome.ask.pool.rows[name])
 
 
 def reason(outcome: Outcome, name: str) -> str:

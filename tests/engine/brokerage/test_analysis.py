@@ -213,7 +213,7 @@ class TestTemporaryProblems:
         assert reasons(ask(world)) == {"A": "", "B": "", "C": ""}
         crowded = {SHARE: {"jane": UserJobs(61, 0), "_total": UserJobs(100, 60)}}
         outcome = ask(replace(world, user_stats={"A": crowded}), user="jane")
-        assert outcome.verdict(outcome.request.columns.rows["A"]).reason == "badsite"
+        assert outcome.verdict(outcome.ask.pool.rows["A"]).reason == "badsite"
 
     def test_by_the_code_a_task_may_leave_its_input_if_every_queue_with_it_has_a_problem(self) -> None:
         there = {SHARE: {"jane": UserJobs(500, 0), "_total": UserJobs(500, 300)}}

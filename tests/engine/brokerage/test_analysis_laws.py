@@ -13,7 +13,8 @@ from tests.engine.brokerage.pools import chunk, pool, queue
 from tests.engine.brokerage.test_analysis import PLAN, user_task
 
 from fairq.engine.brokerage.analysis.flow import broker_analysis
-from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome
+from fairq.engine.brokerage.flow.course import UNDECIDED
+from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.columns import columns_of

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import pytest
-from tests.broker_rules import PANDA
-from tests.engine.brokerage.pools import ask, names, pool, queue, task, verdict
+from tests.broker_rules import DOCUMENTED, PANDA
+from tests.engine.brokerage.pools import ask, chunk, names, pool, queue, task, verdict
 
 from fairq.engine.brokerage.flow.plugin import (
-    Codes,
     Filter,
-    Phase,
-    PlainFilter,
+    Left,
     Reason,
-    Rows,
+    Refusal,
+    Refusals,
     Weight,
     per_queue,
     per_queue_weight,
+    refuses,
 )
-from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.flow.weighing import weighing_of
+from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.activity import ANALYSIS
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.pool.world import World
-from fairq.engine.brokerage.production.flow import FILTERS, WEIGHTS, production_plan
+from fairq.engine.brokerage.production.flow import FILTERS, WEIGHTS, broker_production, production_plan
 
 GREEN = Reason("not_green", "the queue runs on coal")
 
@@ -64,19 +64,14 @@ def test_a_filter_may_look_at_weighed_queues() -> None:
 
 
 def test_a_filter_reads_the_weight_of_each_queue() -> None:
-    class Light(PlainFilter):
-        name = "light"
-        stage = "final check"
-        place = 3050
-        phase: Phase = "after"
-        reasons = (Reason("light", "lighter than the best"),)
+    reason = Reason("light", "lighter than the best")
 
-        def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-            weight = weighing_of(request).weight
-            return weight[rows] < weight.max()
+    @refuses("light", "final check", reason, reads=lambda ask: (), looks_back=True, phase="after", place=3050)
+    def light(pool: Pool, left: Left) -> Refusals:
+        yield Refusal(reason, left.weights < left.weights[left.rows].max())
 
     wind = per_queue_weight("wind", lambda task, queue, world: 3.0 if queue.name == "WIND" else 1.0)
-    plan = production_plan([*FILTERS, Light()], [*WEIGHTS, wind])
+    plan = production_plan([*FILTERS, light], [*WEIGHTS, wind])
     outcome = ask(pool(queue("WIND"), queue("COAL")), plan=plan)
     assert (verdict(outcome, "WIND").reason, verdict(outcome, "COAL").reason) == ("", "light")
 
@@ -102,6 +97,22 @@ def test_fairq_s_own_have_the_shape_that_is_asked_of_others() -> None:
     assert all(isinstance(one, Weight) for one in WEIGHTS)
     assert len({one.name for one in FILTERS}) == len(FILTERS)
     assert all(one.reasons for one in FILTERS)
+
+
+def test_a_filter_that_tells_what_it_reads_is_asked_once_for_equal_values() -> None:
+    asked = []
+    reason = Reason("small", "too few cores")
+
+    @refuses("small", "small check", reason, reads=lambda ask: (ask.task.core_count,))
+    def small(pool: Pool, cores: int) -> Refusals:
+        asked.append(cores)
+        yield Refusal(reason, pool.numbers("corecount", lambda queue: queue.corecount) < cores)
+
+    plan, columns = production_plan([*FILTERS, small]), columns_of(pool(queue("Q")))
+    for cores in (1, 8, 1, 8):
+        outcome = broker_production(task(core_count=cores), chunk(), columns, plan, DOCUMENTED)
+        assert (outcome.verdict(columns.rows["Q"]).reason != "") is (cores == 8)
+    assert asked.count(1) == 1
 
 
 def test_stages_that_do_not_apply_have_no_line() -> None:

@@ -210,8 +210,8 @@ def test_the_ten_best_are_taken_equals_by_name() -> None:
 
 
 def test_the_rules_are_named_in_the_result() -> None:
-    assert ask(pool()).request.rules is DOCUMENTED
-    assert ask(pool(), rules=PANDA).request.rules.name == "panda"
+    assert ask(pool()).ask.rules is DOCUMENTED
+    assert ask(pool(), rules=PANDA).ask.rules.name == "panda"
 
 
 def test_urgent_tasks_without_a_nucleus_go_anywhere() -> None:

@@ -15,7 +15,8 @@ from tests.engine.brokerage import plain_production as plain
 from tests.engine.brokerage.plain_production import plain_production
 from tests.engine.brokerage.pools import NOW, PLAN, ask, chunk, pool, queue, task
 
-from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome
+from fairq.engine.brokerage.flow.course import UNDECIDED
+from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
@@ -133,7 +134,7 @@ def test_a_run_is_deterministic_and_leaves_the_columns_as_they_are(
     first = ask(world, asked, data, rules)
     told = essence(first)
     assert told == essence(ask(world, asked, data, rules))
-    columns = first.request.columns
+    columns = first.ask.pool
     broker_production(replace(asked, current_priority=100, core_count=8), data, columns, PLAN, rules)
     assert told == essence(broker_production(asked, data, columns, PLAN, rules))
 

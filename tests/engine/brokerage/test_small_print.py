@@ -67,7 +67,8 @@ def test_hospitals_alone_are_not_told_as_a_stage() -> None:
 @pytest.mark.parametrize(("value", "direct"), [("0", True), ("1", False)])
 def test_rule_li_at_0_is_not_set(value: str, direct: bool) -> None:
     reader = replace(QUEUE, direct_access_lan=True)
-    assert reads_directly(task(rules={"IL": "1", "LI": value}), reader, merging=False) is direct
+    copies = task(rules={"IL": "1", "LI": value}).copies_input
+    assert reads_directly(reader, merging=False, copies=copies, may_read=True) is direct
 
 
 def test_merges_split_by_rules_of_their_own() -> None:
@@ -225,7 +226,7 @@ def test_a_unified_queue_for_production_alone_takes_no_analysis_though_the_task_
 
 def test_the_weight_of_a_task_without_input_is_told_as_1() -> None:
     outcome = ask_analysis(users_pool(queue("A")), PANDA, chunk())
-    assert outcome.verdict(outcome.request.columns.rows["A"]).numbers["dataW"] == 1
+    assert outcome.verdict(outcome.ask.pool.rows["A"]).numbers["dataW"] == 1
 
 
 def test_users_jobs_read_from_tape_what_is_on_no_disk() -> None:

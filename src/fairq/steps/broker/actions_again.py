@@ -11,9 +11,8 @@ from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import reading
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.diff import hint_of
-from fairq.steps.broker.kept_verdict import Legend
+from fairq.steps.broker.kept_verdict import Legend, unpack
 from fairq.steps.broker.stages import reason_then
-from fairq.steps.broker.verdict import unpack
 
 
 def actions_again(path: Path, number: int) -> dict[str, Any]:

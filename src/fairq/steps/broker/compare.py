@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome
+from fairq.engine.brokerage.flow.course import UNDECIDED
+from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.plan import TASK_STAGE
 from fairq.settings.key import PANDA
 from fairq.steps.broker.rules import rules_in_force
@@ -53,7 +54,7 @@ def _steps(outcome: Outcome, rows: list[int]) -> Steps:
         number = int(outcome.decided[row])
         if number != UNDECIDED:
             refused[plan.reasons[number].stage].add(row)
-    names = {outcome.request.columns.names[row] for row in rows}
+    names = {outcome.ask.pool.names[row] for row in rows}
     left = [candidate.queue for candidate in outcome.candidates if candidate.queue in names]
     return {**refused, "decision": left or outcome.status}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from fairq.engine.brokerage.criteria.nucleus import ROLE, nucleus
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.world import World
-from fairq.engine.brokerage.production.nucleus import ROLE, nucleus
 from fairq.state.connection import State, reading
 from fairq.steps.broker.world import load_queues, load_relations, load_storages, load_types
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from fairq.engine.brokerage.flow.outcome import UNDECIDED
+from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.errors.broker import NoSuchRunError
 from fairq.state import broker_cycles
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading
-from fairq.steps.broker.kept_verdict import Kept, Legend
-from fairq.steps.broker.verdict import unpack
+from fairq.steps.broker.kept_verdict import Kept, Legend, unpack
 
 Record = dict[str, Any]
 

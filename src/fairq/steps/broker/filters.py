@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from fairq.engine.brokerage.flow.plan import Plan
-from fairq.steps.broker.flows import flows
-from fairq.steps.broker.plugins import load_plugins, origin
+from fairq.steps.broker.flows import brokerages
+from fairq.steps.broker.plugins import Plugins, load_plugins
 
 Record = dict[str, Any]
 
 
 def look() -> list[Record]:
     """Return a record for each filter and weight of each activity; raises BrokerPluginError."""
-    return [record for activity, flow in flows(load_plugins()).items() for record in _of(activity, flow.plan)]
+    plugins = load_plugins()
+    return [record for activity, one in brokerages(plugins).items() for record in _of(activity, one.plan, plugins)]
 
 
-def _of(activity: str, plan: Plan) -> list[Record]:
+def _of(activity: str, plan: Plan, plugins: Plugins) -> list[Record]:
     def record(kind: str, one: Any, stage: str, reasons: list[Record]) -> Record:
         return {
             "activity": activity,
@@ -25,7 +26,7 @@ def _of(activity: str, plan: Plan) -> list[Record]:
             "stage": stage,
             "name": one.name,
             "reasons": [reason["reason"] for reason in reasons],
-            "origin": origin(one),
+            "origin": plugins.origin(one),
             "meanings": reasons,
         }
 

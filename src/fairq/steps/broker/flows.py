@@ -14,18 +14,18 @@ from fairq.engine.brokerage.pool.columns import Columns
 from fairq.steps.broker.plugins import Plugins
 
 
-class Brokerage(Protocol):
+class Broker(Protocol):
     """Brokers tasks."""
 
     def __call__(self, cases: Sequence[Case], columns: Columns, plan: Plan, rules: Rules) -> list[Outcome]:
         """Return the outcome for each of *cases*."""
 
 
-class Flow(NamedTuple):
-    """One of the two brokerages: its filters, weights and reasons, and the queues that pass through them."""
+class Brokerage(NamedTuple):
+    """One of the two brokerages: its filters, weights and reasons, and the function that applies them."""
 
     plan: Plan
-    run: Brokerage
+    run: Broker
 
     def broker(self, task: Task, chunk: Chunk, columns: Columns, rules: Rules) -> Outcome:
         """Return the outcome for *task*."""
@@ -36,22 +36,22 @@ class Flow(NamedTuple):
         """Return the outcome for each of *cases*."""
         return self.run(cases, columns, self.plan, rules)
 
-    def without(self, name: str) -> Flow:
-        """Return the flow without the filter called *name*."""
+    def without(self, name: str) -> Brokerage:
+        """Return the brokerage without the filter called *name*."""
         return self._replace(plan=self.plan.without(name))
 
 
-def flows(plugins: Plugins) -> dict[Activity, Flow]:
+def brokerages(plugins: Plugins) -> dict[Activity, Brokerage]:
     """Return the brokerages by activity."""
-    return {activity: flow_of(plugins, activity) for activity in (PRODUCTION, ANALYSIS)}
+    return {activity: brokerage_of(plugins, activity) for activity in (PRODUCTION, ANALYSIS)}
 
 
-def flow_of(plugins: Plugins, activity: Activity) -> Flow:
+def brokerage_of(plugins: Plugins, activity: Activity) -> Brokerage:
     """Return the brokerage of one activity; only its modules are loaded."""
     if activity == PRODUCTION:
         from fairq.engine.brokerage.production.flow import broker_all_production, production_plan
 
-        return Flow(production_plan(plugins.filters, plugins.weights), broker_all_production)
+        return Brokerage(production_plan(plugins.filters, plugins.weights), broker_all_production)
     from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_all_analysis
 
-    return Flow(analysis_plan(plugins.filters, plugins.weights), broker_all_analysis)
+    return Brokerage(analysis_plan(plugins.filters, plugins.weights), broker_all_analysis)

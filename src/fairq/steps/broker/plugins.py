@@ -1,33 +1,23 @@
 """Find the filters and weights, fairq's own and installed ones, through the same entry points.
 
-A distribution registers an object with the interface of `Filter` or `Weight`, or a sequence of them, under
+A distribution registers a `Filter` or a `Weight`, or a sequence of them, under
 ``fairq.broker.filters`` or ``fairq.broker.weights``. Plugins are checked: an exception or an invalid result ends the
 run with an error that names the plugin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.plugin import (
-    SWITCHED_OFF,
-    Codes,
-    Details,
-    Filter,
-    PlainFilter,
-    PlainWeight,
-    Reason,
-    Rows,
-    Weight,
-)
-from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.plugin import Figures, Filter, Left, Reason, Refusal, Values, Weight
+from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.pool.activity import Activity
+from fairq.engine.brokerage.pool.columns import Floats
 from fairq.errors.broker import BrokerPluginError
 
 if TYPE_CHECKING:
@@ -62,12 +52,24 @@ BUILT_IN = (
 _Point: TypeAlias = "BuiltIn | EntryPoint"
 
 
+T = TypeVar("T")
+
+
 class Plugins(NamedTuple):
-    """All filters and weights; *names* are the entry points that are not fairq's own."""
+    """All filters and weights; *origins* are the entry points of those that are not fairq's own, by their names."""
 
     filters: tuple[Filter, ...]
     weights: tuple[Weight, ...]
-    names: tuple[str, ...]
+    origins: dict[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The entry points that are not fairq's own."""
+        return tuple(sorted(set(self.origins.values())))
+
+    def origin(self, one: Filter | Weight) -> str:
+        """Return the entry point that a filter or weight came from; ``fairq`` for fairq's own."""
+        return self.origins.get(one.name, "fairq")
 
 
 def load_plugins(activity: Activity | None = None) -> Plugins:
@@ -77,26 +79,21 @@ def load_plugins(activity: Activity | None = None) -> Plugins:
     """
     filters: list[Filter] = []
     weights: list[Weight] = []
-    foreign = []
+    origins = {}
     for point in _points():
         own = isinstance(point, BuiltIn)
-        if activity is not None and own and point.name != activity:
+        if own and activity not in (None, point.name):
             continue
         for one in _objects(point):
-            if point.group == FILTERS:
-                filters.append(_filter(point, one) if own else _Watched(point, _filter(point, one)))
+            if own:
+                found = one._replace(activities=frozenset({point.name}))
             else:
-                weights.append(_weight(point, one) if own else _WatchedWeight(point, _weight(point, one)))
-        if not own:
-            foreign.append(point.name)
+                found = _filter(point, one) if point.group == FILTERS else _weight(point, one)
+                origins[found.name] = point.name
+            (filters if point.group == FILTERS else weights).append(found)
     _once(filters)
     _once(weights)
-    return Plugins(tuple(filters), tuple(weights), tuple(sorted(set(foreign))))
-
-
-def origin(one: Filter | Weight) -> str:
-    """Return the entry point that a filter or weight came from; ``fairq`` for fairq's own."""
-    return one.point.name if isinstance(one, (_Watched, _WatchedWeight)) else "fairq"
+    return Plugins(tuple(filters), tuple(weights), origins)
 
 
 def _points() -> list[_Point]:
@@ -112,23 +109,80 @@ def _objects(point: _Point) -> Sequence[Any]:
         found = point.load()
     except Exception as error:  # the import of a plugin may raise anything
         raise BrokerPluginError(name=point.name, value=point.value, reason=_words(error)) from error
-    return list(found) if isinstance(found, (list, tuple)) else [found]
+    # A filter is a tuple itself.
+    is_one = isinstance(found, (Filter, Weight)) or not isinstance(found, (list, tuple))
+    return [found] if is_one else list(found)
 
 
 def _filter(point: _Point, one: Any) -> Filter:
-    if isinstance(one, type) or not isinstance(one, Filter):
+    """Return the filter *one* of a plugin, whose errors are those of the plugin."""
+    if not isinstance(one, Filter):
         raise _unusable(point, f"{one!r} is no filter: see fairq.engine.brokerage.flow.plugin")
     if not all(isinstance(reason, Reason) and reason.tag for reason in one.reasons):
         raise _unusable(point, f"the filter {one.name} has a reason that is not of the class Reason, or without a tag")
     if one.phase not in ("before", "after"):
         raise _unusable(point, f"the filter {one.name} has the phase {one.phase!r}, not 'before' or 'after'")
-    return one
+
+    def judged(pool: Pool, *values: Any) -> list[Refusal] | None:
+        answer = one.judge(pool, *values)
+        return None if answer is None else [_refusal(point, one, pool, refusal) for refusal in answer]
+
+    is_kept = one.kept and not one.looks_back and one.phase == "before" and one.alike is None
+    alike = None if one.alike is None else _guarded(point, one.alike)
+    return one._replace(reads=_reading(point, one.reads, is_kept), judge=_guarded(point, judged), alike=alike)
+
+
+def _refusal(point: _Point, one: Filter, pool: Pool, refusal: Refusal) -> Refusal:
+    reason, rows, figures = refusal
+    if reason not in one.reasons:
+        raise _unusable(point, f"the filter {one.name} gave a reason that it does not have")
+    rows = np.asarray(rows)
+    if rows.shape != (len(pool),) or rows.dtype != np.bool_:
+        raise _unusable(point, f"the filter {one.name} did not say of each of the {len(pool)} queues if it is refused")
+    return Refusal(reason, rows, lambda row: dict(_guarded(point, figures)(row)))
 
 
 def _weight(point: _Point, one: Any) -> Weight:
-    if isinstance(one, type) or not isinstance(one, Weight):
+    """Return the weight *one* of a plugin, whose errors are those of the plugin."""
+    if not isinstance(one, Weight):
         raise _unusable(point, f"{one!r} is no weight: see fairq.engine.brokerage.flow.plugin")
-    return one
+
+    def weighed(pool: Pool, *values: Any) -> tuple[Floats | None, Figures]:
+        factors, figures = one.weigh(pool, *values)
+        if factors is None:
+            return None, _guarded(point, figures)
+        factors = np.asarray(factors, dtype=np.float64)
+        left = values[0].rows if values and isinstance(values[0], Left) else np.ones(len(pool), np.bool_)
+        if factors.shape != (len(pool),) or not np.isfinite(factors[left]).all() or factors[left].min(initial=0) < 0:
+            raise _unusable(point, f"the weight {one.name} gave something else than finite factors, 0 or more")
+        return factors, lambda row: dict(_guarded(point, figures)(row))
+
+    is_kept = one.kept and not one.looks_back
+    return one._replace(reads=_reading(point, one.reads, is_kept), weigh=_guarded(point, weighed))
+
+
+def _reading(point: _Point, reads: Callable[[Any], Values | None], is_kept: bool) -> Callable[[Any], Values | None]:
+    def read(ask: Any) -> Values | None:
+        values = reads(ask)
+        if values is not None and is_kept:
+            hash(values)  # answers are kept by them
+        return values
+
+    return _guarded(point, read)
+
+
+def _guarded(point: _Point, function: Callable[..., T]) -> Callable[..., T]:
+    """Return *function* of a plugin, with an error of fairq's for anything that it raises."""
+
+    def call(*arguments: Any) -> T:
+        try:
+            return function(*arguments)
+        except BrokerPluginError:
+            raise
+        except Exception as error:
+            raise _unusable(point, _words(error)) from error
+
+    return call
 
 
 def _once(found: Iterable[Filter | Weight]) -> None:
@@ -148,67 +202,3 @@ def _unusable(point: _Point, reason: str) -> BrokerPluginError:
 
 def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-class _Watched(PlainFilter):
-    """A filter of a plugin."""
-
-    def __init__(self, point: _Point, one: Filter) -> None:
-        self.point, self._one = point, one
-        self.name, self.stage, self.place = one.name, one.stage, one.place
-        self.phase, self.activities, self.reasons = one.phase, one.activities, one.reasons
-
-    def applies(self, request: BrokerageRequest) -> bool:
-        try:
-            return bool(self._one.applies(request))
-        except Exception as error:
-            raise _unusable(self.point, _words(error)) from error
-
-    def judge(self, request: BrokerageRequest, rows: Rows) -> Codes | None:
-        try:
-            answer = self._one.judge(request, rows)
-        except Exception as error:
-            raise _unusable(self.point, _words(error)) from error
-        if answer is None or answer is SWITCHED_OFF:
-            return answer
-        codes = np.asarray(answer)
-        if codes.shape != rows.shape or codes.dtype.kind not in "bui" or codes.min(initial=0) < 0:
-            raise _unusable(self.point, f"the filter {self.name} gave no code for each of the {len(rows)} queues")
-        if codes.max(initial=0) > len(self.reasons):
-            raise _unusable(self.point, f"the filter {self.name} gave a reason that it does not have")
-        return codes.astype(np.uint8)
-
-    def details(self, request: BrokerageRequest, row: int, reason: Reason) -> Details:
-        try:
-            return dict(self._one.details(request, row, reason))
-        except Exception as error:
-            raise _unusable(self.point, _words(error)) from error
-
-
-class _WatchedWeight(PlainWeight):
-    """A weight of a plugin."""
-
-    def __init__(self, point: _Point, one: Weight) -> None:
-        self.point, self._one = point, one
-        self.name, self.place, self.activities = one.name, one.place, one.activities
-
-    def applies(self, request: BrokerageRequest) -> bool:
-        try:
-            return bool(self._one.applies(request))
-        except Exception as error:
-            raise _unusable(self.point, _words(error)) from error
-
-    def factor(self, request: BrokerageRequest, rows: Rows) -> NDArray[np.float64]:
-        try:
-            factors = np.asarray(self._one.factor(request, rows), dtype=np.float64)
-        except Exception as error:
-            raise _unusable(self.point, _words(error)) from error
-        if factors.shape != rows.shape or not np.isfinite(factors).all() or factors.min(initial=0) < 0:
-            raise _unusable(self.point, f"the weight {self.name} gave something else than finite factors, 0 or more")
-        return factors
-
-    def details(self, request: BrokerageRequest, row: int) -> Details:
-        try:
-            return dict(self._one.details(request, row))
-        except Exception as error:
-            raise _unusable(self.point, _words(error)) from error

@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
-from fairq.engine.brokerage.analysis.selection import unknown_sites
-from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, Course, StageCount
+from fairq.engine.brokerage.criteria.selection import unknown_sites
+from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, StageCount
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.pending import is_exhausted
 from fairq.engine.brokerage.flow.plan import Plan
@@ -29,20 +29,20 @@ from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
-from fairq.steps.broker.flows import Flow, flows
+from fairq.steps.broker.flows import Brokerage, brokerages
 from fairq.steps.broker.job_figures import Disagreement, disagreement
+from fairq.steps.broker.packer import Packer
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.stages import Reasons, stage_record
+from fairq.steps.broker.stages import Reasons, described, stage_record
 from fairq.steps.broker.tasks import Brokered, datasets_of, each_brokered
-from fairq.steps.broker.verdict import Packer, described
 from fairq.steps.broker.world import load_types, load_world
 
 READY, PENDING, ASSIGNED, WAITING = "ready", "pending", "assigned", "waiting"
 FAILED, EXHAUSTED = "failed", "exhausted"
 
 
-_AT_ONCE = 500
-"""Tasks brokered together: enough for `run_all`, and what is known of each is soon forgotten."""
+_AT_ONCE = 100
+"""Tasks brokered together: enough for the caches of the processor, and what is known of each is soon forgotten."""
 
 Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 """Starts a progress display for a total number of tasks; yields a function called with the number newly done."""
@@ -108,31 +108,17 @@ class StageTable:
     def __init__(self) -> None:
         # By pass, how many tasks have a line.
         self._lines: tuple[Counter[StageCount], Counter[StageCount]] = (Counter(), Counter())
-        # How many tasks have these stages in common, whose lines are not yet counted.
-        self._shared: Counter[Course] = Counter()
 
-    def add(self, tasks: Iterable[Outcome]) -> None:
-        """Count the stages of some tasks."""
-        for one in tasks:
-            if one.shared is None:
-                self._add(one.stages, 1)
-            else:
-                self._shared[one.shared] += 1
-                self._add(one.stages[len(one.shared.stages) :], 1)
-
-    def _add(self, lines: Iterable[StageCount], number: int) -> None:
-        """Count the stages of a *number* of tasks."""
+    def add(self, stages: Iterable[StageCount]) -> None:
+        """Count the stages of a task."""
         found, second = self._lines
-        for line in lines:
+        for line in stages:
             if line.stage == SECOND_PASS:
                 found = second
-            found[line] += number
+            found[line] += 1
 
     def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
         """Return the table in the *order* of the stages of the flow."""
-        for course, number in self._shared.items():
-            self._add(course.stages, number)
-        self._shared.clear()
         places = {stage: place for place, stage in enumerate(order)}
         return [
             stage_record(StageCount(stage, *row[1:])) | {"tasks": row[0]}
@@ -179,7 +165,7 @@ def run(
         BrokerPluginError: a plugin cannot be used.
     """
     plugins, chosen = load_plugins(), (actor.time, numbers, every)
-    by_activity = flows(plugins)
+    by_activity = brokerages(plugins)
     if dry_run:
         with reading(path) as state:
             done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
@@ -221,7 +207,7 @@ def is_due(status: str, retry: float | None, now: float) -> bool:
 def _decide(
     state: State,
     rules: Rules,
-    by_activity: dict[Activity, Flow],
+    by_activity: dict[Activity, Brokerage],
     plugins: tuple[str, ...],
     now: int,
     chosen: Sequence[int],
@@ -234,54 +220,35 @@ def _decide(
         return done
     columns = columns_of(load_world(state, now, datasets_of(state, chosen)))
     done.disagreement = disagreement(state)
-    packer, reasons, left = (
-        Packer(columns.names, orders),
-        Reasons(),
-        each_brokered(state, load_types(state), chosen),
-    )
+    packer, reasons, left = Packer(columns.names, orders), Reasons(), each_brokered(state, load_types(state), chosen)
     with watch(len(chosen)) as advance:
-        # Each task leaves when it is decided, with its input and what was found out about that.
-        while number := _decide_some(
-            done, islice(left, _AT_ONCE), by_activity, columns, rules, packer, reasons, detailed
-        ):
-            advance(number)
+        # Some tasks leave when they are decided, with their input and what was found out about that.
+        while some := list(islice(left, _AT_ONCE)):
+            for one, outcome in zip(some, _outcomes(some, by_activity, columns, rules), strict=True):
+                task, stages = one.task, done.stages.setdefault(one.task.activity, StageTable())
+                done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
+                done.former[task.task_id] = one.status, one.was_assigned
+                stages.add(outcome.stages)
+                if task.site and (unknown := unknown_sites(columns, task)):
+                    done.unknown_sites[task.task_id] = unknown
+            advance(len(some))
     done.legend = packer.document()
     return done
 
 
-def _decide_some(
-    done: Run,
-    tasks: Iterable[Brokered],
-    by_activity: dict[Activity, Flow],
-    columns: Columns,
-    rules: Rules,
-    packer: Packer,
-    reasons: Reasons,
-    detailed: bool,
-) -> int:
-    """Add the decisions about *tasks* to what is *done*; return the number of tasks."""
-    some = list(tasks)
-    outcomes = _outcomes(some, by_activity, columns, rules)
-    for one, outcome in zip(some, outcomes, strict=True):
-        done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
-        done.former[one.task.task_id] = one.status, one.was_assigned
-        if one.task.site and (unknown := unknown_sites(columns, one.task)):
-            done.unknown_sites[one.task.task_id] = unknown
-    for activity in dict.fromkeys(one.request.activity for one in outcomes):
-        done.stages.setdefault(activity, StageTable()).add(one for one in outcomes if one.request.activity == activity)
-    return len(some)
-
-
 def _outcomes(
-    tasks: Sequence[Brokered], by_activity: dict[Activity, Flow], columns: Columns, rules: Rules
+    tasks: Sequence[Brokered], by_activity: dict[Activity, Brokerage], columns: Columns, rules: Rules
 ) -> list[Outcome]:
     """Return the outcome for each of *tasks*; those of one activity are brokered together."""
-    activities = [one.task.activity for one in tasks]
-    found = {}
-    for activity, flow in by_activity.items():
-        cases = [Case(one.task, one.chunk) for one, its in zip(tasks, activities, strict=True) if its == activity]
-        found[activity] = iter(flow.broker_all(cases, columns, rules))
-    return [next(found[activity]) for activity in activities]
+    found = {
+        activity: iter(
+            one.broker_all(
+                [Case(each.task, each.chunk) for each in tasks if each.task.activity == activity], columns, rules
+            )
+        )
+        for activity, one in by_activity.items()
+    }
+    return [next(found[one.task.activity]) for one in tasks]
 
 
 def _decided(
@@ -341,7 +308,7 @@ def _by_state(former: Former) -> dict[str, list[list[int]]]:
 def _store(
     state: State,
     done: Run,
-    by_activity: dict[Activity, Flow],
+    by_activity: dict[Activity, Brokerage],
     actor: Actor,
 ) -> None:
     document = {

@@ -1,13 +1,16 @@
-"""What a decision says of its stages, and of a task that has no queue."""
+"""What a decision says of its stages, its candidates, and of a task that has no queue."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, Course, StageCount
-from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome
+from msgspec.structs import asdict
+
+from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, UNDECIDED, Course, StageCount
+from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.steps.broker.kept_verdict import Kept
 
 
@@ -26,16 +29,22 @@ def stage_record(count: StageCount) -> dict[str, Any]:
     }
 
 
+def described(candidate: Candidate) -> dict[str, Any]:
+    """Return a candidate in the form of the JSON results."""
+    return {name: value for name, value in asdict(candidate).items() if name != "unit"}
+
+
 def reason_of(outcome: Outcome) -> str:
     """Return why a task has no queue: the stage at which the last queue fell, and the most frequent reasons."""
     if outcome.stopped_by:
         return outcome.stopped_by
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+    temporary = []
     for entry, count in outcome.reason_counts():
-        tag = entry.reason.tag
-        counts[tag] = counts.get(tag, 0) + count
-    temporary = (one.number for one in outcome.refusals if not one.permanent)
-    return nothing_left(counts, outcome.stages, [outcome.plan.reasons[number].stage for number in sorted(temporary)])
+        counts[entry.reason.tag] += count
+        if not entry.reason.permanent:
+            temporary.append(entry.stage)
+    return nothing_left(counts, outcome.stages, temporary)
 
 
 def reason_then(kept: Kept, reasons: Sequence[Sequence[Any]]) -> str:
@@ -46,19 +55,19 @@ def reason_then(kept: Kept, reasons: Sequence[Sequence[Any]]) -> str:
 
 
 class Reasons:
-    """`reason_of` for many tasks: those whose queues went the same way have the same reason."""
+    """`reason_of` for many tasks: production tasks whose queues went the same way have the same reason."""
 
     def __init__(self) -> None:
-        self._known: dict[Course, str] = {}
+        self._known: WeakKeyDictionary[Course, str] = WeakKeyDictionary()
 
     def of(self, outcome: Outcome) -> str:
         """Return why a task has no queue."""
-        shared = outcome.shared
-        if outcome.stopped_by or shared is None or outcome.stages is not shared.stages:
+        course = outcome.course
+        if course is None or course.stages != outcome.stages:
             return reason_of(outcome)
-        found = self._known.get(shared)
+        found = self._known.get(course)
         if found is None:
-            found = self._known[shared] = reason_of(outcome)
+            found = self._known[course] = reason_of(outcome)
         return found
 
 

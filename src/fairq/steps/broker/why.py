@@ -11,9 +11,9 @@ import numpy as np
 from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
-from fairq.engine.brokerage.analysis.selection import unknown_sites
-from fairq.engine.brokerage.flow.obstacles import Obstacle, obstacles
-from fairq.engine.brokerage.flow.outcome import UNDECIDED, Outcome, Verdict
+from fairq.engine.brokerage.criteria.selection import unknown_sites
+from fairq.engine.brokerage.flow.course import UNDECIDED
+from fairq.engine.brokerage.flow.outcome import Obstacle, Outcome, Verdict
 from fairq.engine.brokerage.flow.plugin import Reason
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
@@ -22,13 +22,12 @@ from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskEr
 from fairq.errors.nearest import nearest
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
-from fairq.steps.broker.flows import Flow, flow_of
+from fairq.steps.broker.flows import Brokerage, brokerage_of
 from fairq.steps.broker.job_figures import Disagreement, disagreement
-from fairq.steps.broker.kept_verdict import Legend
+from fairq.steps.broker.kept_verdict import Legend, unpack
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.stages import reason_of, reason_then, stage_record
+from fairq.steps.broker.stages import described, reason_of, reason_then, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
-from fairq.steps.broker.verdict import described, unpack
 from fairq.steps.broker.world import load_types, load_world
 
 Record = dict[str, Any]
@@ -86,19 +85,19 @@ class Asked(NamedTuple):
         stored: the stored record of the task.
         brokered: the task with its chunk.
         columns: the queues.
-        flow: its flow.
+        brokerage: its brokerage.
         disagreement: where statistics and imported jobs disagree.
     """
 
     stored: Record
     brokered: Brokered
     columns: Columns
-    flow: Flow
+    brokerage: Brokerage
     disagreement: Disagreement | None
 
     def broker(self, rules: Rules) -> Outcome:
         """Broker the task; nothing is stored."""
-        return self.flow.broker(self.brokered.task, self.brokered.chunk, self.columns, rules)
+        return self.brokerage.broker(self.brokered.task, self.brokered.chunk, self.columns, rules)
 
 
 def load_asked(path: Path, task: int, now: int) -> Asked:
@@ -114,7 +113,7 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
         # A plugin may look at anything.
         world = load_world(state, now, datasets, only_for=None if plugins.names else brokered.task)
         disagreeing = disagreement(state)
-    return Asked(stored, brokered, columns_of(world), flow_of(plugins, brokered.task.activity), disagreeing)
+    return Asked(stored, brokered, columns_of(world), brokerage_of(plugins, brokered.task.activity), disagreeing)
 
 
 def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None) -> Why:
@@ -123,7 +122,7 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
     Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
     """
     asked = load_asked(path, task, now)
-    stored, brokered, columns, flow, disagreeing = asked
+    stored, brokered, columns, brokerage, disagreeing = asked
     outcome = asked.broker(rules)
     rows = rows_of(columns, queue)
     found = Why(
@@ -146,9 +145,9 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
     found.reasons = _reasons(found.queues if queue is None else [_queue(outcome, row) for row in range(len(columns))])
     if queue is not None:
         if not outcome.stopped_by:
-            found.obstacles = [_obstacle(outcome, row, one) for row in rows for one in obstacles(outcome, row)]
+            found.obstacles = [_obstacle(outcome, row, one) for row in rows for one in outcome.obstacles(row)]
     elif outcome.status != "assigned" and not outcome.stopped_by:
-        found.changes = list(_changes(flow, brokered, columns, rules, outcome))
+        found.changes = list(_changes(brokerage, brokered, columns, rules, outcome))
     return found
 
 
@@ -255,7 +254,7 @@ def _reasons(queues: list[Record]) -> list[Record]:
     ]
 
 
-def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome) -> Iterable[Record]:
+def _changes(brokerage: Brokerage, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome) -> Iterable[Record]:
     """Broker the task without each check that refused a queue, and yield the checks that alone block it."""
     numbers = distinct(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()
@@ -264,7 +263,7 @@ def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome:
         if entry.filter is None or entry.filter.name in tried:
             continue
         tried.add(entry.filter.name)
-        freed = flow.without(entry.filter.name).broker(one.task, one.chunk, columns, rules)
+        freed = brokerage.without(entry.filter.name).broker(one.task, one.chunk, columns, rules)
         if not freed.candidates:
             continue
         best = freed.candidates[0].queue
@@ -284,7 +283,7 @@ def _changes(flow: Flow, one: Brokered, columns: Columns, rules: Rules, outcome:
 
 def _obstacle(outcome: Outcome, row: int, one: Obstacle) -> Record:
     return {
-        "queue": outcome.request.columns.names[row],
+        "queue": outcome.ask.pool.names[row],
         "stage": one.stage,
         "reason": one.reason.tag,
         "meaning": one.reason.meaning,

@@ -9,7 +9,7 @@ from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.software.architecture import read_architecture
 from fairq.engine.brokerage.software.judging import AUTO_RELEASES, SoftwareRules, judge
-from fairq.engine.brokerage.software.needs import production_needs
+from fairq.engine.brokerage.software.needs import Wanted, production_needs
 
 AGLT2 = {
     "cmtconfigs": [
@@ -40,7 +40,7 @@ AGLT2 = {
 
 def accepts(entry: dict[str, object], architecture: str, rules: Rules = DOCUMENTED, **task: str) -> bool:
     asked = read_architecture(architecture, infer_cpu=rules.infer_cpu)
-    needs = production_needs(Task(**{"trans_home": "Athena-21.0.38", **task}), asked, without_release=False)
+    needs = production_needs(Wanted.of(Task(**{"trans_home": "Athena-21.0.38", **task})), asked, without_release=False)
     assert needs is not None
     return judge(needs, AUTO_RELEASES, entry, how=SoftwareRules.of(rules)).verdict == "accepted"
 
@@ -113,6 +113,6 @@ def test_a_release_is_on_cvmfs_or_tagged() -> None:
 
 def test_nothing_published_is_refused_to_tasks_with_hardware() -> None:
     asked = read_architecture("#x86_64", infer_cpu=False)
-    needs = production_needs(Task(trans_home="Athena-21.0.38"), asked, without_release=False)
+    needs = production_needs(Wanted.of(Task(trans_home="Athena-21.0.38")), asked, without_release=False)
     assert needs is not None
     assert judge(needs, ("ANY",), None, how=SoftwareRules.of(DOCUMENTED)).verdict == "refused"

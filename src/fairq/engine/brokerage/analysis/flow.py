@@ -3,87 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
+import numpy as np
 from msgspec.structs import replace
 
-from fairq.engine.brokerage.analysis.final import LeastWeight, LocalDataOnly, Problems, TenBest, ranking
-from fairq.engine.brokerage.analysis.input_data import local_data
-from fairq.engine.brokerage.analysis.load import Overload, TypeCap
-from fairq.engine.brokerage.analysis.locality import AvoidVp, DataNearby
-from fairq.engine.brokerage.analysis.problems import UserProblem
-from fairq.engine.brokerage.analysis.queue_checks import (
-    Closed,
-    Cores,
-    DiskIO,
-    GpuArchitecture,
-    MaxIoIntensity,
-    NoPilot,
-    Status,
-    ZeroShare,
+from fairq.engine.brokerage.criteria import (
+    candidates,
+    caps,
+    choice,
+    cores,
+    disk_traffic,
+    locality,
+    memory,
+    problems,
+    scratch,
+    shares,
+    software,
+    status,
+    storage,
+    walltime,
+    weights,
 )
-from fairq.engine.brokerage.analysis.selection import AnalysisQueues, Hospital, Included, Preassigned, select
-from fairq.engine.brokerage.analysis.share_jobs import counted_running, queued
-from fairq.engine.brokerage.analysis.slots_needed import (
-    Memory,
-    MinimumWalltime,
-    ScratchDisk,
-    Walltime,
-)
-from fairq.engine.brokerage.analysis.sources import has_second_pass
-from fairq.engine.brokerage.analysis.stops import STOPS, stop_of
-from fairq.engine.brokerage.analysis.storage_check import Storage
-from fairq.engine.brokerage.analysis.weights import Balance, Classes, Data
-from fairq.engine.brokerage.checks.candidates import NoPseudoQueue
-from fairq.engine.brokerage.checks.scratch_disk import atom_of, scratch_for_jobs
-from fairq.engine.brokerage.checks.software import AnalysisSoftware, platform_at
-from fairq.engine.brokerage.flow.course import StageCount
+from fairq.engine.brokerage.criteria.jobs import counted_running, counting_of, queued_of_share
+from fairq.engine.brokerage.criteria.selection import preassignment, rows_called, selection_of
+from fairq.engine.brokerage.criteria.throttle import STOPS, stop_of
+from fairq.engine.brokerage.flow.ask import Ask, atom_of
+from fairq.engine.brokerage.flow.course import UNDECIDED, refused_at
+from fairq.engine.brokerage.flow.flow import flow_of
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
 from fairq.engine.brokerage.flow.pending import retry_after
-from fairq.engine.brokerage.flow.pipeline import FilterPipeline, flow_of, run_all
 from fairq.engine.brokerage.flow.plan import Plan
-from fairq.engine.brokerage.flow.plugin import Filter, Rows, Weight
-from fairq.engine.brokerage.flow.request import BrokerageRequest
+from fairq.engine.brokerage.flow.plugin import Filter, Weight
+from fairq.engine.brokerage.flow.pool import pool_of
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.flow.weighing import weigh_all, weighing_of
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
 from fairq.engine.brokerage.jobs.walltime_needed import job_seconds
 from fairq.engine.brokerage.pool.activity import ANALYSIS
 from fairq.engine.brokerage.pool.columns import Columns
 
 FILTERS: tuple[Filter, ...] = (
-    NoPseudoQueue(ANALYSIS),
-    AnalysisQueues(),
-    DataNearby(),
-    Status(),
-    ZeroShare(),
-    DiskIO(),
-    MaxIoIntensity(),
-    AvoidVp(),
-    Cores(),
-    GpuArchitecture(),
-    Closed(),
-    AnalysisSoftware(),
-    Memory(),
-    ScratchDisk(),
-    Storage(),
-    Walltime(),
-    MinimumWalltime(),
-    NoPilot(),
-    Included(),
-    Preassigned(),
-    Hospital(),
-    TypeCap(),
-    Overload(),
-    UserProblem(),
-    Problems(),
-    TenBest(),
-    LeastWeight(),
-    LocalDataOnly(),
+    candidates.analysis_pseudo_queues,
+    candidates.analysis_queue_type,
+    locality.data_nearby,
+    status.analysis_status,
+    shares.analysis_zero_share,
+    disk_traffic.analysis_disk_io,
+    disk_traffic.analysis_max_io_intensity,
+    locality.avoid_vp,
+    cores.analysis_cores,
+    software.gpu,
+    problems.closed_jobs,
+    software.analysis_software,
+    memory.analysis_memory,
+    scratch.analysis_scratch_disk,
+    storage.analysis_storage,
+    walltime.analysis_walltime,
+    walltime.analysis_minimum_walltime,
+    status.analysis_pilots,
+    candidates.included,
+    candidates.preassigned,
+    candidates.hospital,
+    caps.analysis_type_cap,
+    problems.overload,
+    problems.user_problem,
+    problems.problems,
+    choice.analysis_ten_best,
+    choice.analysis_minimum_weight,
+    locality.analysis_local_data_only,
 )
 """fairq's own filters of analysis, in PanDA's order."""
 
-WEIGHTS: tuple[Weight, ...] = (Balance(), Classes(), Data())
+WEIGHTS: tuple[Weight, ...] = (weights.balance, weights.classes, locality.analysis_data)
 """fairq's own weights of analysis, in order."""
 
 FIRST_PASS = "LOOP with data locality"
@@ -92,7 +82,7 @@ SECOND_PASS = "LOOP without data locality"
 
 
 def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight] = WEIGHTS) -> Plan:
-    """Return the analysis flow of *filters* and *weights*; those of production are left out."""
+    """Return the analysis flow of *filters* and *weights*; those for production are left out."""
     return Plan.of(ANALYSIS, filters, weights, STOPS)
 
 
@@ -106,27 +96,23 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
 
     The reason of a queue is that of the last pass. Datasets without files are ignored.
     """
-    request = BrokerageRequest(task, _with_files(chunk), columns, rules, ANALYSIS, local=True)
-    select(request)
-    flow = flow_of(columns, plan, rules)
-    pipeline = FilterPipeline(request, flow, flow.start())
-    outcome = Outcome(request, plan, "failed")
-    stop = stop_of(request)
+    pool = pool_of(columns, rules)
+    ask = Ask(task, _with_files(chunk), pool, ANALYSIS, local=True)
+    ask.preassigned = preassignment(ask)
+    outcome = Outcome(flow_of(plan, pool), ask)
+    stop = stop_of(ask)
     if stop is not None:
-        outcome.stopped_by, outcome.status, outcome.stop_details = stop.tag, stop.status, stop.details
-        pipeline.refuse_all(plan.stop_number(stop.tag))
+        outcome.stop(stop.tag, stop.details, stop.status)
     else:
-        passed = _pass(pipeline, outcome)
-        again = not passed or (rules.problems_open_second_pass and not len(pipeline.left))
-        if again and has_second_pass(request):
-            pipeline = FilterPipeline(_second(request), flow, flow.start())
-            outcome.request = pipeline.request
-            _pass(pipeline, outcome)
-        if len(pipeline.left):
-            _choose(pipeline, outcome)
-        elif pipeline.request.is_fatal:
+        is_left, passed = _pass(outcome)
+        again = not passed or (rules.problems_open_second_pass and not is_left)
+        if again and locality.has_second_pass(ask):
+            outcome.ask = ask.second_pass()
+            is_left, _ = _pass(outcome)
+        if is_left:
+            _choose(outcome)
+        elif _is_fatal(outcome):
             outcome.status = "fatal"
-    outcome.refusals = pipeline.refusals
     if outcome.status != "assigned":
         outcome.retry_after = retry_after(task, ANALYSIS, rules)
     return outcome
@@ -138,53 +124,53 @@ def _with_files(chunk: Chunk) -> Chunk:
     return replace(chunk, datasets=tuple(dataset for dataset in chunk.datasets if dataset.files))
 
 
-def _second(first: BrokerageRequest) -> BrokerageRequest:
-    request = first.second_pass()
-    select(request)
-    return request
+def _pass(outcome: Outcome) -> tuple[bool, bool]:
+    """Apply the filters before the weights; return whether a queue is left, and whether one passes but for temporary
+    problems."""
+    (course,) = outcome.flow.courses([outcome.ask])
+    is_left = outcome.take(course, FIRST_PASS if outcome.ask.local else SECOND_PASS)
+    return is_left, bool((refused_at(course.answers, len(course.decided)) == UNDECIDED).any())
 
 
-def _pass(pipeline: FilterPipeline, outcome: Outcome) -> bool:
-    """Return whether a queue passes the checks of persistent issues."""
-    found = bool(run_all([pipeline], "before"))
-    if found and pipeline.marks:
-        pipeline.settle_temporary()
-    count = pipeline.stages[0]
-    name = FIRST_PASS if pipeline.request.local else SECOND_PASS
-    first = StageCount(name, count.rows_before, count.rows_after, count.units_before, count.units_after)
-    outcome.stages = (*outcome.stages, first, *pipeline.stages[1:])
-    return found
+def _is_fatal(outcome: Outcome) -> bool:
+    """Return whether, under the rules panda, the task fails: its given queues are refused and others are not."""
+    given, rules = selection_of(outcome.ask).given, outcome.ask.rules
+    step = next((one for one in outcome.plan.steps["before"] if one.filter.name == candidates.preassigned.name), None)
+    if not given or not rules.lost_site_is_fatal or step is None:
+        return False
+    assert outcome.course is not None
+    refused = refused_at(outcome.course.answers, len(outcome.decided))
+    left = refused >= step.first
+    return bool(left.any()) and not (left & rows_called(outcome.ask.pool, given)).any()
 
 
-def _choose(pipeline: FilterPipeline, outcome: Outcome) -> None:
-    request, before = pipeline.request, len(pipeline.stages)
-    weigh_all([(request, pipeline.members)], outcome.plan)
-    found = bool(run_all([pipeline], "after"))
-    outcome.stages = (*outcome.stages, *pipeline.stages[before:])
-    if found:
-        outcome.status = "assigned"
-        rows = pipeline.left
-        rows = rows[ranking(request, rows)]
-        outcome.chosen, outcome.weights = rows, weighing_of(request).weights_of(rows)
-        outcome.describe = partial(_candidates, request, rows)
+def _choose(outcome: Outcome) -> None:
+    outcome.weigh()
+    ask, left = outcome.ask, outcome.choose()
+    assert outcome.weighing is not None
+    if left.any():
+        weights = outcome.weighing.weights
+        rows = choice.in_analysis_order(ask.pool, np.flatnonzero(left), weights, choice.used_queues(ask))
+        outcome.status, outcome.chosen, outcome.weights = "assigned", rows, weights[rows]
+        outcome.describe = _candidates
 
 
-def _candidates(request: BrokerageRequest, rows: Rows) -> list[Candidate]:
-    columns, data, weighing = request.columns, local_data(request), weighing_of(request)
-    events = atom_of(request).events
-    scratch, run, waiting = scratch_for_jobs(request), counted_running(request), queued(request)
+def _candidates(outcome: Outcome) -> list[Candidate]:
+    ask, pool = outcome.ask, outcome.ask.pool
+    held, room = locality.local_data(ask), scratch.scratch_for_jobs(pool, scratch.uses_whole_scratch(ask))
+    running, waiting = counted_running(pool, counting_of(ask)), queued_of_share(pool, ask.task.gshare)
     return [
         Candidate(
-            queue=columns.names[row],
-            unit=columns.queues[row].unit,
-            weight=weighing.weight_of(row),
+            queue=pool.names[row],
+            unit=pool.queues[row].unit,
+            weight=weight,
             queued=int(waiting[row]),
-            running=int(run[row]),
-            maxwdir=float(scratch[row]) or None,
-            max_walltime=job_seconds(request.task, events, columns.queues[row]),
-            platform=platform_at(request, row),
-            local_files=int(data.disk_files[row]),
-            tape_files=int(data.tape_files[row]),
+            running=int(running[row]),
+            maxwdir=float(room[row]) or None,
+            max_walltime=job_seconds(ask.task, atom_of(ask).events, pool.queues[row]),
+            platform=software.platform_at(ask, row),
+            local_files=int(held.disk_files[row]),
+            tape_files=int(held.tape_files[row]),
         )
-        for row in rows.tolist()
+        for row, weight in zip(outcome.chosen.tolist(), outcome.weights.tolist(), strict=True)
     ]

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.course import Course, Refusal, StageCount
-from fairq.engine.brokerage.flow.plan import Plan, StageReason
-from fairq.engine.brokerage.flow.plugin import Details, Reason, Rows
-from fairq.engine.brokerage.flow.request import BrokerageRequest
-from fairq.engine.brokerage.pool.bits import rows_in
-from fairq.engine.brokerage.pool.columns import Floats
-
-UNDECIDED = -1
-"""In place of the number of a reason: the queue is not refused; at the end it is a candidate."""
+from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.course import UNDECIDED, Course, Numbers, StageCount, refused_at
+from fairq.engine.brokerage.flow.flow import Flow, Weighing
+from fairq.engine.brokerage.flow.plan import Plan, StageReason, Step
+from fairq.engine.brokerage.flow.plugin import Details, Figures, Left, Reason, Refusal
+from fairq.engine.brokerage.pool.columns import Booleans, Floats
 
 Status = Literal["assigned", "failed", "waiting", "fatal"]
 """Candidates found; no queue or no input; throttled, without ageing; only the given queue is refused."""
@@ -82,106 +79,163 @@ class Verdict(NamedTuple):
     of: Reason | None = None
 
 
-_NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
-_NO_WEIGHTS: Floats = np.zeros(0)
+class Obstacle(NamedTuple):
+    """A check that refuses a queue: its stage, its reason, and the values compared."""
+
+    stage: str
+    reason: Reason
+    details: Details
 
 
-class Outcome(Struct, dict=True):
+def _no_candidates(outcome: Outcome) -> list[Candidate]:
+    return []
+
+
+class Outcome:
     """The result for one task.
 
+    Args:
+        flow: the flow; *ask*: the task, in the last pass.
+
     Attributes:
-        request: the request.
-        plan: the flow; the numbers in *decided* refer to its `reasons`.
         status: see `Status`.
-        refusals: each queue is refused for the first of these that has it; the others are candidates.
+        course: what became of the queues before the weights; None if the task was stopped.
+        weighing: the weights of the queues that passed; None if none did.
+        decided: for every row the number of its reason among those of the plan, or `UNDECIDED` for a candidate.
         stages: the stage table.
-        shared: what the first of *refusals* and of *stages* come from, if that is the same for many tasks.
         chosen: the rows of the candidates in order: queues to be tried out, then by weight, then by name.
         weights: the weight of each of *chosen*.
-        describe: returns `candidates`, which takes longer than to choose them.
+        describe: from the outcome to its `candidates`, which takes longer than to choose them.
         stopped_by: tag of the reason that stopped the task before any queue; empty if none.
         stop_details: the numbers compared then.
         retry_after: seconds until the task is brokered again; None if it is assigned.
     """
 
-    request: BrokerageRequest
-    plan: Plan
-    status: Status
-    refusals: Sequence[Refusal] = ()
-    stages: Sequence[StageCount] = ()
-    shared: Course | None = None
-    chosen: Rows = _NO_ROWS
-    weights: Floats = _NO_WEIGHTS
-    describe: Callable[[], list[Candidate]] = list
-    stopped_by: str = ""
-    stop_details: Details = field(default_factory=dict)
-    retry_after: float | None = None
+    def __init__(self, flow: Flow, ask: Ask) -> None:
+        self.flow, self.ask = flow, ask
+        self.status: Status = "failed"
+        self.course: Course | None = None
+        self.weighing: Weighing | None = None
+        self.decided: Numbers = np.full(len(flow.pool), UNDECIDED, np.int16)
+        self.stages: tuple[StageCount, ...] = ()
+        self.chosen: NDArray[np.intp] = np.zeros(0, np.intp)
+        self.weights: Floats = np.zeros(0)
+        self.describe: Callable[[Outcome], list[Candidate]] = _no_candidates
+        self.stopped_by = ""
+        self.stop_details: Details = {}
+        self.retry_after: float | None = None
+
+    def stop(self, tag: str, details: Details, status: Status = "failed") -> None:
+        """Refuse every queue for a reason that stops the task."""
+        self.stopped_by, self.stop_details, self.status = tag, details, status
+        self.decided = np.full(len(self.flow.pool), self.plan.stop_number(tag), np.int16)
+
+    def take(self, course: Course, pass_name: str = "") -> bool:
+        """Let the filters before the weights decide as in *course*; return whether a queue is left.
+
+        *pass_name*: the first line of the stage table has this name.
+        """
+        self.course, self.decided = course, course.decided
+        first, *others = course.stages
+        self.stages += (first._replace(stage=pass_name), *others) if pass_name else course.stages
+        return course.is_open
+
+    def weigh(self) -> None:
+        """Weigh the queues that are left."""
+        assert self.course is not None
+        self.weighing = self.flow.weighing(self.ask, self.course.rows)
+
+    def choose(self) -> Booleans:
+        """Apply the filters of weighed queues; return what is left."""
+        assert self.course is not None and self.weighing is not None
+        rows, self.decided, stages = self.flow.final(self.ask, self.course, self.weighing)
+        self.stages += tuple(stages)
+        return rows
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the flow."""
+        return self.flow.plan
 
     @property
     def best(self) -> list[tuple[str, float]]:
         """The candidates in order, each with its weight."""
-        names = self.request.columns.names
+        names = self.flow.pool.names
         return [(names[row], weight) for row, weight in zip(self.chosen.tolist(), self.weights.tolist(), strict=True)]
 
     @cached_property
     def candidates(self) -> list[Candidate]:
         """The candidates with all that is known of them."""
-        return self.describe()
-
-    @cached_property
-    def decided(self) -> NDArray[np.int16]:
-        """For every row of the columns the number of its reason, or `UNDECIDED` for a candidate."""
-        return decided_by(((one.number, one.rows) for one in self.refusals), len(self.request.columns))
+        return self.describe(self)
 
     def reason_counts(self) -> Iterator[tuple[StageReason, int]]:
-        """Yield how many queues are refused for each reason; a reason may come more than once."""
-        left = (1 << len(self.request.columns)) - 1
-        for one in self.refusals:
-            hit = left & one.rows
-            left ^= hit
-            yield self.plan.reasons[one.number], hit.bit_count()
+        """Yield how many queues are refused for each reason, in the order of the flow."""
+        for number, count in enumerate(np.bincount(self.decided[self.decided != UNDECIDED]).tolist()):
+            if count:
+                yield self.plan.reasons[number], count
 
     def verdict(self, row: int) -> Verdict:
         """Return the decision about the queue of *row*, with the values compared."""
-        request = self.request
-        queue, weighing, weight = request.columns.queues[row], request.weighing, None
+        queue, number, weighing = self.flow.pool.queues[row], int(self.decided[row]), self.weighing
+        weight: float | None = None
         terms: dict[str, float] = {}
         numbers: Details = {}
-        if weighing is not None and weighing.has(row):
-            weight, terms = weighing.weight_of(row), weighing.terms_of(request, row)
-            for factor in self.plan.weights:
-                numbers |= factor.details(request, row)
-        number = int(self.decided[row])
+        if weighing is not None and weighing.rows[row]:
+            weight = float(weighing.weights[row])
+            terms = {name: float(factor[row]) for name, factor in weighing.factors.items()}
+            for figures in self._weight_figures:
+                numbers |= figures(row)
         if number == UNDECIDED:
             return Verdict(queue.name, queue.unit, "", "", True, {}, weight, terms, numbers)
         reason, stage, one = self.plan.reasons[number]
-        return Verdict(
-            queue.name,
-            queue.unit,
-            stage,
-            reason.tag,
-            not reason.is_temporary,
-            self.stop_details if one is None else one.details(request, row, reason),
-            weight,
-            terms,
-            numbers,
-            reason,
-        )
+        details = self.stop_details if one is None else self._details(row, number)
+        permanent = not reason.is_temporary
+        return Verdict(queue.name, queue.unit, stage, reason.tag, permanent, details, weight, terms, numbers, reason)
 
     def verdicts(self) -> Iterator[Verdict]:
         """Yield the decision about each queue, in order of name."""
         return (self.verdict(row) for row in range(len(self.decided)))
 
+    @cached_property
+    def _weight_figures(self) -> list[Figures]:
+        assert self.weighing is not None
+        return self.flow.weight_figures(self.ask, self.weighing.rows)
 
-def decided_by(refusals: Iterable[tuple[int, int]], size: int) -> NDArray[np.int16]:
-    """Return for each of *size* queues the number of the first of the *refusals* that has it, or `UNDECIDED`.
+    @cached_property
+    def _refusals(self) -> dict[int, list[Refusal]]:
+        """By the number of a filter, what it answered, once it is asked for."""
+        return {}
 
-    A refusal is the number of a reason and a set of queues.
-    """
-    decided = np.full(size, UNDECIDED, dtype=np.int16)
-    left = (1 << size) - 1
-    for number, rows in refusals:
-        hit = left & rows
-        decided[rows_in(hit, size)] = number
-        left ^= hit
-    return decided
+    def _details(self, row: int, number: int) -> Details:
+        step = next(
+            one for steps in reversed(self.plan.steps.values()) for one in reversed(steps) if one.first <= number
+        )
+        if step.number not in self._refusals:
+            self._refusals[step.number] = self.flow.refusals(self.ask, step, self._left_at(step)) or []
+        reason = self.plan.reasons[number].reason
+        return next(one for one in self._refusals[step.number] if one.reason == reason and one.rows[row]).figures(row)
+
+    def _left_at(self, step: Step) -> Left:
+        """Return the queues that were left when it was the turn of a filter."""
+        assert self.course is not None
+        if step.filter.phase == "before" or self.weighing is None:
+            return Left(refused_at(self.course.answers, len(self.decided)) >= step.first)
+        return Left(self.weighing.rows & (self.decided >= step.first), self.weighing.weights)
+
+    def obstacles(self, row: int) -> Iterator[Obstacle]:
+        """Yield all filters that refuse the queue of *row*, in order, as if no other filter refused it.
+
+        The final checks compare it with the queues that the task has.
+        """
+        rows = np.zeros(len(self.decided), np.bool_)
+        rows[[*self.chosen.tolist(), row]] = True
+        turns = {
+            "before": Left(np.ones(len(rows), np.bool_)),
+            "after": Left(rows, self.flow.weighing(self.ask, rows).weights),
+        }
+        for steps in self.plan.steps.values():
+            for step in steps:
+                refusals = self.flow.refusals(self.ask, step, turns[step.filter.phase]) or []
+                found = next((one for one in refusals if one.rows[row]), None)
+                if found is not None:
+                    yield Obstacle(step.filter.stage, found.reason, found.figures(row))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-
-from fairq.engine.brokerage.flow.plugin import Filter, Reason, Weight
+from fairq.engine.brokerage.flow.plugin import Filter, Phase, Reason, Weight
 from fairq.engine.brokerage.pool.activity import Activity
 
 TASK_STAGE = "task"
 """The stage of reasons that stop a task before any queue is checked."""
 
+FINAL_STAGE = "final check"
+"""The stage of filters that see weighed queues."""
 
 STEP = 100.0
 """Distance between the places of two filters or weights in the list."""
@@ -28,8 +28,18 @@ class StageReason(NamedTuple):
     filter: Filter | None = None
 
 
+class Step(NamedTuple):
+    """A filter in its flow: its number, and that of its first reason; its others follow."""
+
+    number: int
+    filter: Filter
+    first: int
+
+
 class Plan:
     """The filters and weights of one activity in order.
+
+    Reasons are numbered in the order of the flow: a queue is refused for the least number that any filter gives it.
 
     Args:
         activity: production or analysis.
@@ -41,6 +51,7 @@ class Plan:
         weights: in order.
         places: the place of each filter and weight, by name.
         reasons: all reasons; their index is their number in results of this plan.
+        steps: by phase, the filters with their numbers.
     """
 
     def __init__(
@@ -51,18 +62,17 @@ class Plan:
         stops: Sequence[Reason] = (),
     ) -> None:
         self.activity = activity
-        self.before = tuple(one for _, one in filters if one.phase == "before")
-        self.after = tuple(one for _, one in filters if one.phase == "after")
+        self.before, self.after = (
+            tuple(one for _, one in filters if one.phase == phase) for phase in ("before", "after")
+        )
         self.weights = tuple(one for _, one in weights)
         self.places = {one.name: place for place, one in filters} | {one.name: place for place, one in weights}
         reasons = [StageReason(reason, TASK_STAGE) for reason in stops]
-        self._stops = {entry.reason.tag: number for number, entry in enumerate(reasons)}
-        self._first: dict[str, int] = {}
-        for one in (*self.before, *self.after):
-            self._first[one.name] = len(reasons)
-            reasons.extend(StageReason(reason, one.stage, one) for reason in one.reasons)
-        self.reasons: tuple[StageReason, ...] = tuple(reasons)
-        self.permanent = np.array([entry.reason.permanent for entry in reasons], dtype=np.bool_)
+        self.steps: dict[Phase, list[Step]] = {"before": [], "after": []}
+        for number, one in enumerate((*self.before, *self.after)):
+            self.steps[one.phase].append(Step(number, one, len(reasons)))
+            reasons += [StageReason(reason, one.stage, one) for reason in one.reasons]
+        self.reasons = tuple(reasons)
         self._arguments = activity, filters, weights, stops
 
     @classmethod
@@ -85,13 +95,9 @@ class Plan:
         activity, filters, weights, stops = self._arguments
         return Plan(activity, [(place, one) for place, one in filters if one.name != name], weights, stops)
 
-    def first_reason(self, one: Filter) -> int:
-        """Return the number of the first reason of a filter; its others follow."""
-        return self._first[one.name]
-
     def stop_number(self, tag: str) -> int:
         """Return the number of the reason to stop a task that is called *tag*."""
-        return self._stops[tag]
+        return next(n for n, one in enumerate(self.reasons) if one.filter is None and one.reason.tag == tag)
 
 
 def _placed(listed: Iterable[_Step]) -> list[tuple[float, _Step]]:

@@ -116,25 +116,24 @@ def analysis_scratch(task: Task, how: ScratchRules, *, merging: bool) -> Analysi
     return AnalysisScratch(merging, per_mib, work, copied, direct, how)
 
 
-def reads_directly(task: Task, queue: Queue, *, merging: bool, by_queue: bool = False) -> bool:
-    """Return whether jobs of *task* at *queue* read input directly (PanDA use_direct_io_for_job).
+def reads_directly(queue: Queue, merging: bool, copies: bool, may_read: bool, by_queue: bool = False) -> bool:
+    """Return whether jobs at *queue* read input directly (PanDA use_direct_io_for_job).
 
-    *by_queue*: the queue's direct access suffices, whatever the task says (docs/panda.md, Estimates).
+    Args:
+        merging: the jobs merge.
+        copies: the task copies its input. may_read: it may be read directly (rule *IL*).
+        by_queue: the queue's direct access suffices, whatever the task says (docs/panda.md, Estimates).
     """
     if by_queue and queue.direct_access_lan:
         return True
     if merging:
         return False
-    if queue.maxinputsize == ALWAYS_DIRECT:
-        return True
-    return not task.copies_input and task.has_rule("IL") and queue.direct_access_lan
+    return queue.maxinputsize == ALWAYS_DIRECT or (not copies and may_read and queue.direct_access_lan)
 
 
-def available_scratch(task: Task, queue: Queue, *, per_core: bool, event_service: bool = False) -> float:
-    """Return the MiB of scratch that one job of *task* has at *queue*; 0 is no limit.
+def available_scratch(queue: Queue, *, per_core: bool) -> float:
+    """Return the MiB of scratch that one job has at *queue*; 0 is no limit.
 
-    With *per_core*, the scratch of a slot is divided among its cores; otherwise only for single-core tasks.
+    With *per_core*, the scratch of a slot is divided among its cores.
     """
-    if not per_core and (task.core_count not in {None, 0, 1} or event_service):
-        return queue.maxwdir
-    return queue.maxwdir / max(1, queue.corecount)
+    return queue.maxwdir / max(1, queue.corecount) if per_core else queue.maxwdir

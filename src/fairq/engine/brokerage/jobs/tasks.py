@@ -163,11 +163,6 @@ class Chunk(Struct, frozen=True, dict=True):
         return self.total_size > 0
 
     @property
-    def file_count(self) -> int:
-        """Number of files, each name once."""
-        return len(self.sizes)
-
-    @property
     def preassigned_site(self) -> str:
         """The queue to which the chunk of a merge is pre-assigned; empty if none."""
         return self.datasets[0].site if self.is_merging and self.datasets else ""

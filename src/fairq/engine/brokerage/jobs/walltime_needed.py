@@ -7,7 +7,7 @@ states its CPU time so, else seconds times cores.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -28,6 +28,19 @@ FOR_EVER = 10**18
 
 HS06_OF_CORE = 10
 """HS06 of a core by which that day is counted."""
+
+
+class Pace(NamedTuple):
+    """What a task states of the pace of its jobs: the unit of CPU time, seconds before it, per cent of efficiency."""
+
+    cpu_time_unit: str | None
+    base_walltime: float | None
+    cpu_efficiency: float | None
+
+    @classmethod
+    def of(cls, task: Task) -> Pace:
+        """Return the pace of a task's jobs."""
+        return cls(task.cpu_time_unit, task.base_walltime, task.cpu_efficiency)
 
 
 class JobWork(Struct, frozen=True, gc=False):
@@ -57,29 +70,29 @@ def job_work(task: Task, consumers: float = 1) -> JobWork:
     return JobWork(False, task.walltime, consumers)
 
 
-def work_within(seconds: Numbers, task: Task, cores: Numbers, corepower: Numbers, *, exact: bool = False) -> Numbers:
-    """Return the work that a job of *task* does in *seconds* on *cores* of *corepower* HS06 each; 0 cores count as 1.
+def work_within(seconds: Numbers, pace: Pace, cores: Numbers, corepower: Numbers, *, exact: bool = False) -> Numbers:
+    """Return the work that a job at a *pace* does in *seconds* on *cores* of *corepower* HS06 each; 0 cores count as 1.
 
     For HS06 the base walltime is taken off first and the result is truncated unless *exact*. Numbers or arrays of them.
     """
-    if not is_hs06(task.cpu_time_unit):
+    if not is_hs06(pace.cpu_time_unit):
         return seconds * np.maximum(1, cores)
-    left = seconds - (task.base_walltime or 0)
-    work = left * np.maximum(1, cores) * corepower * efficiency(task)
+    left = seconds - (pace.base_walltime or 0)
+    work = left * np.maximum(1, cores) * corepower * efficiency(pace)
     return work if exact else np.trunc(work)
 
 
-def seconds_for(work: float, task: Task, cores: int, corepower: float) -> float | None:
-    """Return the seconds of *work* for a job of *task*, the inverse of `work_within`; None is infinite."""
-    if not is_hs06(task.cpu_time_unit):
+def seconds_for(work: float, pace: Pace, cores: int, corepower: float) -> float | None:
+    """Return the seconds of *work* for a job at a *pace*, the inverse of `work_within`; None is infinite."""
+    if not is_hs06(pace.cpu_time_unit):
         return work / max(1, cores)
-    speed = max(1, cores) * corepower * efficiency(task)
-    seconds = (task.base_walltime or 0) + work / speed if speed > 0 else math.inf
+    speed = max(1, cores) * corepower * efficiency(pace)
+    seconds = (pace.base_walltime or 0) + work / speed if speed > 0 else math.inf
     return seconds if math.isfinite(seconds) else None
 
 
 def compared_times(
-    task: Task,
+    pace: Pace,
     queue: Queue,
     limit: Literal["maxtime", "mintime"],
     work: float | None,
@@ -91,21 +104,21 @@ def compared_times(
     units of `job_work`, and the limit that there would have to be, seconds (None: no limit helps). *below*: the time
     must be below the limit."""
     told: dict[str, Any] = {"corecount": queue.corecount}
-    if task.cpu_time_unit:
-        told |= {"corepower": queue.corepower, "cpuTimeUnit": task.cpu_time_unit}
+    if pace.cpu_time_unit:
+        told |= {"corepower": queue.corepower, "cpuTimeUnit": pace.cpu_time_unit}
     seconds = getattr(queue, limit)
-    fits = float(work_within(seconds, task, queue.corecount, queue.corepower, exact=below))
+    fits = float(work_within(seconds, pace, queue.corecount, queue.corepower, exact=below))
     told |= {name: work, f"work_in_{limit}": fits, limit: seconds}
-    needed = None if work is None else seconds_for(work, task, queue.corecount, queue.corepower)
+    needed = None if work is None else seconds_for(work, pace, queue.corecount, queue.corepower)
     if needed is not None:
         longest = math.floor(needed) + 1 if below else math.ceil(needed)
         told["seconds_needed"] = longest if limit == "maxtime" else math.floor(needed)
     return told
 
 
-def efficiency(task: Task) -> float:
-    """Return the CPU efficiency of a task as a fraction; 1 if not given."""
-    return 1.0 if task.cpu_efficiency is None else task.cpu_efficiency / 100
+def efficiency(pace: Pace) -> float:
+    """Return the CPU efficiency as a fraction; 1 if not given."""
+    return 1.0 if pace.cpu_efficiency is None else pace.cpu_efficiency / 100
 
 
 def is_time_unknown(task: Task) -> bool:

@@ -15,8 +15,6 @@ from fairq.engine.brokerage.pool.world import Counts, World
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
-Refusals = NDArray[np.bool_] | NDArray[np.uint8]
-"""False or 0 for a queue that passes (see `plugin.Codes`)."""
 
 
 class Columns:
@@ -64,16 +62,6 @@ class Columns:
             value = self._kept[key] = make()
         return value
 
-    def refusals(self, key: Hashable, make: Callable[[], Refusals], rows: NDArray[np.intp]) -> Refusals | None:
-        """Return the codes of *make* for *rows*, stored like `kept`; None if it refuses no queue."""
-
-        def unless_none() -> Refusals | None:
-            codes = make()
-            return codes if codes.any() else None
-
-        codes = self.kept(("refusals", key), unless_none)
-        return None if codes is None else codes[rows]
-
     def numbers(self, name: Hashable, get: Callable[[Queue], float]) -> Floats:
         """Return a number of each row's queue, stored under *name*."""
         return self.kept(("row", name), lambda: np.array([get(queue) for queue in self.queues], dtype=np.float64))
@@ -92,11 +80,11 @@ class Columns:
 
     def unit_flags(self, key: Hashable, get: Callable[[Queue], bool]) -> Booleans:
         """Return a boolean of each row's unit, computed once per unit and stored under *key*."""
+        return self.kept(("unit flag", key), lambda: self.unit_rows([get(unit) for unit in self.units]))
 
-        def make() -> Booleans:
-            return np.array([get(unit) for unit in self.units], dtype=np.bool_)[self.unit_of]
-
-        return self.kept(("unit flag", key), make)
+    def unit_rows(self, of_units: Sequence[bool]) -> Booleans:
+        """Return the booleans *of_units* for each row."""
+        return np.array(of_units, dtype=np.bool_)[self.unit_of]
 
     def spread(self, of_units: Sequence[float]) -> Floats:
         """Return the numbers *of_units* for each row."""

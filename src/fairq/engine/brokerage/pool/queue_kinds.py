@@ -90,3 +90,8 @@ def flag_numbers(columns: Columns, name: str) -> Floats:
 def takes_jumbo_jobs(columns: Columns) -> Booleans:
     """Return for each row whether jumbo jobs run there."""
     return has_flag(columns, "use_jumbo_jobs")
+
+
+def other_than_jumbo(columns: Columns, rows: Booleans, jumbo: bool) -> Booleans:
+    """Return *rows*; of a task that uses jumbo jobs (*jumbo*), without the queues for these."""
+    return rows & ~takes_jumbo_jobs(columns) if jumbo else rows

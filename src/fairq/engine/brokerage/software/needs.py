@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -26,7 +27,22 @@ ONLY_TAGS = "OT"
 """The two-letter rule of a task whose container must be named by a tag."""
 
 
-def production_needs(task: Task, asked: Architecture, *, without_release: bool) -> Needs | None:
+class Wanted(NamedTuple):
+    """What a task says of its software: release, cache, architecture, container, and whether a tag must name that."""
+
+    trans_home: str | None
+    trans_uses: str | None
+    architecture: str | None
+    container_name: str | None
+    only_tags: bool
+
+    @classmethod
+    def of(cls, task: Task) -> Wanted:
+        """Return what *task* says."""
+        return cls(task.trans_home, task.trans_uses, task.architecture, task.container_name, task.has_rule(ONLY_TAGS))
+
+
+def production_needs(task: Wanted, asked: Architecture, *, without_release: bool) -> Needs | None:
     """Return the needs of a production task; None: it names no release, and nothing is checked.
 
     With *without_release*, the container and hardware of this task are checked.
@@ -41,7 +57,7 @@ def production_needs(task: Task, asked: Architecture, *, without_release: bool) 
     return _release(common, task.trans_home)
 
 
-def analysis_needs(task: Task, asked: Architecture) -> Sequence[Needs]:
+def analysis_needs(task: Wanted, asked: Architecture) -> Sequence[Needs]:
     """Return the needs of an analysis task, in order: if the first leaves a queue unjudged, the next is checked.
 
     Empty: no queue can be accepted.
@@ -65,11 +81,11 @@ def analysis_needs(task: Task, asked: Architecture) -> Sequence[Needs]:
     return (replace(common, hardware_only=True),)
 
 
-def _common(task: Task, asked: Architecture) -> Needs:
+def _common(task: Wanted, asked: Architecture) -> Needs:
     return Needs(
         platform=asked.sw_platform,
         container=task.container_name,
-        only_tags=task.has_rule(ONLY_TAGS),
+        only_tags=task.only_tags,
         cpus=asked.cpus,
         gpu=asked.gpu,
     )

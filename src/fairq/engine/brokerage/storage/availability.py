@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -25,19 +25,17 @@ def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, 
     return dataset.lfns if files and (merging or rse.endswith(VP_SUFFIX)) else files
 
 
-def not_looked_up(is_whole: Mapping[str, bool], readers: Mapping[str, int]) -> frozenset[str]:
+def not_looked_up(is_whole: Mapping[str, bool], readers: Mapping[str, Collection[int]]) -> frozenset[str]:
     """Return the endpoints where single files of a dataset are not looked for (PanDA AtlasDDMClient).
 
     They are looked for only where a queue that reads the endpoint has no whole replica.
 
     Args:
         is_whole: for each endpoint with a replica, whether it is whole.
-        readers: the queues that read from each endpoint, as a set.
+        readers: the numbers of the queues that read from each endpoint.
     """
-    served = 0
-    for rse, whole in is_whole.items():
-        served |= readers.get(rse, 0) if whole else 0
-    return frozenset(rse for rse, whole in is_whole.items() if not (whole or readers.get(rse, 0) & ~served))
+    served = {queue for rse, whole in is_whole.items() if whole for queue in readers.get(rse, ())}
+    return frozenset(rse for rse, whole in is_whole.items() if not whole and served.issuperset(readers.get(rse, ())))
 
 
 class Replica(Struct, frozen=True):

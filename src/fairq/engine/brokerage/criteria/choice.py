@@ -1,0 +1,197 @@
+"""The choice among weighed queues (docs/panda.md, Production weight and Analysis)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.criteria.jobs import counted_running, counting_of, jobs_in
+from fairq.engine.brokerage.criteria.selection import rows_called, spared_row
+from fairq.engine.brokerage.criteria.sources import analysis_sources_of
+from fairq.engine.brokerage.flow.ask import Ask, once_per_task
+from fairq.engine.brokerage.flow.plan import FINAL_STAGE
+from fairq.engine.brokerage.flow.plugin import Details, Left, Reason, Refusal, Refusals, Values, refuses
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.queue_kinds import other_than_jumbo, takes_jumbo_jobs
+
+MOST_CANDIDATES = 10
+"""Maximum number of queues of a task."""
+
+LOCKED, LIGHT, OTHER = Reason("lock"), Reason("below_min_weight"), Reason("t1_weight")
+LOW_WEIGHT, OTHERS_TRIED, ALONE = Reason("low_weight"), Reason("others_bootstrap"), Reason("jumbo_alone")
+
+Rows = NDArray[np.intp]
+"""Numbers of rows."""
+
+
+@refuses("lock", FINAL_STAGE, LOCKED, reads=lambda ask: (ask.takes_jumbo_jobs,), phase="after")
+def lock(pool: Pool, jumbo: bool) -> Refusals:
+    """Queues that another brokerage has locked, under the rules panda; a unified name locks all its pseudo queues."""
+    locked = pool.world.locked
+    if locked and pool.rules.locks:
+        rows = pool.flags("locked", lambda queue: queue.name in locked or queue.unit in locked)
+        yield Refusal(LOCKED, other_than_jumbo(pool, rows, jumbo))
+
+
+@once_per_task
+def tried_out(ask: Ask) -> Booleans | None:
+    """Return the rows to be tried out under the rules panda: no job of the share runs or waits. None: no row is.
+
+    This is only for low priorities, and not for merges, express tasks and jumbo jobs.
+    """
+    pool = ask.pool
+    if not ask.rules.bootstrap or ask.chunk.is_merging or ask.is_express:
+        return None
+    if ask.task.current_priority > ask.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP"):
+        return None
+    counting = counting_of(ask)
+
+    def make() -> Booleans:
+        waiting = jobs_in(pool, counting.share, "activated", "assigned", "starting", "defined")
+        idle: Booleans = counted_running(pool, counting) + waiting == 0
+        return idle
+
+    return other_than_jumbo(pool, pool.kept(("idle", counting), make), ask.takes_jumbo_jobs)
+
+
+def _least_weight(ask: Ask) -> float:
+    """Return the minimum weight of candidates.
+
+    Under the rules panda, it is ``MIN_WEIGHT`` of the label and share, otherwise of the label. Under the rules
+    documented, there is none.
+    """
+    task = ask.task
+    if not ask.rules.minimum_weight:
+        return 0.0
+    return ask.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)
+
+
+def _reads_least(ask: Ask) -> Values | None:
+    least = _least_weight(ask)
+    return (least, tried_out(ask), ask.takes_jumbo_jobs) if least > 0 else None
+
+
+@refuses("minimum weight", FINAL_STAGE, LIGHT, reads=_reads_least, phase="after", looks_back=True)
+def minimum_weight(pool: Pool, left: Left, least: float, tried: Booleans | None, jumbo: bool) -> Refusals:
+    """Candidates need a minimum weight where one is configured.
+
+    Queues to be tried out and those for the task's jumbo jobs are exempt.
+    """
+    light = other_than_jumbo(pool, left.weights < least, jumbo)
+    if tried is not None:
+        light = light & ~tried
+    yield Refusal(LIGHT, light, lambda row: {"weight": float(left.weights[row]), "MIN_WEIGHT": least})
+
+
+def _reads_analysis_least(ask: Ask) -> Values | None:
+    least = _least_weight(ask)
+    return (least, None, False) if least > 0 else None
+
+
+analysis_minimum_weight = minimum_weight._replace(name="analysis minimum weight", reads=_reads_analysis_least)
+
+
+def _reads_one(ask: Ask) -> Values | None:
+    return (tried_out(ask), ask.takes_jumbo_jobs) if ask.rules.one_queue_at_nucleus and ask.stays_near else None
+
+
+@refuses("t1_weight", FINAL_STAGE, OTHER, reads=_reads_one, phase="after", looks_back=True)
+def one_at_nucleus(pool: Pool, left: Left, tried: Booleans | None, jumbo: bool) -> Refusals:
+    """Under the rules panda, a task with a negative ``t1Weight`` goes to the queue with the most running jobs.
+
+    Those of all shares count; ties by name.
+    """
+    counted = other_than_jumbo(pool, left.rows, jumbo)
+    if tried is not None:
+        counted = counted & ~tried
+    if counted.any():
+        running = pool.job_counts(None, "running")
+        others = counted.copy()
+        others[np.argmax(np.where(counted, running, -1))] = False
+        yield Refusal(OTHER, others, lambda row: {"nRunningAll": int(running[row])})
+
+
+def in_order(rows: Rows, weights: Floats, tried: Booleans | None) -> Rows:
+    """Return *rows* in order: those to be tried out, then by weight; ties by name. *weights* has one for each row."""
+    falling = -weights[rows]
+    if tried is not None:
+        falling[tried[rows]] = -np.inf
+    # Rows are in order of name already.
+    return rows[falling.argsort(kind="stable")]
+
+
+@refuses(
+    "ten best",
+    FINAL_STAGE,
+    LOW_WEIGHT,
+    OTHERS_TRIED,
+    reads=lambda ask: (tried_out(ask), ask.takes_jumbo_jobs),
+    phase="after",
+    looks_back=True,
+)
+def ten_best(pool: Pool, left: Left, tried: Booleans | None, jumbo: bool) -> Refusals:
+    """Take the ten best queues: first queues to be tried out, then by weight; ties by name.
+
+    Those for jumbo jobs do not count.
+    """
+    rows, weights = np.flatnonzero(other_than_jumbo(pool, left.rows, jumbo)), left.weights
+    if len(rows) <= MOST_CANDIDATES:
+        return
+    ordered = in_order(rows, weights, tried)
+    rest = np.zeros(len(pool), np.bool_)
+    rest[ordered[MOST_CANDIDATES:]] = True
+    tenth = float(weights[ordered[MOST_CANDIDATES - 1]])
+
+    def figures(row: int) -> Details:
+        return {"weight": float(weights[row]), "tenth": tenth}
+
+    others = np.zeros(len(pool), np.bool_) if tried is None else tried
+    yield Refusal(OTHERS_TRIED, rest & others, figures)
+    yield Refusal(LOW_WEIGHT, rest & ~others, figures)
+
+
+@refuses(
+    "other than jumbo",
+    FINAL_STAGE,
+    ALONE,
+    reads=lambda ask: () if ask.takes_jumbo_jobs else None,
+    phase="after",
+    looks_back=True,
+)
+def jumbo_alone(pool: Pool, left: Left) -> Refusals:
+    """A task with jumbo jobs needs a queue for its other jobs as well."""
+    if not (left.rows & ~takes_jumbo_jobs(pool)).any():
+        yield Refusal(ALONE, left.rows)
+
+
+def used_queues(ask: Ask) -> frozenset[str]:
+    """Return the queues that come first in analysis: under the rules panda, those that the task already uses."""
+    return ask.pool.world.used_queues.get(ask.task.task_id, frozenset()) if ask.rules.used_queues_first else frozenset()
+
+
+def in_analysis_order(pool: Pool, rows: Rows, weights: Floats, used: frozenset[str]) -> Rows:
+    """Return *rows* in order: those of the *used* queues, then by weight; ties by name."""
+    fresh = np.array([not {pool.queues[row].name, pool.queues[row].unit} & used for row in rows], dtype=np.bool_)
+    # Rows are in order of name already, and the last key sorts first.
+    return rows[np.lexsort((-weights[rows], fresh))]
+
+
+def _reads_analysis_ten(ask: Ask) -> Values | None:
+    unlimited = ask.rules.distributed_unlimited and ask.local
+    return None if unlimited and analysis_sources_of(ask).distributed else (used_queues(ask), spared_row(ask))
+
+
+@refuses("analysis ten best", FINAL_STAGE, LOW_WEIGHT, reads=_reads_analysis_ten, phase="after", looks_back=True)
+def analysis_ten_best(pool: Pool, left: Left, used: frozenset[str], spared: tuple[str, ...]) -> Refusals:
+    """Take the ten best queues by weight; ties by name.
+
+    Under the rules panda, queues that the task already uses come first, distributed input allows any number of queues
+    in the first pass, and the queue that the task is given stays.
+    """
+    rows = np.flatnonzero(left.rows)
+    if len(rows) > MOST_CANDIDATES:
+        rest = np.zeros(len(pool), np.bool_)
+        rest[in_analysis_order(pool, rows, left.weights, used)[MOST_CANDIDATES:]] = True
+        rest &= ~rows_called(pool, spared)
+        yield Refusal(LOW_WEIGHT, rest, lambda row: {"weight": float(left.weights[row])})

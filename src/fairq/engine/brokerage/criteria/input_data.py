@@ -1,0 +1,280 @@
+"""How much of a task's input each queue has (docs/panda.md, Production filters)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.flow.ask import Ask, once_per_task
+from fairq.engine.brokerage.flow.plan import FINAL_STAGE
+from fairq.engine.brokerage.flow.plugin import (
+    Details,
+    Figures,
+    Left,
+    Reason,
+    Refusal,
+    Refusals,
+    Values,
+    no_figures,
+    refuses,
+    weighs,
+)
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.jobs.units import MIB
+from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.queue_kinds import has_flag, other_than_jumbo
+from fairq.engine.brokerage.storage.availability import (
+    VP_SUFFIX,
+    available_files,
+    not_looked_up,
+)
+from fairq.engine.brokerage.storage.endpoints import DEFAULT, endpoints_of, units_reading
+
+FAR, NOT_LOCAL = Reason("io"), Reason("non_local")
+
+
+def is_io_intensive(ask: Ask) -> bool:
+    """Return whether the task's I/O intensity asks for input nearby."""
+    return (ask.task.io_intensity or 0) > ask.config.amount("jobbroker.IO_INTENSITY_CUTOFF")
+
+
+def readers_of(pool: Pool, scope: str = DEFAULT) -> dict[str, list[int]]:
+    """Return for each endpoint the units that read from it in *scope*."""
+    return pool.kept(
+        ("readers", scope), lambda: {rse: units.tolist() for rse, units in units_reading(pool, scope).items()}
+    )
+
+
+class Held(NamedTuple):
+    """Files of a dataset at an endpoint; *is_whole*: it has all of them."""
+
+    dataset: Dataset
+    rse: str
+    files: Set[str]
+    is_whole: bool
+
+
+def usable_replicas(ask: Ask, scope: str = DEFAULT, *, with_vp: bool = True) -> Iterator[Held]:
+    """Yield the replicas that jobs can use.
+
+    Incomplete replicas of a production task under the rules panda are no help for secondary datasets, and where much is
+    read; those of an analysis task only for the master dataset. Under the rules panda, single files are looked for only
+    where a queue that reads the endpoint has no whole replica.
+    """
+    partial = ask.rules.partial_input
+    in_production = ask.activity == PRODUCTION
+    for number, dataset in enumerate(ask.chunk.datasets):
+        total, replicas = len(dataset.lfns), ask.pool.world.replicas.get(dataset.name, {})
+        files = {
+            # Most replicas are whole.
+            rse: dataset.lfns if held is None else available_files(dataset, rse, held, merging=ask.chunk.is_merging)
+            for rse, held in replicas.items()
+            if with_vp or not rse.endswith(VP_SUFFIX)
+        }
+        is_whole = {rse: len(found) == total for rse, found in files.items()}
+        must_be_whole = number > 0
+        if in_production:
+            much = is_io_intensive(ask) and not ask.task.has_rule("IS")
+            must_be_whole = not partial and (number > 0 or much)
+        unasked: Set[str] = frozenset()
+        if not (partial or must_be_whole or all(is_whole.values())):
+            unasked = not_looked_up(is_whole, readers_of(ask.pool, scope))
+        for rse, found in files.items():
+            if found and (is_whole[rse] or not (must_be_whole or rse in unasked)):
+                yield Held(dataset, rse, found, is_whole[rse])
+
+
+class Amount(NamedTuple):
+    """Bytes and files of the input at each row."""
+
+    size: Floats
+    files: Floats
+
+
+class InputAt:
+    """The input of a production chunk at each queue. A file name counts once.
+
+    Args:
+        size: bytes of all input.
+        files: number of files.
+        disk: what a queue has on the disks that it reads.
+        anywhere: the same, tapes included.
+    """
+
+    def __init__(self, size: float, files: int, disk: Amount, anywhere: Amount) -> None:
+        self.size, self.files, self.disk, self.anywhere = size, files, disk, anywhere
+
+    @cached_property
+    def is_local(self) -> Booleans:
+        """Whether all input is on disk; so it is if there is none."""
+        return self.disk.size >= self.size
+
+    def missing(self, held: Amount) -> tuple[Floats, Floats]:
+        """Return the MiB and the files that are not in *held*."""
+        return (self.size - held.size) / MIB, self.files - held.files
+
+    def figures(self, row: int) -> Details:
+        """Return what is on none of a queue's disks, in whole MiB and files."""
+        mib, files = (self.size - self.disk.size[row]) / MIB, self.files - self.disk.files[row]
+        return {"fileSizeToMoveMB": float(np.trunc(mib)), "nFilesToMove": int(files)}
+
+
+@once_per_task
+def input_at(ask: Ask) -> InputAt:
+    """Return the input of a production chunk at each queue."""
+    readers, storages, chunk = readers_of(ask.pool), ask.pool.world.storages, ask.chunk
+    on_disk: dict[int, Set[str]] = {}
+    anywhere: dict[int, Set[str]] = {}
+    has_tape = False
+    for _, rse, names, _ in usable_replicas(ask):
+        units = readers.get(rse, ())
+        is_tape = bool(units) and storages[rse].is_tape
+        has_tape = has_tape or is_tape
+        for unit in units:
+            for held in (anywhere,) if is_tape else (on_disk, anywhere):
+                known = held.get(unit)
+                held[unit] = names if known is None or known is names else known | names
+    disk = _amount(ask, on_disk)
+    return InputAt(chunk.total_size, len(chunk.sizes), disk, _amount(ask, anywhere) if has_tape else disk)
+
+
+def _amount(ask: Ask, held: Mapping[int, Set[str]]) -> Amount:
+    sizes, count = ask.chunk.sizes, len(ask.pool.units)
+    size, files = np.zeros(count), np.zeros(count)
+    for unit, names in held.items():
+        size[unit] = ask.chunk.total_size if len(names) == len(sizes) else sum(sizes[name] for name in names)
+        files[unit] = len(names)
+    return Amount(size[ask.pool.unit_of], files[ask.pool.unit_of])
+
+
+class FileCounts:
+    """Numbers of files of one dataset at one queue that its jobs can use (PanDA SiteCandidate)."""
+
+    def __init__(self) -> None:
+        self.on_disk, self.on_tape, self._parts = set[str](), set[str](), set[str]()
+        self._all_on_tape = False
+
+    def add(self, held: Held, *, is_tape: bool) -> None:
+        """Add the files at an endpoint of the queue."""
+        if is_tape:
+            self.on_tape |= held.files
+            self._all_on_tape = self._all_on_tape or held.is_whole
+        else:
+            self.on_disk |= held.files
+            self._parts |= set() if held.is_whole else held.files
+
+    def has_all(self, total: int) -> bool:
+        """Return whether all *total* files are on its disks or on its tapes."""
+        return total in (len(self.on_disk), len(self.on_tape))
+
+    @property
+    def disk(self) -> int:
+        """Files on its disks."""
+        return len(self.on_disk)
+
+    @property
+    def tape(self) -> int:
+        """Files on its tapes: those of an incomplete replica on disk do not count, unless a tape has all files."""
+        return len(self.on_tape if self._all_on_tape else self.on_tape - self._parts)
+
+
+def file_counts(ask: Ask, rows: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Return the numbers of files of a production chunk on disks and on tapes at the queues of some *rows*.
+
+    A name that is in two datasets is two files here.
+    """
+    found = {row: [0, 0] for row in rows}
+    replicas = list(usable_replicas(ask))
+    for row, numbers in found.items():
+        is_tape = {one.rse: one.is_tape for one in endpoints_of(ask.pool)[ask.pool.unit_of[row]].read}
+        for dataset in ask.chunk.datasets:
+            counts = FileCounts()
+            for held in replicas:
+                if held.dataset is dataset and held.rse in is_tape:
+                    counts.add(held, is_tape=is_tape[held.rse])
+            numbers[0] += counts.disk
+            numbers[1] += counts.tape
+    return {row: (disk, tape) for row, (disk, tape) in found.items()}
+
+
+def _reads_io(ask: Ask) -> Values | None:
+    asked = not ask.is_spared_alone and is_io_intensive(ask) and ask.chunk.has_input
+    if not asked or ask.chunk.is_merging or ask.task.is_event_service:
+        return None
+    return input_at(ask), ask.task.io_intensity
+
+
+@refuses("io", "IO check", FAR, reads=_reads_io, looks_back=True)
+def io(pool: Pool, left: Left, held: InputAt, intensity: float) -> Refusals | None:
+    """For a task with much I/O, a queue may not lack too much of the input; merges and event service are exempt.
+
+    Under the rules panda, queues with input on tape come second, and if no queue has enough input, all pass.
+    """
+    rules, config = pool.rules, pool.config
+    most = config.amount("jobbroker.SIZE_CUTOFF_TO_MOVE_INPUT") * 1024
+    most_files = config.amount("jobbroker.NUM_CUTOFF_TO_MOVE_INPUT")
+
+    def lacks(amount: Amount) -> Booleans:
+        mib, files = held.missing(amount)
+        if rules.move_limits == "below":
+            # A queue that misses nothing need not move anything, whatever the cut-offs.
+            return (files > 0) & ((mib >= most) | (files >= most_files))
+        return (np.trunc(mib) > most) | (files > most_files)
+
+    def figures(row: int) -> Details:
+        limits = {"SIZE_CUTOFF_TO_MOVE_INPUT": most, "NUM_CUTOFF_TO_MOVE_INPUT": most_files, "ioIntensity": intensity}
+        return held.figures(row) | limits | ({"below": most} if rules.move_limits == "below" else {})
+
+    refused = lacks(held.anywhere)
+    if not (left.rows & ~refused).any():
+        if rules.io_check_lapses:
+            return None
+    elif rules.tape_second:
+        tape_only = refused | lacks(held.disk)
+        refused = tape_only if (left.rows & ~tape_only).any() else refused
+    return [Refusal(FAR, refused, figures)]
+
+
+def _lacks_local(pool: Pool, held: InputAt) -> Booleans | None:
+    """Return the queues that accept only local input and lack some of it (rules panda); None: no queue does."""
+    picky = has_flag(pool, "use_only_local_data")
+    if held.size <= 0 or not pool.rules.local_data_only or not pool.kept("any picky", lambda: bool(picky.any())):
+        return None
+    mib, files = held.missing(held.disk)
+    return picky & ((files > 0) | (mib >= 1))
+
+
+@weighs("data", reads=lambda ask: (input_at(ask),), kept=False, alike=lambda held: (held.files,))
+def data(pool: Pool, held: InputAt) -> tuple[Floats | None, Figures]:
+    """Input that is present: all of it doubles the weight, missing files lower it."""
+    if held.size <= 0:
+        return None, no_figures
+    total, lacking = float(held.size), _lacks_local(pool, held)
+    factor = (total + held.disk.size) / total / ((held.files - held.disk.files) / 100 + 1)
+
+    def figures(row: int) -> Details:
+        if lacking is not None and lacking[row]:
+            return {}
+        return {key: float(number) for key, number in held.figures(row).items()}
+
+    # Queues that lack local input are refused later.
+    return factor if lacking is None else np.where(lacking, 1.0, factor), figures
+
+
+@refuses(
+    "non_local",
+    FINAL_STAGE,
+    NOT_LOCAL,
+    reads=lambda ask: (input_at(ask), ask.takes_jumbo_jobs),
+    phase="after",
+)
+def local_data_only(pool: Pool, held: InputAt, jumbo: bool) -> Refusals:
+    """Queues that accept only local input and lack some of it."""
+    lacking = _lacks_local(pool, held)
+    if lacking is not None:
+        yield Refusal(NOT_LOCAL, other_than_jumbo(pool, lacking, jumbo), held.figures)

@@ -1,0 +1,153 @@
+"""Jobs of the task's share that run and wait at each queue, and what may stand for running ones.
+
+Source: docs/panda.md, Production weight and Analysis.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.job_counts import QUEUED
+from fairq.engine.brokerage.pool.supply import largest_running, with_slots, with_workers
+
+
+class Counting(NamedTuple):
+    """How running jobs are counted for a task.
+
+    Args:
+        how: ``largest`` of running jobs and what may stand for them; ``running`` alone; *conditional* with
+            ``workers`` where jobs are pulled or anywhere, and with ``slots``.
+        share: of the jobs; None is all shares.
+        resource_type: of the slots that are asked for.
+    """
+
+    how: Literal["largest", "running", "slots", "workers where pulled", "workers"]
+    share: str | None
+    resource_type: str | None
+
+
+def counting_of(ask: Ask) -> Counting:
+    """Return how running jobs are counted for a task.
+
+    Under the rules documented, this is the largest number. Under the rules panda, in production, batch workers count if
+    few jobs run at a queue that pulls jobs; for low priorities only, ``numSlots`` counts, or the starting jobs if it is
+    0. In analysis, workers and slots count for every task.
+    """
+    task, production = ask.task, ask.activity == PRODUCTION
+    share = (task.gshare or "") if production else task.gshare
+    if ask.rules.running_jobs == "largest":
+        return Counting("largest", share, task.resource_type)
+    if not production:
+        return Counting("workers", share, task.resource_type)
+    if task.current_priority > ask.config.amount("jobbroker.MAX_PRIO_TO_BOOTSTRAP"):
+        return Counting("running", share, None)
+    return Counting("workers where pulled" if ask.preassigned is None else "slots", share, task.resource_type)
+
+
+def counted_running(pool: Pool, counting: Counting) -> Floats:
+    """Return the jobs that count as running at each row (nRun)."""
+    how, share, resource_type = counting
+
+    def make() -> Floats:
+        count = pool.job_counts(share, "running")
+        if how == "largest":
+            return largest_running(pool, count, share, resource_type)
+        if how == "running":
+            return count
+        if how == "workers where pulled":
+            pulls = pool.unit_flags("pulls", lambda unit: unit.capability == "ucore" and unit.workflow == "pull_ups")
+            count = with_workers(pool, count, pulls)
+        elif how == "workers":
+            count = with_workers(pool, count, np.ones(len(pool), dtype=np.bool_))
+        return with_slots(pool, count, share, resource_type)
+
+    return pool.kept(("nRun", counting), make)
+
+
+def jobs_in(pool: Pool, share: str | None, *states: str) -> Floats:
+    """Return the jobs of a share in these states at each row."""
+    return sum((pool.job_counts(share, state) for state in states), np.zeros(len(pool)))
+
+
+def queued_of_share(pool: Pool, share: str | None) -> Floats:
+    """Return the jobs of a share that are defined, assigned, activated or starting (nQ of analysis)."""
+    return pool.kept(("queued", share), lambda: jobs_in(pool, share, *QUEUED))
+
+
+def many_assigned(pool: Pool, share: str) -> Floats:
+    """Return for each row how many times more jobs are assigned than activated, 1 to 2."""
+    assigned, activated = pool.job_counts(share, "assigned"), pool.job_counts(share, "activated")
+    if pool.rules.many_assigned == "smoothed":
+        return np.clip((assigned + 1) / (activated + 1), 1.0, 2.0)
+    # Where nothing is activated, anything assigned is more than twice as much.
+    most = np.where(assigned > 0, 2.0, 1.0)
+    return np.clip(np.divide(assigned, activated, out=most, where=activated > 0), 1.0, 2.0)
+
+
+def start_rate(pool: Pool, share: str | None) -> Floats:
+    """Return the jobs of the share that start per hour (trr).
+
+    This is the queue's rate times the share's part of the running jobs.
+    """
+
+    def make() -> Floats:
+        rates = pool.world.to_running_rates
+        rate = pool.unit_numbers_of("start rate", lambda unit: rates.get(unit.name, 0.0))
+        everything, running = pool.job_counts(None, "running"), pool.job_counts(share, "running")
+        return np.divide(running * rate, everything, out=np.zeros(len(pool)), where=everything > 0)
+
+    return pool.kept(("share's start rate", share), make)
+
+
+OwnTypes = tuple[tuple[str, frozenset[str]], ...]
+"""By queue, the resource types of a task's own jobs there."""
+
+
+class Types(NamedTuple):
+    """What is counted by resource type: jobs of the share and type, and of the task's own types where it has jobs."""
+
+    share: str
+    resource_type: str
+    own: OwnTypes
+
+
+def types_of(ask: Ask) -> Types:
+    """Return which jobs are counted by resource type for a task."""
+    own = ask.pool.world.own_resource_types.get(ask.task.task_id, {})
+    return Types(ask.task.gshare or "", ask.task.resource_type or "", tuple(own.items()))
+
+
+class TypeNumbers(NamedTuple):
+    """Jobs of the resource types that count at each row; *known* is False where no number is known."""
+
+    known: Any
+    running: Floats
+    queued: Floats
+
+
+def type_numbers(pool: Pool, counting: Counting, types: Types, local: Any) -> TypeNumbers:
+    """Return the jobs by resource type; assigned jobs are left out where all input is *local*."""
+    share, resource_type, own = types
+    by_type, own_types = pool.world.job_stats_by_type, dict(own)
+
+    def make() -> Floats:
+        lines = []
+        for name in pool.unit_names:
+            stats = by_type.get(name, {}).get(share, {})
+            counts = [stats[kind] for kind in own_types.get(name, (resource_type,)) if kind in stats]
+            states = ("running", "defined", "activated", "starting", "assigned")
+            run, *waiting, assigned = (sum(one.get(state, 0) for one in counts) for state in states)
+            lines.append([bool(counts), run, sum(waiting), assigned])
+        return np.array(lines, np.float64).reshape(-1, 4).T
+
+    # A task's own types are those of no other task.
+    table = make() if own else pool.kept(("by type", share, resource_type), make)
+    known, run, waiting, assigned = table[:, pool.unit_of]
+    running = np.where(known > 0, np.maximum(run, counted_running(pool, counting)), 0)
+    return TypeNumbers(known > 0, running, waiting + np.where(local, 0, assigned))

@@ -1,0 +1,50 @@
+"""Memory of a slot compared with the need of a job (docs/panda.md, Estimates)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.jobs.memory_needed import job_memory, stated_memory
+from fairq.engine.brokerage.pool.activity import PRODUCTION
+
+LOW, HIGH = Reason("lowmemory"), Reason("highmemory")
+
+
+def _reads_memory(ask: Ask) -> Values | None:
+    task, stated = ask.task, stated_memory(ask.task, ask.chunk)
+    production = ask.activity == PRODUCTION
+    return (stated, task.ram_unit, task.base_ram_count, ask.chunk.is_merging, production) if stated else None
+
+
+@refuses("memory", "memory check", LOW, HIGH, reads=_reads_memory)
+def memory(
+    pool: Pool, stated: float, unit: str | None, base: float | None, merging: bool, production: bool
+) -> Refusals:
+    """The memory of a job must be between the minimum and the maximum of the queue's slots, both included, MiB."""
+
+    def need_on(cores: int) -> float:
+        always = pool.rules.base_memory_always
+        return job_memory(stated, cores, unit, base, merging=merging, base_always=always, production=production)
+
+    # The estimate differs by cores alone, of which there are few.
+    kinds, kind_of = pool.kept(
+        "kinds of cores",
+        lambda: np.unique(pool.numbers("corecount", lambda queue: queue.corecount), return_inverse=True),
+    )
+    need = np.array([need_on(int(cores)) for cores in kinds], np.float64)[kind_of]
+    most = pool.numbers("maxrss", lambda queue: queue.maxrss or 0)
+    least = pool.numbers("minrss", lambda queue: queue.minrss or 0)
+
+    def figures(row: int, limit: str) -> Details:
+        queue = pool.queues[row]
+        needed = need_on(queue.corecount)
+        return {"memory_need_mb": needed, limit: getattr(queue, limit), "corecount": queue.corecount}
+
+    yield Refusal(LOW, (most > 0) & (need > most), lambda row: figures(row, "maxrss"))
+    yield Refusal(HIGH, (least > 0) & (need < least) & (need != 0), lambda row: figures(row, "minrss"))
+
+
+analysis_memory = memory._replace(name="analysis memory")

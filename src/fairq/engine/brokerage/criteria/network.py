@@ -1,0 +1,215 @@
+"""The network: links to the nucleus, transfers, and the access of worker nodes.
+
+Source: docs/panda.md, Production filters, Network weight and Connectivity.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairq.engine.brokerage.criteria.network_weight import (
+    BLOCKED,
+    CLOSENESS_KEY,
+    EXPRESS_QUEUED_KEY,
+    QUEUED_KEY,
+    network_weight,
+)
+from fairq.engine.brokerage.criteria.nucleus import (
+    down_nuclei,
+    link_numbers,
+    nucleus_of,
+    satellite_of,
+    satellites,
+)
+from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.plan import FINAL_STAGE
+from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.connectivity import (
+    Connectivity,
+    connectivity_of_rules,
+    has_network,
+    is_connected,
+    read_queue_connectivity,
+)
+from fairq.engine.brokerage.pool.queue_kinds import other_than_jumbo
+
+DEFAULT_TRANSFERRING_LIMIT = 2000
+"""Transferring jobs that a queue may have where CRIC gives no limit."""
+
+DOWN, FULL = Reason("dest_blacklisted", permanent=False), Reason("links_full", permanent=False)
+SHUT, BUSY = Reason("link_unusable"), Reason("link_unusable", permanent=False)
+TRANSFERRING = Reason("transferring", permanent=False)
+NO_NETWORK = Reason("network")
+SLOW = Reason("lowNetworkWeight")
+
+
+@refuses(
+    "link",
+    "link check",
+    DOWN,
+    FULL,
+    SHUT,
+    BUSY,
+    reads=lambda ask: (ask.task.nucleus, ask.is_express) if ask.task.nucleus else None,
+)
+def link(pool: Pool, name: str, express: bool) -> Refusals:
+    """The link from the queue's storage to the nucleus must be open, without too many queued files.
+
+    A queue whose output is already at the nucleus, or that has no output storage, is exempt. Under the rules
+    documented, the cap on all files queued for the nucleus applies to it as well.
+    """
+    place, rules = nucleus_of(pool, name), pool.rules
+    key = EXPRESS_QUEUED_KEY if express else QUEUED_KEY
+    exceeded = rules.link_caps == "exceeded"
+    is_over = np.greater if exceeded else np.greater_equal
+    tested = ~place.at_nucleus & ~satellites(pool).are("")
+    cap = pool.config.amount("jobbroker.NQUEUED_NUC_CAP_FOR_JOBS")
+    output, total = place.output, place.totals.get(key, 0)
+    is_down = output is not None and not output.is_up("write_wan")
+    is_full = bool(is_over(total, cap))
+
+    def told(row: int) -> Details:
+        return {"nucleus": place.name, "satellite": satellite_of(pool, row)}
+
+    def capped(row: int, name: str, most: float, queued: float) -> Details:
+        # What is said of the cap depends on whether the cap itself passes.
+        return told(row) | {"queued": queued, name: most, **({"at_most": most} if exceeded else {})}
+
+    if output is not None and is_down:
+        down = {"endpoint": output.rse, "write_wan": output.activities.get("write_wan")}
+        yield Refusal(DOWN, tested, lambda row: told(row) | down)
+    if is_full:
+        rows = tested | (not rules.nucleus_cap_spares_nucleus)
+        yield Refusal(FULL, rows, lambda row: capped(row, "NQUEUED_NUC_CAP_FOR_JOBS", cap, total))
+    if not (is_down or is_full):
+        most, queued = pool.config.amount("jobbroker.NQUEUED_SAT_CAP"), link_numbers(pool, place, key)
+        shut = tested & (link_numbers(pool, place, CLOSENESS_KEY) == BLOCKED)
+        yield Refusal(SHUT, shut, lambda row: told(row) | {"closeness": BLOCKED})
+        busy = tested & is_over(queued, most)
+        yield Refusal(BUSY, busy, lambda row: capped(row, "NQUEUED_SAT_CAP", most, float(queued[row])))
+
+
+@refuses("transferring", "transferring check", TRANSFERRING, reads=lambda ask: (ask.task.nucleus,))
+def transferring(pool: Pool, name: str | None) -> Refusals:
+    """A queue may not have too many transferring jobs: more than its limit and than twice its running jobs.
+
+    Under the rules panda, only satellites are tested, and transfers to nuclei that are down do not count.
+    """
+    running, moving = pool.job_counts(None, "running"), pool.job_counts(None, "transferring")
+    limit = pool.unit_numbers_of(
+        "transferring limit", lambda unit: unit.transferringlimit or DEFAULT_TRANSFERRING_LIMIT
+    )
+    if pool.rules.transfers_spare_nucleus:
+        every, by_nucleus = pool.rules.every_queue, pool.world.transferring_by_nucleus
+        down = down_nuclei(pool, every=every)
+        moving = moving - pool.unit_numbers_of(
+            ("transfers to down nuclei", every),
+            lambda unit: sum(n for to, n in by_nucleus.get(unit.name, {}).items() if to in down),
+        )
+    most = np.maximum(limit, 2 * running)
+    over = moving > most
+    if pool.rules.transfers_spare_nucleus:
+        place = nucleus_of(pool, name)
+        over = over & ~place.near & ~place.at_nucleus & ~satellites(pool).are("")
+
+    def figures(row: int) -> Details:
+        told = {"transferring": moving, "transferringlimit": limit, "running": running, "at_most": most}
+        return {key: int(numbers[row]) for key, numbers in told.items()}
+
+    yield Refusal(TRANSFERRING, over, figures)
+
+
+def _reads_connectivity(ask: Ask) -> Values | None:
+    rules = ask.task.rules
+    asked = connectivity_of_rules(rules.get("IP"), rules.get("IK"), ip_stack_of_queue=ask.rules.ip_stack_of_queue)
+    return None if ask.is_spared_alone or asked == Connectivity() else (asked,)
+
+
+@refuses("network", "network check", NO_NETWORK, reads=_reads_connectivity)
+def connectivity(pool: Pool, asked: Connectivity) -> Refusals:
+    """Worker nodes must have the network access that the task needs."""
+    exact = pool.rules.ip_stack_of_queue
+    offered = {text: read_queue_connectivity(text) for text in {queue.wnconnectivity for queue in pool.queues}}
+    lacking = {text for text, one in offered.items() if not is_connected(one, asked, ip_stack_of_queue=exact)}
+
+    def figures(row: int) -> Details:
+        text = pool.queues[row].wnconnectivity
+        told: Details = {"wnconnectivity": text, "ipConnectivity": str(asked)}
+        if has_network(offered[text], asked):  # only the IP stack differs
+            stack = offered[text].ip_stack
+            told |= {"ip_stack": stack or "unset", "task_ip_stack": asked.ip_stack or "unset"}
+        return told
+
+    yield Refusal(NO_NETWORK, np.array([queue.wnconnectivity in lacking for queue in pool.queues], np.bool_), figures)
+
+
+def _is_active(pool: Pool) -> bool:
+    return pool.rules.network_weight_always or pool.config.flag("jobbroker.NW_ACTIVE")
+
+
+def _network_numbers(pool: Pool, name: str, express: bool) -> list[Floats]:
+    """Return for each row the network weight towards a nucleus, its parts by queued files and throughput, closeness,
+    queued files and MB/s (NaN: unknown)."""
+
+    def make() -> list[Floats]:
+        place, config, known = nucleus_of(pool, name), pool.config, satellites(pool)
+        each = [
+            network_weight(
+                place.metrics.get(site, {}),
+                is_nucleus=site == name,
+                # With a cap of 0 every link is overfull.
+                queued_cap=max(config.amount("jobbroker.NQUEUED_SAT_CAP"), 1.0),
+                queue_importance=config.amount("jobbroker.NW_QUEUE_IMPORTANCE"),
+                choice=pool.rules.throughput,
+                queued_key=EXPRESS_QUEUED_KEY if express else QUEUED_KEY,
+            )
+            for site in known.sites
+        ]
+        return [
+            known.spread([one.weight for one in each]),
+            known.spread([one.queued_weight for one in each]),
+            known.spread([one.throughput_weight for one in each]),
+            known.spread([one.closeness for one in each]),
+            known.spread([one.queued for one in each]),
+            known.spread([np.nan if one.mbps is None else one.mbps for one in each]),
+        ]
+
+    return pool.under(("network weight", name, express), make)
+
+
+@weighs("network", reads=lambda ask: (ask.task.nucleus, ask.is_express) if ask.task.nucleus else None)
+def network(pool: Pool, name: str, express: bool) -> tuple[Floats | None, Figures]:
+    """The network weight of the link from the queue's storage to the nucleus; a negative one counts as 0.
+
+    Its figures are shown whether it counts or not.
+    """
+    numbers = _network_numbers(pool, name, express)
+
+    def figures(row: int) -> Details:
+        weight, by_queued, by_throughput, closeness, files, mbps = (float(one[row]) for one in numbers)
+        return {
+            "weightNw": weight,
+            "weightNwQueued": by_queued,
+            "weightNwThroughput": by_throughput,
+            "closeness": closeness,
+            "nFilesQueued": files,
+            "throughputMBps": None if np.isnan(mbps) else mbps,
+        }
+
+    return np.maximum(numbers[0], 0.0) if _is_active(pool) else None, figures
+
+
+def _reads_threshold(ask: Ask) -> Values | None:
+    asked = ask.is_express and ask.task.nucleus and _is_active(ask.pool)
+    return (ask.task.nucleus, ask.takes_jumbo_jobs) if asked else None
+
+
+@refuses("network weight", FINAL_STAGE, SLOW, reads=_reads_threshold, phase="after")
+def network_threshold(pool: Pool, name: str, jumbo: bool) -> Refusals:
+    """Express tasks need a fast link to the nucleus; queues for their jumbo jobs are exempt."""
+    weight, config = _network_numbers(pool, name, True)[0], pool.config
+    least = config.amount("jobbroker.NW_THRESHOLD") * config.amount("jobbroker.NW_WEIGHT_MULTIPLIER")
+    slow = other_than_jumbo(pool, weight < least * (1 - pool.rules.network_tolerance), jumbo)
+    yield Refusal(SLOW, slow, lambda row: {"weightNw": float(weight[row]), "threshold": least})

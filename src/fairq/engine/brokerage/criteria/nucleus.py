@@ -1,0 +1,258 @@
+"""The nucleus that receives a task's output, and its relation to each queue (docs/panda.md, Queues and Production)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.pool.model import Storage
+from fairq.engine.brokerage.pool.queue_kinds import flags_of, runs, runs_all_of
+from fairq.engine.brokerage.pool.world import World
+from fairq.engine.brokerage.storage.endpoints import DEFAULT, Endpoints, endpoints_of
+
+METRICS_VALID = 3600.0
+"""Seconds after which a link metric is ignored."""
+
+WINDOWS = {"dashb_mbps_1d": 24 * 3600.0, "dashb_mbps_1w": 7 * 24 * 3600.0}
+"""The same for throughput of more than an hour under the rules documented: the time that it is an average of."""
+
+Age = Literal["window", "hour"]
+"""How old metrics may be: the rule point ``network_age``."""
+
+ROLE, SATELLITE = "nucleus", "satellite"
+
+INTENSIVE = 500
+"""I/O intensity in kB/s above which queues of the nucleus count four times, unless the task says how often."""
+
+NEAR_WEIGHT = 4
+URGENT_NEAR_WEIGHT = 100
+
+AWAY = Reason("t1weight")
+NOT_HERE, CHAINS_ONLY = Reason("full_chain"), Reason("not_full_chain")
+
+
+class Nucleus(NamedTuple):
+    """One nucleus and its relation to the queues; arrays have one value per row.
+
+    Args:
+        name: its site.
+        members: queues of the nucleus.
+        sharing: online queues whose default output storage the nucleus can read, and that accept all the work that its
+            first queue accepts.
+        at_nucleus: queues whose satellite is the nucleus itself: their output needs no transfer.
+        output: the default output endpoint of its first queue; None if it has none.
+        bare: ``only`` or ``allow`` for a bare nucleus, by what its first queue says.
+        metrics: by satellite the fresh metrics of its link to the nucleus.
+        totals: by metric the sum over all satellites.
+        is_known: whether it has queues.
+    """
+
+    name: str
+    members: Booleans
+    sharing: Booleans
+    at_nucleus: Booleans
+    output: Storage | None
+    bare: str | None
+    metrics: Mapping[str, Mapping[str, float]]
+    totals: Mapping[str, float]
+    is_known: bool
+
+    @property
+    def near(self) -> Booleans:
+        """Queues of the nucleus and those that share its storage."""
+        return self.members | self.sharing
+
+
+def nucleus(columns: Columns, name: str | None, *, every: bool) -> Nucleus:
+    """Return the nucleus called *name*; a nucleus without queues has no storage and no queues near it.
+
+    *every*: rule ``every_queue``, production runs at queues of every kind.
+    """
+    return columns.kept(("nucleus", name, every), partial(_nucleus, columns, name or "", every))
+
+
+def nucleus_of(pool: Pool, name: str | None) -> Nucleus:
+    """Return the nucleus called *name* under the rules in force."""
+    every, age = pool.rules.every_queue, pool.rules.network_age
+    return pool.kept(("nucleus", name, every, age), lambda: _nucleus(pool, name or "", every, age))
+
+
+class Satellites(NamedTuple):
+    """The sites of the default output endpoints, and the number of the site of each row; an empty name is none."""
+
+    sites: tuple[str, ...]
+    of_rows: NDArray[np.intp]
+
+    def spread(self, of_sites: Sequence[float]) -> Floats:
+        """Return a number that is given by site as one value per row."""
+        return np.array(of_sites, dtype=np.float64)[self.of_rows]
+
+    def are(self, name: str) -> Booleans:
+        """Return for each row whether its satellite is the site *name*."""
+        return np.array([site == name for site in self.sites], dtype=np.bool_)[self.of_rows]
+
+
+def satellites(columns: Columns) -> Satellites:
+    """Return the site of each row's default output endpoint."""
+
+    def make() -> Satellites:
+        of_units = [_output_site(columns.world, name) for name in columns.unit_names]
+        sites = tuple(sorted(set(of_units)))
+        numbers = {site: number for number, site in enumerate(sites)}
+        return Satellites(sites, np.array([numbers[site] for site in of_units], dtype=np.intp)[columns.unit_of])
+
+    return columns.kept("satellites", make)
+
+
+def _output_site(world: World, name: str) -> str:
+    # What the queue may do with its default output endpoint over LAN is not asked (PanDA's map of output storage).
+    writers = sorted(world.relations.get(name, ()), key=lambda relation: relation.order_write)
+    used = (r.rse for r in writers if r.default_write and r.scope == DEFAULT and r.rse in world.storages)
+    rse = next(used, None)
+    return "" if rse is None else world.storages[rse].site
+
+
+def satellite_of(columns: Columns, row: int) -> str:
+    """Return the site of the default output endpoint of one row."""
+    known = satellites(columns)
+    return known.sites[int(known.of_rows[row])]
+
+
+def link_numbers(pool: Pool, place: Nucleus, key: str) -> Floats:
+    """Return a metric of the link from each row's satellite to the nucleus; NaN where it is not known."""
+
+    def make() -> Floats:
+        known = satellites(pool)
+        return known.spread([place.metrics.get(site, {}).get(key, np.nan) for site in known.sites])
+
+    return pool.kept(("link", place.name, pool.rules.every_queue, pool.rules.network_age, key), make)
+
+
+def down_nuclei(columns: Columns, *, every: bool) -> frozenset[str]:
+    """Return the nuclei whose default output endpoint other sites cannot write to (*every*: see `nucleus`)."""
+
+    def make() -> frozenset[str]:
+        names = {queue.site for queue in columns.queues if queue.role == ROLE}
+        outputs = {name: nucleus(columns, name, every=every).output for name in names}
+        return frozenset(name for name, output in outputs.items() if output and not output.is_up("write_wan"))
+
+    return columns.kept(("down nuclei", every), make)
+
+
+def _nucleus(columns: Columns, name: str, every: bool, age: Age = "hour") -> Nucleus:
+    used = runs(columns, PRODUCTION, every=every) & bool(name)
+    roles = [queue.role if queue.site == name else None for queue in columns.queues]
+    members = np.array([role == ROLE for role in roles], dtype=np.bool_) & used
+    if not members.any():
+        # A satellite can be the destination as well (PanDA SiteMapper.getNucleus).
+        members = np.array([role == SATELLITE for role in roles], dtype=np.bool_) & used
+    row = _first_queue(columns, members)
+    first = Endpoints() if row is None else endpoints_of(columns)[columns.unit_of[row]]
+    inputs = {storage.rse for storage in first.read}
+    links = _links(columns, name, age)
+    outputs = [e.default_write.rse if e.default_write else None for e in endpoints_of(columns)]
+    return Nucleus(
+        name=name,
+        members=members,
+        sharing=columns.unit_flags(("writes", name), lambda unit: outputs[columns.unit_numbers[unit.name]] in inputs)
+        & columns.flags("online", lambda queue: queue.status == "online")
+        & (False if row is None else runs_all_of(columns, row, every=every)),
+        at_nucleus=satellites(columns).are(name) & bool(name),
+        output=first.default_write,
+        bare=None if row is None else flags_of(columns)[row].bare_nucleus,
+        metrics=links.metrics,
+        totals=links.totals,
+        is_known=bool(members.any()),
+    )
+
+
+def _first_queue(columns: Columns, members: Booleans) -> int | None:
+    # The first queue is the first in the order in which the pool lists its queues, not in the order of names.
+    rows = {columns.queues[row].unit: int(row) for row in np.flatnonzero(members)[::-1]}
+    return next((rows[name] for name in columns.world.queues if name in rows), None)
+
+
+class _Links(NamedTuple):
+    metrics: dict[str, dict[str, float]]
+    totals: dict[str, float]
+
+
+def _links(columns: Columns, name: str, age: Age) -> _Links:
+    return columns.kept(("links", age), lambda: _by_nucleus(columns.world, age)).get(name, _Links({}, {}))
+
+
+def _by_nucleus(world: World, age: Age) -> dict[str, _Links]:
+    found: dict[str, _Links] = {}
+    windows = WINDOWS if age == "window" else {}
+    for link in world.links:
+        if link.measured is None or world.now - link.measured <= windows.get(link.key, METRICS_VALID):
+            metrics, totals = found.setdefault(link.nucleus, _Links({}, {}))
+            metrics.setdefault(link.source, {})[link.key] = link.value
+            totals[link.key] = totals.get(link.key, 0.0) + link.value
+    return found
+
+
+def stop_for_nucleus(ask: Ask) -> tuple[str, Details] | None:
+    """Return a reason if the task's nucleus is unknown, so that no queue is possible; otherwise None."""
+    name = ask.task.nucleus
+    return None if not name or nucleus_of(ask.pool, name).is_known else ("unknown_nucleus", {"nucleus": name})
+
+
+@refuses(
+    "t1weight",
+    "T1 weight check",
+    AWAY,
+    reads=lambda ask: (ask.task.nucleus if ask.stays_near else None, ask.stays_near),
+)
+def t1weight(pool: Pool, name: str | None, stays: bool) -> Refusals:
+    """A task with a negative ``t1Weight`` stays at the nucleus and at queues that share its storage."""
+    if stays:
+        yield Refusal(AWAY, ~nucleus_of(pool, name).near, lambda row: {"nucleus": name, "site": pool.queues[row].site})
+
+
+def _reads_chain(ask: Ask) -> Values | None:
+    return (ask.task.nucleus, ask.task.has_rule("FU")) if ask.task.nucleus and ask.rules.full_chain else None
+
+
+@refuses("full_chain", "full chain check", NOT_HERE, CHAINS_ONLY, reads=_reads_chain)
+def full_chain(pool: Pool, name: str, is_chain: bool) -> Refusals:
+    """Queues of a bare nucleus accept only full chains, and full chains go only there."""
+    place = nucleus_of(pool, name)
+    if is_chain and place.bare is not None:
+        yield Refusal(NOT_HERE, ~place.members, lambda row: {"nucleus": name, "bareNucleus": place.bare})
+    else:
+        only = np.array([flags.bare_nucleus == "only" for flags in flags_of(pool)], np.bool_)
+        yield Refusal(CHAINS_ONLY, only, lambda row: {"bareNucleus": "only"})
+
+
+def near_weight(ask: Ask) -> float:
+    """Return the factor for queues near the nucleus: rule *TW*, otherwise 1.
+
+    Under the rules panda, it is 4 times for much I/O, and 100 times for urgent tasks.
+    """
+    task = ask.task
+    weight = float(task.rule("TW") or 0)
+    if weight == 0:
+        much = ask.rules.near_weight_of_io and (task.io_intensity or 0) > INTENSIVE
+        weight = NEAR_WEIGHT if much else 1
+    urgent = ask.is_high_priority and ask.preassigned is None and not task.event_service
+    if urgent and not ask.rules.urgent_needs_nucleus:
+        return max(weight, URGENT_NEAR_WEIGHT)
+    return max(weight, 1)
+
+
+@weighs("nucleus", reads=lambda ask: (ask.task.nucleus, near_weight(ask)))
+def near_nucleus(pool: Pool, name: str | None, factor: float) -> tuple[Floats | None, Figures]:
+    """A factor for queues of the nucleus and for queues that share its storage."""
+    near = nucleus_of(pool, name).near
+    weight = None if factor == 1 else np.where(near, factor, 1.0)
+    return weight, lambda row: {"t1W": factor} if near[row] else {}

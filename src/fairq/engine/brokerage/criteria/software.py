@@ -1,0 +1,238 @@
+"""Software, containers and hardware of a queue compared with the needs of a task (docs/panda.md, Software)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.queue_kinds import has_flag
+from fairq.engine.brokerage.software.architecture import Architecture, read_architecture
+from fairq.engine.brokerage.software.hardware import Gpus, Lack
+from fairq.engine.brokerage.software.judging import (
+    ALL,
+    ANY_RELEASE,
+    ANY_RELEASES,
+    AUTO_RELEASES,
+    Judgement,
+    Needs,
+    SoftwareRules,
+    judge,
+    lacks_hardware,
+    level_factor,
+)
+from fairq.engine.brokerage.software.needs import Wanted, analysis_needs, production_needs
+from fairq.engine.brokerage.software.platforms import is_pattern, may_resolve, resolve_platform
+
+HPO = "HO"
+"""The two-letter rule of hyper parameter optimisation, which brings its own architecture."""
+
+NO_SOFTWARE, NO_MATCH = Reason("cache"), Reason("regexpcmtconfig")
+NO_GPU = Reason("gpu_architecture")
+
+NOTHING = Judgement("unjudged", Lack.NO_RELEASE_NAMED)
+
+
+class Request(NamedTuple):
+    """What a task asks for.
+
+    Args:
+        needs: in order: if the first leaves a queue unjudged, the next is checked.
+        asked: hardware and platform.
+        tags_container: a tag must name the container: ANY is not sufficient for it.
+    """
+
+    needs: tuple[Needs, ...]
+    asked: Architecture
+    tags_container: bool
+
+
+def _request(pool: Pool, wanted: Wanted, production: bool) -> Request:
+    asked = read_architecture(wanted.architecture, infer_cpu=pool.rules.infer_cpu)
+    if not production:
+        return Request(tuple(analysis_needs(wanted, asked)), asked, False)
+    needs = production_needs(wanted, asked, without_release=pool.rules.software_without_release)
+    tagged = needs is not None and bool(needs.container) and needs.only_tags
+    return Request(() if needs is None else (needs,), asked, tagged)
+
+
+def _reads_software(ask: Ask) -> Values | None:
+    checked = ask.task.trans_home is not None or ask.rules.software_without_release
+    return (Wanted.of(ask.task), True) if checked else None
+
+
+def _reads_analysis_software(ask: Ask) -> Values | None:
+    return None if ask.is_spared_alone else (Wanted.of(ask.task), False)
+
+
+def _published(pool: Pool, unit: int) -> tuple[Mapping[str, Any] | None, Gpus]:
+    name = pool.unit_names[unit]
+    return pool.world.software.get(name), pool.world.gpus.get(name, ())
+
+
+def _lets_any(pool: Pool, unit: int) -> bool:
+    return pool.rules.any_releases and ANY_RELEASE in pool.units[unit].releases
+
+
+def _lacks_at_any(pool: Pool, unit: int, asked: Architecture) -> Lack | None:
+    """Return what a unit lacks where ANY release will do: hardware is compared, if it is asked for and published."""
+    entry, gpus = _published(pool, unit)
+    if (asked.cpus is None and asked.gpu is None) or not (entry or {}).get("architectures"):
+        return None
+    return lacks_hardware(Needs(cpus=asked.cpus, gpu=asked.gpu), entry or {}, gpus, SoftwareRules.of(pool.rules))
+
+
+def _judgement(pool: Pool, unit: int, needs: Sequence[Needs]) -> Judgement:
+    """Return the first judgement of *needs* in order that does not leave the unit unjudged."""
+    found, (entry, gpus) = NOTHING, _published(pool, unit)
+    how, tags = SoftwareRules.of(pool.rules), pool.world.software.get(ALL)
+    for one in needs:
+        found = judge(one, pool.units[unit].releases, entry, gpus, tags, how=how)
+        if found.verdict != "unjudged":
+            break
+    return found
+
+
+def _asks_for_nothing(needs: Needs) -> bool:
+    return needs.hardware_only and not needs.container and needs.cpus is None and needs.gpu is None
+
+
+def _platform_of(pool: Pool, unit: int, asked: Architecture) -> str | None:
+    """Return the platform that the requested one selects at a unit; None: it matches none there."""
+    return resolve_platform(asked.sw_platform, asked.base_platform, _published(pool, unit)[0])
+
+
+def _code(pool: Pool, unit: int, request: Request) -> int:
+    """Return 0 for a unit that suits, 1 for one that does not, 2 where the pattern of platforms matches none."""
+    needs, asked, tags_container = request
+    rule = pool.rules.software_without_release
+    if _lets_any(pool, unit):
+        return 1 if _lacks_at_any(pool, unit, asked) else 0
+    verdict = _judgement(pool, unit, needs).verdict
+    if verdict == "unjudged" and rule and all(map(_asks_for_nothing, needs)):
+        return 0
+    if verdict == "accepted":
+        of_release = not (rule and all(one.hardware_only for one in needs))
+        pattern = of_release and is_pattern(asked.sw_platform)
+        return 2 if pattern and not _platform_of(pool, unit, asked) else 0
+    any_suffices = asked.cpus is None and asked.gpu is None and not tags_container
+    return 0 if pool.units[unit].releases == ANY_RELEASES and any_suffices else 1
+
+
+def _by_software(pool: Pool, code: Callable[[int], int]) -> NDArray[np.uint8]:
+    """Return *code* of each row's unit, called once for all units with equal releases, software and GPUs."""
+    first, kind_of = pool.kept("software kinds", lambda: _kinds(pool))
+    return np.array([code(unit) for unit in first], dtype=np.uint8)[kind_of][pool.unit_of]
+
+
+def _kinds(pool: Pool) -> tuple[list[int], NDArray[np.intp]]:
+    world = pool.world
+    numbers: dict[str, int] = {}
+    first: list[int] = []
+    kind_of = []
+    for unit, queue in enumerate(pool.units):
+        # Equal texts are equal values; equal values with names in another order are only checked twice.
+        key = repr((queue.releases, world.software.get(queue.name), world.gpus.get(queue.name)))
+        if key not in numbers:
+            numbers[key] = len(first)
+            first.append(unit)
+        kind_of.append(numbers[key])
+    return first, np.array(kind_of, dtype=np.intp)
+
+
+@refuses("software", "SW/HW check", NO_SOFTWARE, NO_MATCH, reads=_reads_software)
+def software(pool: Pool, wanted: Wanted, production: bool) -> Refusals:
+    """The queue must have the release, container and hardware."""
+    request = _request(pool, wanted, production)
+    codes = _by_software(pool, lambda unit: _code(pool, unit, request))
+
+    def figures(row: int) -> Details:
+        told: Details = {"architecture": wanted.architecture, "releases": list(pool.units[pool.unit_of[row]].releases)}
+        hardware = {key: value for key, value in request.asked.as_dict().items() if key in {"cpu_specs", "gpu_spec"}}
+        return told | ({"hardware": hardware} if hardware else {})
+
+    def lacks(row: int) -> Details:
+        unit = int(pool.unit_of[row])
+        lacked = _lacks_at_any(pool, unit, request.asked) if _lets_any(pool, unit) else None
+        why = lacked or _judgement(pool, unit, request.needs).lacks
+        named = {"transHome": wanted.trans_home, "container_name": wanted.container_name}
+        return figures(row) | named | {"why": None if why is None else why.value}
+
+    def unmatched(row: int) -> Details:
+        entry, _ = _published(pool, int(pool.unit_of[row]))
+        return figures(row) | {"cmtconfigs": list((entry or {}).get("cmtconfigs") or ())}
+
+    yield Refusal(NO_SOFTWARE, codes == 1, lacks)
+    yield Refusal(NO_MATCH, codes == 2, unmatched)
+
+
+analysis_software = software._replace(name="analysis software", reads=_reads_analysis_software)
+
+
+def _asked_of(ask: Ask) -> Architecture:
+    return read_architecture(ask.task.architecture, infer_cpu=ask.rules.infer_cpu)
+
+
+def platform_at(ask: Ask, row: int) -> str | None:
+    """Return the platform that the task's pattern resolves to at a queue; None: there is nothing to resolve."""
+    task = ask.task
+    lacks_release = ask.activity == PRODUCTION and (task.trans_home is None or not task.architecture)
+    is_skipped = lacks_release or (ask.activity != PRODUCTION and ask.is_spared_alone)
+    asked = _asked_of(ask)
+    if is_skipped or not may_resolve(asked.sw_platform):
+        return None
+    return _platform_of(ask.pool, int(ask.pool.unit_of[row]), asked)
+
+
+def _reads_gpu(ask: Ask) -> Values | None:
+    if ask.task.has_rule(HPO):
+        return None, True, True
+    return ask.task.architecture, bool(_asked_of(ask).sw_platform), False
+
+
+@refuses("gpu", "architecture check", NO_GPU, reads=_reads_gpu)
+def gpu(pool: Pool, architecture: str | None, has_platform: bool, spared: bool) -> Refusals:
+    """Queues with the flag ``gpu`` require a platform and published software (obsolete by PanDA's page).
+
+    Hyper parameter optimisation is spared.
+    """
+    flagged = has_flag(pool, "gpu")
+    if spared or not flagged.any():
+        return
+    if has_platform:
+        # What is published accepts every platform or none.
+        needs = (Needs(platform="any", hardware_only=True),)
+        accepted = [_judgement(pool, unit, needs).verdict == "accepted" for unit in range(len(pool.units))]
+        flagged = flagged & ~pool.unit_rows(accepted)
+    yield Refusal(
+        NO_GPU,
+        flagged,
+        lambda row: {"architecture": architecture, "releases": list(pool.queues[row].releases)},
+    )
+
+
+def _reads_level(ask: Ask) -> Values | None:
+    preferred = None if ask.task.trans_home is None else _asked_of(ask).preferred_level
+    return None if preferred is None else (preferred,)
+
+
+@weighs("cpu level", reads=_reads_level)
+def cpu_level(pool: Pool, preferred: Any) -> tuple[Floats | None, Figures]:
+    """Queues get more weight, the more of their machines have the CPU level that the task prefers."""
+    levels, published = pool.world.cpu_levels, pool.world.software
+
+    def factor(unit: Queue) -> float:
+        # Only of queues that are judged by what they publish.
+        judged = unit.releases == AUTO_RELEASES and unit.name in published
+        return level_factor(levels.get(unit.name, {}), preferred) if judged else 1.0
+
+    factors = pool.unit_numbers_of(("level", preferred), factor)
+    return factors, lambda row: {"prefW": float(factors[row]), "level": preferred}

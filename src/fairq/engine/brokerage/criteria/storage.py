@@ -1,0 +1,167 @@
+"""The queue's storage: space, endpoints out of service, the user's local quota.
+
+Source: docs/panda.md, Production filters and Analysis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.brokerage.criteria.locality import nearby
+from fairq.engine.brokerage.criteria.nucleus import nucleus_of
+from fairq.engine.brokerage.criteria.sources import analysis_sources_of, sources_of
+from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.pool.columns import Booleans
+from fairq.engine.brokerage.pool.model import Storage
+from fairq.engine.brokerage.pool.world import Quota
+from fairq.engine.brokerage.storage.blacklist import (
+    READ_LAN,
+    READ_WAN,
+    SOURCE,
+    WRITE_LAN,
+    WRITE_WAN,
+    blacklist_reason,
+)
+from fairq.engine.brokerage.storage.endpoints import USER, endpoints_of, lacks_space, space_details
+
+STORAGE_TYPE = "DATADISK"
+"""The type of endpoint that production looks at."""
+
+ELSEWHERE = frozenset({""})
+"""In place of endpoints of the nucleus: only others have all input."""
+
+DISK = Reason("disk", permanent=False)
+OUT_OF_SERVICE = tuple(Reason(tag, permanent=False) for tag in (READ_LAN, WRITE_LAN, WRITE_WAN, READ_WAN, SOURCE))
+NO_SPACE, BLACKLIST, QUOTA = Reason("disk"), Reason("blacklist"), Reason("local_quota")
+
+
+def _read_at(pool: Pool, name: str | None) -> frozenset[str]:
+    """Return the endpoints that the queues of a nucleus read."""
+
+    def make() -> frozenset[str]:
+        units = set(pool.unit_of[nucleus_of(pool, name).members].tolist())
+        return frozenset(each.rse for unit in units for each in endpoints_of(pool)[unit].read)
+
+    return pool.under(("read at", name), make)
+
+
+def _reads_storage(ask: Ask) -> Values:
+    sources = sources_of(ask)
+    # Of the endpoints that have all input, those of the nucleus count, and whether there are any.
+    near = sources.complete_at and (sources.complete_at & _read_at(ask.pool, ask.task.nucleus) or ELSEWHERE)
+    return ask.task.nucleus, sources.remote, near or None
+
+
+@refuses("storage", "Storage check", DISK, *OUT_OF_SERVICE, reads=_reads_storage)
+def storage(pool: Pool, name: str | None, remote: bool, complete_at: frozenset[str] | None) -> Refusals:
+    """Storage must have space for output, and its endpoints must allow the reads, writes and transfers of the task.
+
+    Input need not be moved for queues of the nucleus (*remote*: it can be moved to others).
+    """
+    least, of_units = pool.config.amount("jobbroker.STORAGE_MIN_FREE_SIZE"), endpoints_of(pool)
+
+    def problem(unit: int, *, inside: bool) -> str:
+        own = of_units[unit]
+        if own.default_write is not None and lacks_space(own.default_write, least, pool.rules):
+            return DISK.tag
+        tag = blacklist_reason(
+            own.read,
+            own.write,
+            in_nucleus=inside,
+            source_available=remote or inside,
+            storage_type=STORAGE_TYPE,
+            complete_at=complete_at if inside else None,
+        )
+        return tag or ""
+
+    # Elsewhere it is the same for every nucleus.
+    elsewhere = pool.under(
+        ("storage", remote),
+        lambda: np.array([problem(unit, inside=False) for unit in range(len(of_units))], object)[pool.unit_of],
+    )
+    tags = elsewhere.copy()
+    for row in np.flatnonzero(nucleus_of(pool, name).members):
+        tags[row] = problem(int(pool.unit_of[row]), inside=True)
+
+    def figures(row: int) -> Details:
+        own, tag = of_units[pool.unit_of[row]], tags[row]
+        output = own.default_write
+        if tag == DISK.tag and output is not None:
+            told: Details = {"kind": "output_space", "endpoint": output.rse, **space_details(output, pool.rules)}
+            return told | {"STORAGE_MIN_FREE_SIZE": least}
+        if tag == SOURCE:
+            return {"remote_source_available": False}
+        side, activity = own.read if tag in {READ_LAN, WRITE_WAN} else own.write, tag.removesuffix("_blacklist")
+        states = {each.rse: each.activities.get(activity) for each in side if each.type == STORAGE_TYPE}
+        return {"activity": activity, "endpoints": states}
+
+    for reason in (DISK, *OUT_OF_SERVICE):
+        yield Refusal(reason, tags == reason.tag, figures)
+
+
+def _reads_analysis_storage(ask: Ask) -> Values:
+    task = ask.task
+    over = ask.pool.world.quotas.get(task.working_group or task.user or "", Quota()).endpoints_over
+    return ask.local, analysis_sources_of(ask).remote, over, task.user, nearby(ask)
+
+
+@refuses(
+    "analysis storage", "storage space check", NO_SPACE, BLACKLIST, QUOTA, reads=_reads_analysis_storage, kept=False
+)
+def analysis_storage(
+    pool: Pool, local: bool, remote: bool, over: frozenset[str], user: str | None, near: Booleans
+) -> Refusals:
+    """There must be space for output, and for input that must be moved; the endpoints must be in service.
+
+    Under the rules panda, the user must be within the quota of the output endpoint. Queues *near* the input need
+    nothing moved over WAN.
+    """
+
+    reasons = (None, NO_SPACE, BLACKLIST, QUOTA)
+
+    def problem(unit: int, is_near: bool) -> tuple[Reason | None, Details]:
+        return _problem(pool, unit, is_near, local, remote, over, user)
+
+    def codes(is_near: bool) -> NDArray[np.uint8]:
+        found = [reasons.index(problem(unit, is_near)[0]) for unit in range(len(pool.units))]
+        return np.array(found, np.uint8)[pool.unit_of]
+
+    key = "analysis storage", local, remote, over
+    numbers = pool.under((*key, "far"), lambda: codes(False))
+    if near.any():
+        numbers = np.where(near, pool.under((*key, "near"), lambda: codes(True)), numbers)
+    for number, reason in enumerate(reasons):
+        if reason is not None:
+            yield Refusal(reason, numbers == number, lambda row: problem(int(pool.unit_of[row]), bool(near[row]))[1])
+
+
+def _problem(
+    pool: Pool, unit: int, with_data: bool, local: bool, remote: bool, over: frozenset[str], user: str | None
+) -> tuple[Reason | None, Details]:
+    places, rules, config = endpoints_of(pool, USER)[unit], pool.rules, pool.config
+    output, source = places.default_write, places.default_read
+    least_out = config.amount("anal_jobbroker.STORAGE_MIN_FREE_SIZE_OUTPUT")
+    least_in = config.amount("jobbroker.STORAGE_MIN_FREE_SIZE")
+    if not places.write or (output is not None and lacks_space(output, least_out, rules)):
+        return NO_SPACE, _space(pool, "output_space", output, least_out)
+    # If input is moved in, there must be room for it as well, if that is elsewhere than output.
+    lacks_room = source is not None and source is not output and lacks_space(source, least_in, rules)
+    if not local and (not places.read or lacks_room):
+        return NO_SPACE, _space(pool, "input_space", source, least_in)
+    tag = blacklist_reason(places.read, places.write, in_nucleus=with_data, source_available=remote)
+    if tag is not None:
+        return BLACKLIST, {"blacklist": tag, "endpoint": output.rse if output else None}
+    if rules.local_quota and output is not None and output.rse in over:
+        return QUOTA, {"endpoint": output.rse, "user": user}
+    return None, {}
+
+
+def _space(pool: Pool, kind: str, endpoint: Storage | None, limit: float) -> dict[str, Any]:
+    if endpoint is None:
+        return {"kind": kind, "endpoint": None}
+    return {"kind": kind, "endpoint": endpoint.rse, **space_details(endpoint, pool.rules), "limit": limit}

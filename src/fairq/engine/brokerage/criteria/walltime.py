@@ -1,0 +1,210 @@
+"""The wall time of a job compared with the limits of a queue (docs/panda.md, Estimates).
+
+Times are compared as work, so that no division is needed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.flow.ask import Ask, atom_of
+from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.jobs.tasks import Chunk
+from fairq.engine.brokerage.jobs.units import cpu_time_per_event, is_hs06
+from fairq.engine.brokerage.jobs.walltime_needed import (
+    DAY,
+    Pace,
+    compared_times,
+    is_time_unknown,
+    job_work,
+    minimum_work,
+    work_within,
+)
+from fairq.engine.brokerage.pool.columns import Booleans, Floats
+
+ROUNDING = 1e-12
+"""Relative error of a computed limit, within which a time counts as equal to it."""
+
+DEFAULT_ATTEMPTS = 3
+"""Attempts of a job of event service where the task does not say (PanDA defMaxAttemptEsJob)."""
+
+SHORT, LONG = Reason("shortwalltime"), Reason("longwalltime")
+SCOUT, MINIMUM = Reason("scout_walltime"), Reason("min_walltime")
+
+Limit = Literal["maxtime", "mintime"]
+
+
+def _reads_walltime(ask: Ask) -> Values:
+    task, chunk = ask.task, ask.chunk
+    day = (chunk.is_scout and not ask.is_spared_alone) or chunk.is_merging
+    day = day or (ask.rules.unknown_walltime_needs_day and is_time_unknown(task))
+    shared = 1
+    if task.is_event_service:
+        attempts = task.rule("XJ")
+        shared = (task.rule("EC") or 1) * (DEFAULT_ATTEMPTS if attempts is None else attempts + 1)
+    job = job_work(task, max(1, shared)).of(atom_of(ask))
+    least = most = None
+    per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit) if task.has_rule("DY") else None
+    if per_event is not None:
+        # The number of events is dynamic: the work of a job is between these.
+        events, limit = longest_run(chunk), task.rule("MX")
+        least = per_event * (task.rule("DY") or 0) or None
+        most = per_event * (min(events, limit) if limit else events)
+    return job, least, most, day, chunk.is_scout, Pace.of(task)
+
+
+def longest_run(chunk: Chunk) -> int:
+    """Return the largest number of consecutive events in the master files; files without ranges are added up."""
+    most = run = 0
+    expected: int | None = None
+    for file in chunk.datasets[0].files if chunk.datasets else ():
+        if file.start_event is None or file.end_event is None:
+            run += file.end_event or 0
+        else:
+            if expected is not None and expected != file.start_event:
+                run = 0
+            run += file.end_event - file.start_event + 1
+            expected = 0 if file.end_event + 1 == file.events else file.end_event + 1
+        most = max(most, run)
+    return most
+
+
+def _numbers(pool: Pool, name: str) -> Floats:
+    return pool.numbers(name, lambda queue: float(getattr(queue, name)))
+
+
+def _within(pool: Pool, limit: Limit, pace: Pace, *, exact: bool = False) -> Floats:
+    """Return the work that a job does within a limit of each queue."""
+    cores, power = _numbers(pool, "corecount"), _numbers(pool, "corepower")
+    found: Floats = work_within(_numbers(pool, limit), pace, cores, power, exact=exact)
+    return found
+
+
+class _Fits(NamedTuple):
+    """The work that fits into the maxtime and the mintime of each row, and from or above which it is too long.
+
+    *longest* and *shortest* are the different values of *limit* and *wanted* in ascending order.
+    """
+
+    fits: Floats
+    wanted: Floats
+    limit: Floats
+    longest: list[float]
+    shortest: list[float]
+
+
+def _fits(pool: Pool, pace: Pace) -> _Fits:
+    below = pool.rules.walltime_below_maxtime
+
+    def make() -> _Fits:
+        fits, wanted = _within(pool, "maxtime", pace, exact=below), _within(pool, "mintime", pace)
+        limit = fits - ROUNDING * np.abs(fits) if below else fits
+        return _Fits(fits, wanted, limit, np.unique(limit).tolist(), np.unique(wanted).tolist())
+
+    return pool.under(("work that fits", pace), make)
+
+
+def _alike(
+    pool: Pool, job: float | None, least: float | None, most: float | None, day: bool, scout: bool, pace: Pace
+) -> Values:
+    """Return the places of the work among the limits of the queues: work in the same place is judged alike."""
+    fits = _fits(pool, pace)
+    place = bisect_right if pool.rules.walltime_below_maxtime else bisect_left
+
+    def placed(work: float | None) -> tuple[int, int, bool] | None:
+        return None if work is None else (place(fits.longest, work), bisect_right(fits.shortest, work), work > 0)
+
+    return placed(job), placed(least), placed(most), day, scout, pace
+
+
+def _too_little(pool: Pool, fits: Floats) -> Booleans:
+    """Return the rows that offer less than a day; 0 is no limit."""
+    if pool.rules.plain_minimum_walltime:
+        maxtime = _numbers(pool, "maxtime")
+        less: Booleans = (maxtime != 0) & (maxtime < DAY)
+    else:
+        less = (fits != 0) & (fits < minimum_work(_numbers(pool, "corecount")))
+    return less
+
+
+def _day_figures(pool: Pool, row: int, pace: Pace) -> Details:
+    queue = pool.queues[row]
+    if pool.rules.plain_minimum_walltime:
+        return {"maxtime": queue.maxtime, "seconds_needed": DAY}
+    return compared_times(pace, queue, "maxtime", float(minimum_work(queue.corecount)), "work_in_a_day")
+
+
+@refuses("walltime", "walltime check", SHORT, SCOUT, MINIMUM, LONG, reads=_reads_walltime, alike=_alike)
+def walltime(
+    pool: Pool, job: float | None, least: float | None, most: float | None, day: bool, scout: bool, pace: Pace
+) -> Refusals:
+    """A job must end within the maxtime of the queue, and last at least its mintime.
+
+    If the time of a job is unknown, and for scouts and merges, the queue must offer a day. With a dynamic number of
+    events, a queue with a mintime is asked for the *least* and the *most*.
+    """
+    fits, wanted, limit, _, _ = _fits(pool, pace)
+    below, maxtime, mintime = pool.rules.walltime_below_maxtime, _numbers(pool, "maxtime"), _numbers(pool, "mintime")
+    dynamic = (mintime > 0) & bool(least)
+    longest = np.where(dynamic, least or 0.0, job or 0.0)
+    beyond = longest >= limit if below else longest > limit
+    yield Refusal(
+        SHORT,
+        (maxtime != 0) & (longest > 0) & beyond,
+        lambda row: compared_times(pace, pool.queues[row], "maxtime", least if dynamic[row] else job, below=below),
+    )
+    if day:
+        yield Refusal(SCOUT if scout else MINIMUM, _too_little(pool, fits), lambda row: _day_figures(pool, row, pace))
+    if pool.rules.mintime_in_production:
+        short = np.full(len(pool), True) if job is None else job < wanted
+        if least:
+            short = np.where(dynamic, (least < wanted) & (most is None or most < wanted), short)
+        yield Refusal(
+            LONG,
+            (mintime != 0) & short,
+            lambda row: compared_times(pace, pool.queues[row], "mintime", most if dynamic[row] else job),
+        )
+
+
+def _reads_analysis_walltime(ask: Ask) -> Values | None:
+    task = ask.task
+    # A walltime in seconds counts as it is; one in HS06, and under the rules panda every one, counts as work.
+    counts = ask.rules.stated_walltime and not is_hs06(task.cpu_time_unit)
+    stated = task.walltime or None if counts else None
+    work = stated or job_work(task).of(atom_of(ask))
+    return (work, stated is not None, Pace.of(task)) if work and not ask.chunk.is_merging else None
+
+
+@refuses("analysis walltime", "walltime check", SHORT, LONG, reads=_reads_analysis_walltime)
+def analysis_walltime(pool: Pool, work: float, stated: bool, pace: Pace) -> Refusals:
+    """The wall time of a job must be between mintime and maxtime of the queue, both included.
+
+    It is compared as work, or as it is *stated* in seconds. Merges are exempt.
+    """
+
+    def figures(row: int, limit: Limit) -> Details:
+        if stated:
+            return {"walltime": work, limit: getattr(pool.queues[row], limit), "seconds_needed": work}
+        return compared_times(pace, pool.queues[row], limit, work)
+
+    most, least = _numbers(pool, "maxtime"), _numbers(pool, "mintime")
+    fits, wanted = (most, least) if stated else (_within(pool, "maxtime", pace), _within(pool, "mintime", pace))
+    yield Refusal(SHORT, (most != 0) & (work > fits), lambda row: figures(row, "maxtime"))
+    yield Refusal(LONG, (least != 0) & (work < wanted), lambda row: figures(row, "mintime"))
+
+
+def _reads_minimum(ask: Ask) -> Values | None:
+    scout = ask.chunk.is_scout and ask.preassigned != "single"
+    asked = ask.rules.analysis_minimum_walltime and (scout or is_time_unknown(ask.task))
+    return (ask.chunk.is_scout, Pace.of(ask.task)) if asked else None
+
+
+@refuses("analysis minimum walltime", "minimum walltime capacity check", SCOUT, MINIMUM, reads=_reads_minimum)
+def analysis_minimum_walltime(pool: Pool, scout: bool, pace: Pace) -> Refusals:
+    """Under the rules panda, queues must offer a day to scouts and to jobs of unknown duration."""
+    rows = _too_little(pool, _within(pool, "maxtime", pace))
+    yield Refusal(SCOUT if scout else MINIMUM, rows, lambda row: _day_figures(pool, row, pace))

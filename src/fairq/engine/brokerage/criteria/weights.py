@@ -1,0 +1,199 @@
+"""The weight of a queue by its jobs (docs/panda.md, Production weight and Analysis)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairq.engine.brokerage.criteria.input_data import InputAt, input_at
+from fairq.engine.brokerage.criteria.jobs import (
+    Counting,
+    Types,
+    counted_running,
+    counting_of,
+    jobs_in,
+    many_assigned,
+    queued_of_share,
+    start_rate,
+    type_numbers,
+    types_of,
+)
+from fairq.engine.brokerage.criteria.user_queues import UserQueues, user_queues
+from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.plugin import Details, Figures, Left, Values, weighs
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.jobs.splitting import split_job_count
+from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.supply import pilot_counts
+
+SMOOTHING = 10
+"""Added to the queued jobs: it avoids a division by 0, and short queues get similar weights."""
+
+CLASSED_SHARES = frozenset({"User Analysis", "Express Analysis"})
+"""Shares whose jobs are divided among classes of queues by the class of the task."""
+
+HIGH, MIDDLE, LOW = 1, 0, -1
+REST = 0.001
+"""Jobs for a class of queues to which the division gives none."""
+
+SMALLEST = 2**-20
+
+
+def _reads_jobs(ask: Ask) -> Values:
+    return input_at(ask), counting_of(ask), types_of(ask), ask.stays_near, ask.preassigned is None
+
+
+@weighs("jobs", reads=_reads_jobs, kept=False, alike=lambda held, counting, *_: (counting, held.size > 0))
+def jobs(
+    pool: Pool, held: InputAt, counting: Counting, types: Types, stays_near: bool, counts_pilots: bool
+) -> tuple[Floats, Figures]:
+    """The ratio of running to queued jobs of the share: (running + 1) / (queued + 10).
+
+    If input must be moved, assigned jobs count, and the ratio is divided by manyAssigned (1 to 2).
+    """
+    share, running = counting.share or "", counted_running(pool, counting)
+
+    def make() -> tuple[Floats, Floats]:
+        queued = jobs_in(pool, share, "activated", "starting", "defined")
+        assigned = pool.job_counts(share, "assigned")
+        far = (running + 1) / (queued + assigned + SMOOTHING) / many_assigned(pool, share)
+        return far, (running + 1) / (queued + SMOOTHING)
+
+    def figures(row: int) -> Details:
+        of_types = type_numbers(pool, counting, types, held.is_local)
+        told: Details = {"nRun": float(running[row])}
+        for name, state in (("nAct", "activated"), ("nAss", "assigned"), ("nStart", "starting"), ("nDef", "defined")):
+            told[name] = float(pool.job_counts(share, state)[row])
+        if held.is_local[row]:
+            del told["nAss"]
+        else:
+            told["manyAss"] = float(many_assigned(pool, share)[row])
+        if stays_near:
+            told["nRunningAll"] = float(pool.job_counts(None, "running")[row])
+        told["nPilot"] = float(pilot_counts(pool)[row]) if counts_pilots else 0.0
+        return told | {"nRun_rt": float(of_types.running[row]), "nQueued_rt": float(of_types.queued[row])}
+
+    far, near = pool.under(("jobs weight", counting), make)
+    return np.where(held.is_local, near, far), figures
+
+
+def _reads_balance(ask: Ask) -> Values | None:
+    return (ask.task.gshare, counting_of(ask)) if ask.rules.analysis_weight == "ratio" else None
+
+
+@weighs("analysis jobs", reads=_reads_balance)
+def balance(pool: Pool, share: str | None, counting: Counting) -> tuple[Floats, Figures]:
+    """The ratio of running to queued jobs of the share: (running + 1) / (queued + 1) (rules documented)."""
+    running, queued = counted_running(pool, counting), queued_of_share(pool, share)
+    factor: Floats = (running + 1) / (queued + 1)
+    return factor, lambda row: {"nRun": int(running[row]), "nQueued": int(queued[row])}
+
+
+class Room(NamedTuple):
+    """Room of the user in total and by class of queues, and the queues of each class."""
+
+    total: float
+    of_class: dict[int, float]
+    queues: dict[int, int]
+
+
+def _reads_classes(ask: Ask) -> Values | None:
+    if ask.rules.analysis_weight != "classes":
+        return None
+    task_class = None
+    if ask.task.gshare in CLASSED_SHARES:
+        task_class = ask.pool.world.task_classes.get(ask.task.task_id, HIGH)
+    count = split_job_count(ask.task, ask.chunk, ask.rules.scratch_margin)
+    return count, task_class, ask.chunk.is_merging, ask.task.gshare, counting_of(ask), user_queues(ask)
+
+
+@weighs("analysis classes", reads=_reads_classes, looks_back=True)
+def classes(
+    pool: Pool,
+    left: Left,
+    count: int,
+    task_class: int | None,
+    merging: bool,
+    share: str | None,
+    counting: Counting,
+    user: UserQueues,
+) -> tuple[Floats, Figures]:
+    """The *count* of jobs of the task, divided among classes of queues, then by the user's room at each (rules panda).
+
+    Pseudo queues of one unit have the same. An unknown class of a queue counts as the middle one.
+    """
+    known, running = pool.world.site_classes, counted_running(pool, counting)
+    class_of = pool.unit_numbers_of("class", lambda unit: known.get(unit.name) or MIDDLE)
+    units, first = np.unique(pool.unit_of[left.rows], return_index=True)
+    ones = np.flatnonzero(left.rows)[first]
+    weights = np.zeros(len(pool.units))
+    weights[units] = _weights(count, task_class, user.remaining[ones], class_of[ones], merging) + SMALLEST
+
+    def figures(row: int) -> Details:
+        everything = pool.job_counts(None, "running")[row]
+        rate = pool.world.to_running_rates.get(pool.queues[row].unit, 0.0)
+        return {
+            "class": int(class_of[row]),
+            "trr": float(running[row] * rate / everything) if everything > 0 else 0.0,
+            "share_trr": float(start_rate(pool, share)[row]),
+            "userR": int(user.running[row]),
+            "userQ": int(user.queued[row]),
+            "userQRem": float(user.remaining[row]),
+            "nRun": int(running[row]),
+        }
+
+    return weights[pool.unit_of], figures
+
+
+def _weights(count: float, task_class: int | None, remaining: Floats, class_of: Floats, merging: bool) -> Floats:
+    """Return the jobs for each queue by the user's *remaining* room there and, if it counts, the class of the task."""
+    kinds = (HIGH, MIDDLE, LOW)
+    room = Room(
+        float(remaining.sum()),
+        {kind: float(remaining[class_of == kind].sum()) for kind in kinds},
+        {kind: int((class_of == kind).sum()) for kind in kinds},
+    )
+    if task_class is None:
+        return count * _part(remaining, count, room.total, len(remaining), merging)
+    shares = _divided(count, room, task_class)
+    weights = np.zeros(len(remaining))
+    for kind in kinds:
+        of_kind = class_of == kind
+        if of_kind.any():
+            part = _part(remaining[of_kind], shares[kind], room.of_class[kind], room.queues[kind], merging)
+            weights[of_kind] = shares[kind] * part
+    return weights
+
+
+def _divided(count: float, room: Room, task_class: int) -> dict[int, float]:
+    """Return the jobs for each class of queues: first those of the task's own class, as far as they have room."""
+    left = min(count, room.total)
+    shares = {HIGH: REST, MIDDLE: REST, LOW: REST}
+    if task_class == LOW:
+        shares[LOW] = left
+    elif task_class == MIDDLE:
+        shares[MIDDLE] = min(left, room.of_class[MIDDLE])
+        shares[LOW] = left - shares[MIDDLE]
+        if shares[MIDDLE] > 0:
+            shares[MIDDLE] -= 0.1
+            shares[LOW] += 0.1
+    else:
+        shares[HIGH] = min(left, room.of_class[HIGH])
+        left -= shares[HIGH]
+        shares[MIDDLE] = min(left, room.of_class[MIDDLE])
+        shares[LOW] = left - shares[MIDDLE]
+        if shares[HIGH] > 0:
+            shares[HIGH] -= 0.052
+            shares[MIDDLE] += 0.05
+            shares[LOW] += 0.002
+    return shares
+
+
+def _part(remaining: Floats, count: float, room: float, queues: int, merging: bool) -> Floats:
+    """Return the part of *count* jobs that goes to each of *queues* by the user's remaining room there."""
+    if room - count > 0 and not merging:
+        return np.maximum(remaining - count / queues, count * 0.001) / (room - count)
+    if room > 0:
+        return remaining / room
+    return np.full(len(remaining), 1 / queues)

@@ -1,0 +1,252 @@
+"""The way of one task through a flow: filters, weights, filters of weighed queues.
+
+What filters and weights answer is kept here, by filter and by the values that they read of the task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.course import (
+    UNDECIDED,
+    Answer,
+    Course,
+    Numbers,
+    StageCount,
+    count_units,
+    course_of,
+    refused_at,
+)
+from fairq.engine.brokerage.flow.plan import Plan, Step
+from fairq.engine.brokerage.flow.plugin import Figures, Filter, Left, Refusal, Values, Weight
+from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.pool.columns import Booleans, Floats
+
+KEPT_BYTES = 16_000_000
+"""Size of what is kept; beyond it, everything is forgotten and kept anew."""
+
+_LEFT = "left"
+
+_ENTRY = 500
+"""Bytes of an entry beside its arrays, about."""
+
+T = TypeVar("T")
+
+StagedStep = tuple[int, Filter, int, int]
+"""A `Step`, and the number of its stage."""
+
+
+class Weighing(NamedTuple):
+    """The weights of the queues that passed the filters.
+
+    Args:
+        rows: the queues weighed.
+        weights: the weight of each row; those of other rows mean nothing.
+        factors: by the name of each weight that counts, the factor of each row.
+        alike: tasks that agree in it have equal weights at most rows; None: it is not known.
+    """
+
+    rows: Booleans
+    weights: Floats
+    factors: dict[str, Floats]
+    alike: Hashable
+
+
+class Final(NamedTuple):
+    """The end of a flow: the queues left, the number of the reason of each row, and the lines of the stage table."""
+
+    rows: Booleans
+    decided: Numbers
+    stages: list[StageCount]
+
+
+class Flow:
+    """A plan in one pool.
+
+    Args:
+        plan: the filters and weights.
+        pool: the queues and rules.
+    """
+
+    def __init__(self, plan: Plan, pool: Pool) -> None:
+        self.plan, self.pool = plan, pool
+        names = [step.filter.stage for step in plan.steps["before"]]
+        self._stages = [name for name, _ in groupby(names)]
+        stage_of_step = [number for number, (_, same) in enumerate(groupby(names)) for _ in same]
+        stage_of = [0] * len(plan.reasons)
+        for (_, one, first), stage in zip(plan.steps["before"], stage_of_step, strict=True):
+            stage_of[first : first + len(one.reasons)] = [stage] * len(one.reasons)
+        self._stage_of_reason = np.array([*stage_of, len(self._stages)], np.intp)
+        self._before = [(*step, stage) for step, stage in zip(plan.steps["before"], stage_of_step, strict=True)]
+        self._after = [
+            (stage, list(steps)) for stage, steps in groupby(plan.steps["after"], lambda one: one.filter.stage)
+        ]
+        self._kept: dict[Hashable, Any] = {}
+        self._size = 0
+
+    def courses(self, asks: Sequence[Ask]) -> list[Course]:
+        """Return what the filters before the weights come to for each task.
+
+        The tasks take a filter one after the other: all filters for one task take twice as long, since neither the code
+        nor the data of a filter are in the caches of the processor when their turn comes again.
+        """
+        found: list[list[Answer]] = [[] for _ in asks]
+        for step in self._before:
+            reads = step[1].reads
+            for ask, answers in zip(asks, found, strict=True):
+                values = reads(ask)
+                answer = None if values is None else self._asked(step, values, answers)
+                if answer is not None:
+                    answers.append(answer)
+        return [self._course(tuple(answers)) for answers in found]
+
+    def _asked(self, step: StagedStep, values: Values, answers: list[Answer]) -> Answer | None:
+        """Return the answer of a filter to what it read of a task to which those before gave *answers*.
+
+        None: it does not apply after all.
+        """
+        number, one, first, stage = step
+        if one.looks_back:
+            left = self._kept_as((_LEFT, *answers), lambda: self._left(answers), len(self.pool))
+            return self._answer(stage, one, first, values, Left(left)) if left.any() else None
+        if not one.kept:
+            return self._answer(stage, one, first, values)
+        key = number, values if one.alike is None else one.alike(self.pool, *values)
+        answer: Answer | None = self._kept.get(key)
+        if answer is None:
+            answer = self._answer(stage, one, first, values)
+            self._keep(key, answer, 0)
+        return answer
+
+    def _left(self, answers: list[Answer]) -> Booleans:
+        left: Booleans = refused_at(answers, len(self.pool)) == UNDECIDED
+        return left
+
+    def _course(self, answers: tuple[Answer, ...]) -> Course:
+        def make() -> Course:
+            stage_of, starts, size = self._stage_of_reason, self.pool.starts, len(self.pool)
+            settles = self.plan.activity == PRODUCTION
+            return course_of(answers, self._stages, stage_of, starts, size, settles=settles)
+
+        return self._kept_as(answers, make, 4 * len(self.pool) + 5000)
+
+    def _answer(self, stage: int, one: Filter, first: int, values: Values, *left: Left) -> Answer | None:
+        """Return the answer of a filter, in which the first refusal of a row counts; equal answers are one object."""
+        refusals = one.judge(self.pool, *left, *values)
+        if refusals is None:
+            return None
+        codes = np.zeros(len(self.pool), np.uint8)
+        for reason, rows, _ in refusals:
+            np.copyto(codes, one.reasons.index(reason) + 1, where=rows & (codes == 0))
+        if not codes.any():
+            return self._kept_as((stage, first), lambda: Answer(stage, None, None), 0)
+        return self._kept_as(
+            (stage, first, codes.tobytes()), lambda: _numbered(stage, one, first, codes), 5 * len(codes)
+        )
+
+    def _keep(self, key: Hashable, value: Any, size: int) -> None:
+        self._size += size + _ENTRY
+        if self._size > KEPT_BYTES:
+            self._kept.clear()
+            self._size = size + _ENTRY
+        self._kept[key] = value
+
+    def _kept_as(self, key: Hashable, make: Callable[[], T], size: int) -> T:
+        """Return the result of *make*, kept under *key* as so many bytes."""
+        found: T | None = self._kept.get(key)
+        if found is None:
+            found = make()
+            self._keep(key, found, size)
+        return found
+
+    def weighing(self, ask: Ask, rows: Booleans) -> Weighing:
+        """Return the weights of *rows*: the product of all factors that count, in order."""
+        factors: dict[str, Floats] = {}
+        weights = np.ones(len(self.pool))
+        alike: list[Values] | None = []
+        # Nobody asks for the weights of other rows.
+        with np.errstate(all="ignore"):
+            for one in self.plan.weights:
+                values = one.reads(ask)
+                factor = None if values is None else self._factor(one, values, rows)
+                if values is None or factor is None:
+                    continue
+                factors[one.name] = factor
+                weights = weights * factor
+                key = one.alike(*values) if one.alike else None if one.looks_back or not one.kept else values
+                alike = None if alike is None or key is None else [*alike, key]
+        return Weighing(rows, weights, factors, None if alike is None else (*factors, *alike))
+
+    def _factor(self, one: Weight, values: Values, rows: Booleans) -> Floats | None:
+        if one.looks_back:
+            return one.weigh(self.pool, Left(rows), *values)[0]
+        if not one.kept:
+            return one.weigh(self.pool, *values)[0]
+        (factor,) = self._kept_as((one.name, values), lambda: one.weigh(self.pool, *values)[:1], 8 * len(self.pool))
+        return factor
+
+    def final(self, ask: Ask, course: Course, weighing: Weighing) -> Final:
+        """Return what is left after the filters of weighed queues."""
+        rows, decided, stages = weighing.rows, course.decided.copy(), []
+        last = course.stages[-1]
+        left, units = last.rows_after, last.units_after
+        for stage, steps in self._after:
+            before, marked, is_looked_at = left, 0, False
+            for step in steps:
+                refusals = self.refusals(ask, step, Left(rows, weighing.weights)) if left else None
+                if refusals is None:
+                    continue
+                is_looked_at = True
+                for reason, refused, _ in refusals:
+                    hit = refused & rows
+                    count = int(np.count_nonzero(hit))
+                    if count and reason.permanent:
+                        decided[hit] = step.first + step.filter.reasons.index(reason)
+                        rows = rows ^ hit
+                        left -= count
+                    else:
+                        marked += count
+            if is_looked_at:
+                units_left = units if left == before else count_units(rows, self.pool.starts)
+                stages.append(StageCount(stage, before, left, units, units_left, marked))
+                units = units_left
+        return Final(rows, decided, stages)
+
+    def refusals(self, ask: Ask, step: Step, left: Left) -> list[Refusal] | None:
+        """Return what a filter answers to one task, with the figures compared; None: it does not apply."""
+        one = step.filter
+        values = one.reads(ask)
+        if values is None:
+            return None
+        refusals = one.judge(self.pool, left, *values) if one.looks_back else one.judge(self.pool, *values)
+        return None if refusals is None else list(refusals)
+
+    def weight_figures(self, ask: Ask, rows: Booleans) -> list[Figures]:
+        """Return the figures of all weights for a task."""
+        found = []
+        for one in self.plan.weights:
+            values = one.reads(ask)
+            if values is not None:
+                found.append(one.weigh(self.pool, *((Left(rows),) if one.looks_back else ()), *values)[1])
+        return found
+
+
+def _numbered(stage: int, one: Filter, first: int, codes: np.ndarray) -> Answer:
+    """Return the answer of *codes*: 0 passes, *k* is the filter's reason number *k*."""
+    hard, soft = [UNDECIDED], [-1]
+    for number, reason in enumerate(one.reasons, first):
+        hard.append(number if reason.permanent else UNDECIDED)
+        soft.append(-1 if reason.permanent else number)
+    at_once, later = np.array(hard, np.int16)[codes], np.array(soft, np.int16)[codes]
+    return Answer(stage, at_once if (at_once != UNDECIDED).any() else None, later if (later >= 0).any() else None)
+
+
+def flow_of(plan: Plan, pool: Pool) -> Flow:
+    """Return the flow of *plan* in *pool*: the same object for the same two."""
+    return pool.under(plan, lambda: Flow(plan, pool))
