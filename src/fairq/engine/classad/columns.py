@@ -80,14 +80,14 @@ class AdColumns:
             column = build_array(values, self.pool)
         else:
             column = build([ABSENT if value is None else value for value in values], self.pool)
-        return self._give(name, column)
+        return self.give(name, column)
 
     def with_shared(self, name: str, values: Sequence[Any], places: NDArray[np.int64]) -> Self:
         """Give all ads the attribute *name* as `with_column` does; *places* tells which of the *values* a row has."""
         if len(places) != len(self):
             raise ValueError(f"{len(places)} values of {name} for {len(self)} ads")
         column = build([ABSENT if value is None else value for value in values], self.pool)
-        return self._give(name, Column(column.vector.take(places), column.expressions, column.raw))
+        return self.give(name, Column(column.vector.take(places), column.expressions, column.raw))
 
     def with_numbers(self, name: str, values: NDArray[np.float64], present: NDArray[np.bool_]) -> Self:
         """Give the ads where *present* the numeric attribute *name*, with whole numbers as integers; return itself."""
@@ -152,7 +152,8 @@ class AdColumns:
         start = [(Side.COLUMNS, node) for name in sorted(names) for node in self.nodes(name)]
         return closure(start, UnknownAd((), self)).single_names()
 
-    def _give(self, name: str, column: Column) -> Self:
+    def give(self, name: str, column: Column) -> Self:
+        """Give all ads the attribute *name* as a *column* has it, in place of any they had; returns itself."""
         self._given[name.lower()] = column if len(self) else self._missing
         self._expression_names = None
         if column.expressions or column.raw:

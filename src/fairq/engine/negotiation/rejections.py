@@ -1,8 +1,9 @@
-"""The rejections of a cycle in their order: many of one submitter are one entry, and a record each only when read."""
+"""The rejections of a cycle in their order, and their reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from itertools import chain, pairwise
 from typing import overload
 
@@ -11,7 +12,21 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.accounting.identity import ROOT_GROUP
-from fairq.engine.negotiation.reject_reason import LIMIT, OF_MANY, RejectReason
+
+
+class RejectReason(StrEnum):
+    """Why a request got no slot, in the negotiator's own words (matchmaker.cpp, negotiate)."""
+
+    CONCURRENCY_LIMIT = "concurrency limit reached"
+    PREEMPTION_POLICY = "PREEMPTION_REQUIREMENTS == False"
+    SUBMITTER_LIMIT = "submitter limit exceeded"
+    NO_MATCH = "no match found"
+
+
+OF_MANY = (RejectReason.NO_MATCH, RejectReason.PREEMPTION_POLICY, RejectReason.SUBMITTER_LIMIT)
+"""Why requests that are refused together got none: of each, the place of its reason here is told."""
+
+NO_MATCH, POLICY, LIMIT = range(len(OF_MANY))
 
 
 class Rejection(Struct, frozen=True):

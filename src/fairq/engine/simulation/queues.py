@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairq.engine.negotiation.snapshot import SubmitterQueue
+from fairq.engine.negotiation.queue import SubmitterQueue
 from fairq.records import JobRange
 
 _VERSIONS = count()
