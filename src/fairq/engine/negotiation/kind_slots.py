@@ -57,6 +57,22 @@ class Suitable(Struct):
             yield rows
 
 
+class Look(Struct, frozen=True):
+    """What a list was built from.
+
+    Args:
+        context: the request.
+        suits: the slots that suit its kind.
+        state: per slot its preempt state; None: no listed slot has a user.
+        preemptable: the slots that the policy lets go by priority; None: whatever it says when somebody asks.
+    """
+
+    context: RequestContext
+    suits: Suitable
+    state: NDArray[np.int8] | None
+    preemptable: NDArray[np.bool_] | None
+
+
 class KindSlots:
     """The suitable slots of a kind of job in their order; all *sure* ones before *head* are taken.
 
@@ -255,19 +271,23 @@ class Kinds:
         kept_out = (users == _SEVERAL) | ((users != _NOBODY) & (users != self.preemption.code_of(submitter)))
         return np.select([kept_out, self.status[kinds] == GONE], [POLICY, NO_MATCH], LIMIT).astype(np.uint8)
 
-    def keeps_out(self, slots: KindSlots, submitter: str, preemptable: NDArray[np.bool_]) -> bool:
-        """Whether the preemption policy excludes one of the *slots* of a kind that the submitter could use otherwise.
+    def look(self, kind: int, ask: Ask, *, only_free: bool) -> Look:
+        """Return what tells, later, why a list that is built at this moment came to nothing."""
+        preemptable = None if only_free else self.preemption.preemptable(kind, ask)
+        return Look(ask(kind), self._suitable.get(kind, ask), self._orders.get(kind, ask).state, preemptable)
 
-        *preemptable* are the slots that the policy lets go by priority.
-        """
+    def keeps_out(self, look: Look) -> bool:
+        """Whether the preemption policy excludes a slot that the job could use otherwise."""
         if not self.preemption.any_held:
             return False
-        own, codes = self.preemption.code_of(submitter), self.preemption.codes
+        context, suits, state, preemptable = look.context, look.suits, look.state, look.preemptable
+        own, codes = self.preemption.code_of(context.submitter), self.preemption.codes
         if self.slots_stay:
-            return any((codes[rows] != own).any() for rows in slots.suits.in_use())
-        state, suitable = slots.order.state, slots.suits.rows
+            return any((codes[rows] != own).any() for rows in suits.in_use())
+        if preemptable is None:
+            preemptable = self.preemption.preemptable(context.autocluster, lambda _: context)
         assert state is not None
-        for rows in (suitable[:_FIRST], suitable[_FIRST:]):
+        for rows in (suits.rows[:_FIRST], suits.rows[_FIRST:]):
             found = self.preemption.held[rows] & (state[rows] != RANK) & (codes[rows] != own)
             found &= ~preemptable[rows] & ~self.taken.marks[rows]
             if (found if self.scanned is None else found & self.scanned[rows]).any():

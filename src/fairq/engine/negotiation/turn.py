@@ -16,7 +16,7 @@ from fairq.engine.negotiation.budgets import TurnClock
 from fairq.engine.negotiation.concurrency import JobLimits, LimitedList
 from fairq.engine.negotiation.decision import StopReason
 from fairq.engine.negotiation.evaluation import RequestContext
-from fairq.engine.negotiation.kind_slots import GONE, KindSlots
+from fairq.engine.negotiation.kind_slots import GONE, Look
 from fairq.engine.negotiation.ledger import Entries, Ledger
 from fairq.engine.negotiation.limits import Limits, PieRules
 from fairq.engine.negotiation.match_list import Candidates, MatchList
@@ -84,8 +84,7 @@ class Turn:
         self._listed_for: tuple[int, bool] | None = None
         self._seen: tuple[int, int] = (-1, 0)
         """The slots that were left at the last match of a dealing."""
-        self._listed: tuple[RequestContext, KindSlots] | None = None
-        self._preemptable: NDArray[np.bool_] | None = None
+        self._look: Look | None = None
         self._ranks: NDArray[np.floating] = np.empty(0)
         self._reasons: set[RejectReason] = set()
         self._busy = False
@@ -252,8 +251,7 @@ class Turn:
             kinds, limits = self._kinds, self._limits
             made = self._lists.make(kind, self._ask, limits, only_rank=only_rank, only_free=self._only_free)
             # The policy's answer is that of the moment when the list was built.
-            self._listed = self._ask(kind), kinds.of(kind, self._ask)
-            self._preemptable = None if self._only_free else kinds.preemption.preemptable(kind, self._ask)
+            self._look = kinds.look(kind, self._ask, only_free=self._only_free)
             rooms = None if self._lists.rooms is None else self._lists.rooms.listed
             self._list = made if job_limits is None else job_limits.narrow(made, rooms)
             self._listed_for = kind, only_rank
@@ -303,18 +301,9 @@ class Turn:
             self._kinds.note(kind, self._ask)
         if isinstance(matches, LimitedList) and matches.used_up:
             return _Refusal(RejectReason.CONCURRENCY_LIMIT, self._name_limits(matches.used_up))
-        if not only_rank and self._is_kept_out(kind):
+        if not only_rank and self._look is not None and self._kinds.keeps_out(self._look):
             return _Refusal(RejectReason.PREEMPTION_POLICY)
         return _Refusal(RejectReason.SUBMITTER_LIMIT if matches.refused_by_limit else RejectReason.NO_MATCH)
-
-    def _is_kept_out(self, kind: int) -> bool:
-        """Whether the preemption policy excludes a slot for the job of the list, as it was when the list was built."""
-        assert self._listed is not None
-        context, slots = self._listed
-        preemptable = self._preemptable
-        if preemptable is None:
-            preemptable = self._kinds.preemption.preemptable(kind, lambda _: context)
-        return self._kinds.keeps_out(slots, context.submitter, preemptable)
 
     def _name_limits(self, names: Iterable[str]) -> tuple[str, ...]:
         """The limits to name to a request refused for *names*.
