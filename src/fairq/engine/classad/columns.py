@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -101,14 +101,6 @@ class AdColumns:
         for name, column in self._given.items():
             ads._given[name] = Column(column.vector.take(rows), column.expressions, column.raw)
         return ads
-
-    def shapes(self) -> Hashable:
-        """Return a key that is equal only for ads alike in all that decides which attributes expressions read."""
-        return tuple((name, self.column(name).shape) for name in sorted(self.names()))
-
-    def shapes_given(self) -> Hashable:
-        """Return such a key for these same ads, with whatever attributes they were given, while they are kept."""
-        return id(self._source), tuple((name, column.shape) for name, column in sorted(self._given.items()))
 
     def has(self, name: str) -> NDArray[np.bool_]:
         """Return for every row whether its ad has the attribute *name*."""

@@ -91,10 +91,6 @@ class Offers:
             self._work_out(distinct(changed[self._seen :]))
             self._seen = len(changed)
 
-    def forget_terms(self) -> None:
-        """From now on, evaluate what is asked of slots that have changed."""
-        self._terms = None
-
     def best_first(self, among: NDArray[np.intp] | None = None) -> list[int]:
         """The suitable parts, of all or *among* some, best first."""
         parts = np.flatnonzero(self.suitable) if among is None else among[self.suitable[among]]

@@ -17,18 +17,13 @@ from fairq.records import Ad, JobRange
 
 
 class SubmitterQueue(Struct, frozen=True):
-    """One submitter at one schedd: its idle jobs in any order, its number of running jobs, and their slot weight.
-
-    Where cycles follow each other, *version* changes with every job that comes, and no other queue
-    has had it; jobs go only as cycles match them.
-    """
+    """One submitter at one schedd: its idle jobs in any order, its number of running jobs, and their slot weight."""
 
     name: str
     schedd: str
     running_jobs: int
     idle: Sequence[JobRange]
     running_weight: float = 0.0
-    version: int | None = None
 
 
 class Jobs(Struct, frozen=True):
