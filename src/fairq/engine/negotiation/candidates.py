@@ -61,6 +61,9 @@ class CandidateLists:
             slots.none_sure(self._taken)
             rows = slots.sure[slots.head :]
         listed, are_all = slots.listed(states)
+        if limits.caps is not None and not self._is_any_left(kind, ask, rows, allowed):
+            # No cap keeps a job from slots that are gone.
+            listed = set()
         part_of = partial(self._parted, slots, rows, listed, are_all, allowed, limits)
         if self.rooms is not None and not only_free:
             found = self._furnished(kind, ask, slots, part_of, limits, only_rank=only_rank)
@@ -83,6 +86,14 @@ class CandidateLists:
         if refused is None and self._has_limits and len(part_of()[1]):
             made.keeps_off_at_first()
         return made
+
+    def _is_any_left(self, kind: int, ask: Ask, rows: NDArray[np.int32], allowed: NDArray[np.bool_] | None) -> bool:
+        """Whether any of *rows*, or any part of a slot, is left for a kind of job."""
+        left = ~self._taken.marks[rows]
+        if allowed is not None:
+            left &= allowed[rows]
+        parts = self._kinds.parts
+        return bool(left.any()) or (parts is not None and bool(parts.offers(kind, ask).suitable.any()))
 
     def _allowed(self, preemptable: NDArray[np.bool_], order: Order, submitter: str) -> NDArray[np.bool_]:
         """The slots that may be taken: of nobody, by machine rank, or by priority from somebody else."""

@@ -124,8 +124,7 @@ class PartsOnList:
         part = int(self._parts.of[row])
         self._given.append(row)
         if self._depth_first:
-            self._filling, self._prices = row, iter(self._offers.costs_in_a_row(part))
-            next(self._prices)
+            self._filling, self._prices = row, iter(self._offers.costs_in_a_row(part)[1:])
         self._offers.propose(part)
 
     def next_price(self) -> float | None:
