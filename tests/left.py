@@ -96,7 +96,6 @@ KEYED_BY_ID = (
     "engine.brokerage.flow.pipeline",
     "engine.brokerage.flow.steps",
     "engine.brokerage.flow.weighing",
-    "engine.classad.columns",
     "engine.classad.costs",
     "engine.classad.reduced",
     "engine.quotas.order",
