@@ -168,7 +168,7 @@ def _used_up(of: Diagnosis) -> str:
     if figures is None:
         return f"the quota of group {group} is used up"
     cycle = of.outcome.cycle
-    least = of.outcome.decision.min_slot_weight if cycle.candidates.divides else weight(of)
+    least = of.outcome.decision.min_slot_weight if cycle.divides else weight(of)
     if not figures.accept_surplus and 0 < figures.subtree_quota < least - rounding(least):
         quota = f"the quota of group {group}, {rounded(figures.subtree_quota)}"
         return f"{quota}, is too small for a slot of weight {rounded(least)}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.engine.negotiation.reject_reason import RejectReason
-from fairq.engine.negotiation.rejections import Rejection
+from fairq.engine.negotiation.rejections import Rejection, RejectReason
 
 
 def rejection_words(rejection: Rejection) -> str:

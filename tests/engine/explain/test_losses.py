@@ -13,7 +13,8 @@ from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.record import CycleRecorder
 from fairq.engine.negotiation.cycle import negotiate
 from fairq.engine.negotiation.decision import CycleDecision, StopReason
-from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
+from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.records import AccountingRecord, Ad, JobRange
 
 

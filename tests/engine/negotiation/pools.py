@@ -10,11 +10,12 @@ from tests import policies
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns, parse
+from fairq.engine.negotiation.autoclusters import SignificantAttributes
 from fairq.engine.negotiation.cycle import negotiate
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.significant import SignificantAttributes
-from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
+from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.idle_jobs import NUMBERS, TEXTS, IdleJobs, idle_jobs
 from fairq.records import AccountingRecord, Ad, JobRange
 

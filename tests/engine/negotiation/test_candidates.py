@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, matched, slots
 
-from fairq.engine.negotiation.matches import MatchReason
-from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.decision import MatchReason
+from fairq.engine.negotiation.rejections import RejectReason
 
 
 def names(decision, pool):  # type: ignore[no-untyped-def]

@@ -6,17 +6,21 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fairq.engine.negotiation.marks import first_unmarked
-from fairq.engine.negotiation.matchlist import FreeSlots
-from fairq.engine.negotiation.rest import FreeOfBucket
+from fairq.engine.negotiation.free_slots import SlotClasses, Taken
+from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.match_list import MatchList
+from fairq.engine.negotiation.preemption import NONE, PRIO, RANK
+from fairq.engine.negotiation.queue import first_unmarked
 
 SIZES = [0, 1, 7, 8, 9, 264, 265, 1288, 1289, 3000]
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_first_unmarked_number_is_found_wherever_it_is(size: int) -> None:
-    order = np.array(random.Random(size).sample(range(size), size), np.int32)
+    order = np.array(random.Random(size).sample(range(size), size), np.int64)
     for place in {0, 7, 8, 263, 264, 1287, 1288, size - 1} & set(range(size)):
         marks = bytearray([1]) * size
         marks[order[place]] = 0
@@ -26,37 +30,57 @@ def test_the_first_unmarked_number_is_found_wherever_it_is(size: int) -> None:
     assert first_unmarked(bytearray([1]) * size, order, 0) == size
 
 
-@pytest.mark.parametrize("most", [1, 3, 4, 5, 50])
-def test_slots_taken_together_are_those_taken_one_by_one(most: int) -> None:
-    drawn = random.Random(most)
-    candidates = np.array([drawn.random() < 0.3 for _ in range(600)])
-    order = np.array(drawn.sample(range(600), 600), np.int32)
-    expected = [int(slot) for slot in order if candidates[slot]]
-    free, found, start = FreeSlots(candidates), [], 0
-    while start < len(order):
-        slots, start = free.next_ones(order, start, most)
-        free.take_all(slots)
-        found += slots
-        assert free.left == len(expected) - len(found)
-        assert all(free.is_taken(slot) for slot in slots)
-    assert found == expected
-    assert not free.mask().any()
+@pytest.mark.parametrize("size", SIZES)
+def test_the_first_free_slot_is_found_wherever_it_is(size: int) -> None:
+    rows = np.array(random.Random(size).sample(range(size), size), np.int32)
+    for place in {0, 7, 8, 63, 64, 319, 320, size - 1} & set(range(size)):
+        taken = Taken(np.arange(size) == rows[place])
+        for start in {0, place - 1, place} & set(range(place + 1)):
+            assert taken.first_free(rows, start) == place
+        taken.take([int(rows[place])])
+        assert taken.first_free(rows, 0) == size
+        assert taken.left == 0
 
 
-@pytest.mark.parametrize("most", [1, 7, 90])
-def test_the_rest_of_a_bucket_is_what_is_free_at_that_moment(most: int) -> None:
-    """Slots are found by their place among the free ones, also when others are taken later."""
-    drawn = random.Random(most)
-    marked, candidates = (np.array([drawn.random() < part for _ in range(900)]) for part in (0.7, 0.9))
-    free = FreeSlots(candidates)
-    bucket = FreeOfBucket(marked, free)
-    left = np.flatnonzero(candidates).tolist()
-    while left:
-        expected = np.flatnonzero(marked & free.mask())
-        rest = bucket.now()
-        taken = drawn.sample(left, min(most, len(left)))
-        free.take_all(taken[1:])
-        free.take(taken[0])
-        left = [slot for slot in left if not free.is_taken(slot)]
-        assert len(rest) == len(expected)
-        assert rest.at(np.arange(len(rest))).tolist() == expected.tolist()
+@given(
+    seed=st.integers(0, 10_000),
+    size=st.sampled_from([1, 5, 40, 700]),
+    most=st.sampled_from([1, 2, 5, 50]),
+    limit=st.sampled_from([0.0, 1.0, 7.5, 40.0, 1e9]),
+    exact=st.booleans(),
+    free_first=st.booleans(),
+    held=st.booleans(),
+)
+def test_slots_taken_together_are_those_taken_one_by_one(
+    seed: int, size: int, most: int, limit: float, exact: bool, free_first: bool, held: bool
+) -> None:
+    drawn = random.Random(seed)
+    weights = np.array([drawn.choice([1.0, 1.0, 2.0]) for _ in range(size)])
+    states = [NONE, RANK, PRIO] if held else [NONE]
+    state = np.array([drawn.choice(states) for _ in range(size)], np.int8)
+    candidates = np.array([drawn.random() < 0.8 for _ in range(size)])
+    allowed = np.array([drawn.random() < 0.7 for _ in range(size)]) | (state != PRIO) if held else None
+    order = np.array(drawn.sample(range(size), size), np.int32)
+
+    def list_of_slots() -> tuple[MatchList, Taken, Limits]:
+        limits = Limits(limit=limit, unclaimed_limit=limit / 2, ceiling=limit, exact=exact, free_first=free_first)
+        classes, taken = SlotClasses(weights, None), Taken(candidates)
+        numbers = classes.in_state(state)
+        made = MatchList(iter((order,)), numbers, classes, set(numbers.tolist()), True, allowed, taken, limits)
+        return made, taken, limits
+
+    def popped(at_once: int) -> list[int]:
+        made, taken, limits = list_of_slots()
+        found: list[int] = []
+        while limits.used < min(limit, limits.ceiling) and not limits.permits_nothing_free:
+            step = made.pop_many(at_once)
+            if step is None:
+                break
+            slots, reason = step
+            assert len(slots) == 1 or (reason == NONE and len(set(weights[slots])) == 1)
+            taken.take(slots)
+            limits.use(weights[slots[0]], len(slots), claimed=reason != NONE)
+            found += slots
+        return found
+
+    assert popped(most) == popped(1)

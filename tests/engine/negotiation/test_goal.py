@@ -2,8 +2,7 @@
 
 import pytest
 
-from fairq.engine.negotiation.goal import Goal, GoalReached
-from fairq.engine.negotiation.matches import AlikeMatches, Matches, ProcRange
+from fairq.engine.negotiation.decision import AlikeMatches, Goal, GoalReached, Matches, ProcRange
 
 
 def alike(cluster: int, first: int, schedd: str = "") -> AlikeMatches:

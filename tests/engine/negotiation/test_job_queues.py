@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import cycle, jobs, matched, slots
 
+from fairq.engine.negotiation.autoclusters import SignificantAttributes
 from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.reject_reason import RejectReason
-from fairq.engine.negotiation.significant import SignificantAttributes
+from fairq.engine.negotiation.rejections import RejectReason
 
 NEVER = {"Requirements": False}
 

@@ -7,7 +7,7 @@ from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, match
 from tests.engine.quotas.groups import hold, rules_of, used
 
 from fairq.engine.negotiation.decision import StopReason
-from fairq.engine.negotiation.entitlement import Wanting, slices
+from fairq.engine.negotiation.slices import Wanting, slices
 from fairq.records import AccountingRecord, Ad
 
 

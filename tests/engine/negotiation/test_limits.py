@@ -7,25 +7,42 @@ from msgspec.structs import replace
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.preemption import NONE
 
-weights = st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 1.0, 2.0, 7.5, 10.0])
-
-
+weights = st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 1.0, 2.0, 7.5, 10.0, 40.0])
 costs = st.sampled_from([0.1, 1 / 3, 1.0, 2.0])
 
 
-@given(weights, weights, weights, weights, weights, st.booleans(), st.booleans(), costs)
+@given(
+    limit=weights,
+    unclaimed=weights,
+    ceiling=weights,
+    used=weights,
+    least=weights,
+    cost=costs,
+    most=st.integers(1, 60),
+    exact=st.booleans(),
+    tested=st.booleans(),
+)
 def test_so_many_in_a_row_as_one_by_one(
-    limit: float, unclaimed: float, ceiling: float, used: float, least: float, exact: bool, tested: bool, cost: float
+    limit: float,
+    unclaimed: float,
+    ceiling: float,
+    used: float,
+    least: float,
+    cost: float,
+    most: int,
+    exact: bool,
+    tested: bool,
 ) -> None:
     limits = Limits(limit=limit, unclaimed_limit=unclaimed, ceiling=ceiling, exact=exact, least=least)
     limits.used = limits.used_unclaimed = used
     single, number = replace(limits), 0
-    while number < 30 and single.used < min(single.limit, single.ceiling) and not single.permits_nothing_free:
-        if not (single.permit_popped(cost, NONE) or (tested and not number)):
+    while number < most and single.used < min(single.limit, single.ceiling) and not single.permits_nothing_free:
+        if not (single.permit_popped(cost, NONE, ()) or (tested and not number)):
             break
-        single.use(cost, claimed=False)
+        single.use(cost, 1, claimed=False)
         number += 1
 
-    assert limits.in_a_row(cost, 30, first_is_tested=tested, up_to_least=True) == number
-    limits.use_free(cost, number)
+    # Whoever asks has tested the first one.
+    assert limits.in_a_row(cost, most, first_is_tested=tested) == max(1, number)
+    limits.use(cost, number, claimed=False)
     assert limits == single

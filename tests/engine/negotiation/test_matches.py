@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import policy
 
-from fairq.engine.negotiation.limits import Limits
-from fairq.engine.negotiation.matches import AlikeMatches, Match, Matches, MatchReason, ProcRange
-from fairq.engine.negotiation.slots import tie_order
+from fairq.engine.negotiation.decision import AlikeMatches, Match, Matches, MatchReason, ProcRange
+from fairq.engine.negotiation.pool import tie_order
 
 SINGLE = Match("b@x", "s", 9, 0, (9, 0), 7, 2.0, 0.0, "<none>", MatchReason.RANK, "c@x", key=17)
 JOBS = [ProcRange(1, 3, 4), ProcRange(2, 0, 0)]
@@ -47,39 +46,6 @@ def test_alike_matches_are_each_as_if_made_alone(request_of_all: tuple[int, int]
         )
         for job, slot in (((1, 3), 2), ((1, 4), 0), ((2, 0), 1))
     ]
-
-
-LIMITS = st.integers(0, 40) | st.integers(0, 400).map(lambda tenths: tenths / 10)
-
-
-@given(
-    limit=LIMITS,
-    free=LIMITS,
-    used=st.integers(0, 9) | st.sampled_from([0.1, 2.7]),
-    cost=st.integers(0, 5) | st.sampled_from([0.1, 0.3]),
-    most=st.integers(0, 60),
-    exact=st.booleans(),
-    tested=st.booleans(),
-    to_least=st.booleans(),
-)
-def test_a_row_is_as_long_as_slots_are_permitted_one_by_one(
-    limit: float, free: float, used: float, cost: float, most: int, exact: bool, tested: bool, to_least: bool
-) -> None:
-    def limits() -> Limits:
-        return Limits(
-            limit=limit, unclaimed_limit=free, ceiling=30.0, used=used, used_unclaimed=used, exact=exact, least=1.0
-        )
-
-    one_by_one, taken = limits(), 0
-    while taken < most and one_by_one.used < min(limit, 30.0):
-        if to_least and one_by_one.permits_nothing_free:
-            break
-        if not (one_by_one.permit_unclaimed(cost) or (tested and not taken)):
-            break
-        one_by_one.use(cost, claimed=False)
-        taken += 1
-
-    assert limits().in_a_row(cost, most, first_is_tested=tested, up_to_least=to_least) == taken
 
 
 @given(st.lists(st.integers(0, 999).map("slot1@n{:03}".format), unique=True))

@@ -2,7 +2,7 @@
 
 from tests.engine.negotiation.pools import cycle, jobs, slots
 
-from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.rejections import RejectReason
 
 
 def test_higher_job_priority_goes_first_then_the_older_cluster() -> None:

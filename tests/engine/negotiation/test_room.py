@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from tests.engine.negotiation.pools import HTCONDOR, SLOT, claimed, cycle, jobs
 
-from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.matches import MatchReason
+from fairq.engine.negotiation.decision import CycleDecision, MatchReason
 from fairq.records import Ad
 
 PRIORITIES = {"eve@x": 1.0, "bob@x": 20.0, "ann@x": 10.0}

@@ -8,7 +8,7 @@ from tests.engine.quotas.groups import both_rules, hold, rules_of, used
 
 from fairq.engine.classad import parse
 from fairq.engine.negotiation.decision import StopReason
-from fairq.engine.negotiation.reject_reason import RejectReason
+from fairq.engine.negotiation.rejections import RejectReason
 from fairq.records import AccountingRecord
 
 PHYSICS = {"p": 20, "p.hep": 15, "p.lep": 5, "c": 10}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -80,14 +80,14 @@ class AdColumns:
             column = build_array(values, self.pool)
         else:
             column = build([ABSENT if value is None else value for value in values], self.pool)
-        return self._give(name, column)
+        return self.give(name, column)
 
     def with_shared(self, name: str, values: Sequence[Any], places: NDArray[np.int64]) -> Self:
         """Give all ads the attribute *name* as `with_column` does; *places* tells which of the *values* a row has."""
         if len(places) != len(self):
             raise ValueError(f"{len(places)} values of {name} for {len(self)} ads")
         column = build([ABSENT if value is None else value for value in values], self.pool)
-        return self._give(name, Column(column.vector.take(places), column.expressions, column.raw))
+        return self.give(name, Column(column.vector.take(places), column.expressions, column.raw))
 
     def with_numbers(self, name: str, values: NDArray[np.float64], present: NDArray[np.bool_]) -> Self:
         """Give the ads where *present* the numeric attribute *name*, with whole numbers as integers; return itself."""
@@ -101,14 +101,6 @@ class AdColumns:
         for name, column in self._given.items():
             ads._given[name] = Column(column.vector.take(rows), column.expressions, column.raw)
         return ads
-
-    def shapes(self) -> Hashable:
-        """Return a key that is equal only for ads alike in all that decides which attributes expressions read."""
-        return tuple((name, self.column(name).shape) for name in sorted(self.names()))
-
-    def shapes_given(self) -> Hashable:
-        """Return such a key for these same ads, with whatever attributes they were given, while they are kept."""
-        return id(self._source), tuple((name, column.shape) for name, column in sorted(self._given.items()))
 
     def has(self, name: str) -> NDArray[np.bool_]:
         """Return for every row whether its ad has the attribute *name*."""
@@ -152,7 +144,8 @@ class AdColumns:
         start = [(Side.COLUMNS, node) for name in sorted(names) for node in self.nodes(name)]
         return closure(start, UnknownAd((), self)).single_names()
 
-    def _give(self, name: str, column: Column) -> Self:
+    def give(self, name: str, column: Column) -> Self:
+        """Give all ads the attribute *name* as a *column* has it, in place of any they had; returns itself."""
         self._given[name.lower()] = column if len(self) else self._missing
         self._expression_names = None
         if column.expressions or column.raw:

@@ -14,23 +14,19 @@ from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.checks import PoolChecks
-from fairq.engine.explain.losses import Losses, LostTo, Observer
+from fairq.engine.explain.losses import Losses, LostTo, Observer, Standing
 from fairq.engine.explain.machines import TooLarge, too_large
 from fairq.engine.explain.pieces import labels, undivided
 from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.negotiation.cycle import NegotiationCycle, bring_up_to_date
-from fairq.engine.negotiation.decision import CycleDecision, LimitFigures, StopReason, SubmitterDecision
-from fairq.engine.negotiation.expression_cache import RequestContext
-from fairq.engine.negotiation.goal import Goal
-from fairq.engine.negotiation.matches import Match
-from fairq.engine.negotiation.memory import Memory
-from fairq.engine.negotiation.participants import JobConstraint
+from fairq.engine.negotiation.decision import CycleDecision, Goal, LimitFigures, Match, StopReason, SubmitterDecision
+from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.reject_reason import RejectReason
-from fairq.engine.negotiation.rejections import Rejection
-from fairq.engine.negotiation.requests import job_order
-from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.negotiation.queue import Jobs, job_order
+from fairq.engine.negotiation.rejections import Rejection, RejectReason
+from fairq.engine.negotiation.submitters import JobConstraint
 from fairq.records import Ad, JobRange
 
 
@@ -90,8 +86,7 @@ _BY_TEST = {
 class CycleInput(Struct, frozen=True):
     """The input of a cycle; running it changes *accountant*.
 
-    *ads* are those of the slots; *clock* measures the time budgets, None: there are none. *memory* is that of further
-    cycles on nearly the same pool.
+    *ads* are those of the slots; *clock* measures the time budgets, None: there are none.
     """
 
     pool: PoolSlots
@@ -102,7 +97,6 @@ class CycleInput(Struct, frozen=True):
     round_robin_times: Mapping[str, int]
     ads: Sequence[Ad]
     clock: Clock | None = None
-    memory: Memory | None = None
 
     @property
     def size(self) -> int:
@@ -120,7 +114,6 @@ class CycleInput(Struct, frozen=True):
             self.round_robin_times,
             clock=self.clock,
             goal=goal,
-            memory=self.memory,
         )
 
 
@@ -147,6 +140,11 @@ class Outcome:
         self.cycle = given.cycle(goal)
         self.decision: CycleDecision = self.cycle.run()
         self.missed = goal is not None and goal.missed
+
+    @cached_property
+    def standing(self) -> Standing:
+        """How the slots stand to the kinds of jobs, at the end of the cycle."""
+        return Standing(self.cycle.kinds)
 
     @cached_property
     def size(self) -> int:
@@ -199,7 +197,7 @@ class Diagnosis:
         limits = outcome.cycle.concurrency.of(self.context)
         self.concurrency_limit = None if limits is None else limits.refusing()
         limited = self.concurrency_limit is not None
-        self.losses: Losses = outcome.observer.losses(self.context, outcome.cycle.candidates, limited)
+        self.losses: Losses = outcome.observer.losses(self.context, outcome.standing, limited)
         self.lost = self.losses.counts()
 
     @cached_property
@@ -215,12 +213,12 @@ class Diagnosis:
     @cached_property
     def rejection(self) -> Rejection | None:
         """The last rejection of a job of the same submitter and autocluster, because of which this one is skipped."""
-        columns = self.outcome.cycle.columns_of(self.job.submitter, self.job.schedd)
+        queue = self.outcome.cycle.queue_of(self.job.submitter, self.job.schedd)
         for rejection in reversed(self.outcome.decision.rejections.of(self.job.submitter, self.job.schedd)):
             cluster, proc = rejection.request
             if (cluster, proc) == (self.job.cluster, self.job.first_proc):
                 return rejection
-            known = None if columns is None else columns.autocluster_of(cluster, proc)
+            known = None if queue is None else queue.autocluster_of(cluster, proc)
             if known is not None and known != self.context.autocluster:
                 continue
             first = self._queued(cluster, proc)
@@ -264,7 +262,7 @@ class Diagnosis:
             for jobs in sorted(queue.idle, key=key):
                 if key(jobs) > own:
                     break
-                for kind, first, _ in cycle.kinds(jobs):
+                for kind, first, _ in cycle.autoclusters_of(jobs):
                     one = _one(jobs, first)
                     if kind in failed and key(one) < own and cycle.same_cluster(one, self.job):
                         return one.cluster, one.first_proc
@@ -277,11 +275,11 @@ class Diagnosis:
             if rejection.reason is not RejectReason.SUBMITTER_LIMIT:
                 found = self._queued(*rejection.request)
                 if found is not None:
-                    kinds.add(next(self.outcome.cycle.kinds(found))[0])
+                    kinds.add(next(self.outcome.cycle.autoclusters_of(found))[0])
         return kinds - {self.context.autocluster}
 
     def _is_alike(self, job: JobRange) -> bool:
-        return next(self.outcome.cycle.kinds(_one(job, job.first_proc)))[0] == self.context.autocluster
+        return next(self.outcome.cycle.autoclusters_of(_one(job, job.first_proc)))[0] == self.context.autocluster
 
     @cached_property
     def reason(self) -> Reason:

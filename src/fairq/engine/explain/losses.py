@@ -9,17 +9,23 @@ from __future__ import annotations
 from enum import StrEnum
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.classad import evaluate_in_ad, expression_of
-from fairq.engine.negotiation.candidates import Candidates
-from fairq.engine.negotiation.expression_cache import RequestContext
-from fairq.engine.negotiation.participants import slots_shutting_down, slots_taking_part, slots_usable
+from fairq.engine.classad import evaluate_in_ad, expression_of, parse
+from fairq.engine.negotiation.dynamic_slots import rolled_up
+from fairq.engine.negotiation.evaluation import RequestContext, agreed
+from fairq.engine.negotiation.kind_slots import Kinds
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.rolled_up import rolled_up
-from fairq.engine.negotiation.slot_tests import SlotTests
-from fairq.engine.negotiation.slots import candidate_slots, holders_of
-from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.pool import (
+    PoolSlots,
+    candidate_slots,
+    holders_of,
+    slots_shutting_down,
+    slots_taking_part,
+    slots_usable,
+)
+from fairq.engine.negotiation.preemption import PRIO, RANK, RANKS
 
 
 class LostTo(StrEnum):
@@ -63,6 +69,80 @@ class Losses:
         return np.flatnonzero(self.codes == TESTS.index(test))
 
 
+class SlotTests(Struct, frozen=True):
+    """The relation of every slot of the pool to one kind of job at one moment.
+
+    Args:
+        suitable: both sides' Requirements are true.
+        free: a candidate not yet matched in this cycle.
+        held: a match would preempt the slot's holder.
+        own: the holder is the submitter itself.
+        preferred: its machine ranks the job above the one it runs.
+        outranked: its machine ranks the job below the one it runs.
+        meets_preemption_requirements: PREEMPTION_REQUIREMENTS is true, or there is no such policy.
+        preemptable: the same, and the holder's priority is worse, by the margin that the rules demand.
+    """
+
+    suitable: NDArray[np.bool_]
+    free: NDArray[np.bool_]
+    held: NDArray[np.bool_]
+    own: NDArray[np.bool_]
+    preferred: NDArray[np.bool_]
+    outranked: NDArray[np.bool_]
+    meets_preemption_requirements: NDArray[np.bool_]
+    preemptable: NDArray[np.bool_]
+
+
+class Standing:
+    """How all slots of the pool stand to the kinds of jobs of a cycle, at this moment."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds, policy, preemption = kinds, kinds.policy, kinds.preemption
+        self._rows = np.arange(len(kinds.pool.ads))
+        ranks = [] if kinds.static is not None else [policy.pre_job_rank, policy.post_job_rank]
+        if preemption.any_held:
+            ranks += [policy.preemption_rank, *RANKS]
+        of_job = [] if policy.ignore_job_ranks else ["rank"]
+        self._suitable = kinds.evaluation(self._find_suitable, ["requirements"], [parse("Requirements")])
+        self._claims = kinds.evaluation(lambda context: preemption.claims(context.ad()), [], RANKS)
+        self._places = kinds.evaluation(self._find_place, of_job, ranks)
+
+    def tests(self, context: RequestContext) -> SlotTests:
+        """Return the relation of every slot to the job."""
+        kinds, preemption, kind = self._kinds, self._kinds.preemption, context.autocluster
+        state = self._claims.get(kind, lambda _: context)
+        meeting = preemptable = preemption.held
+        if preemption.any_held:
+            meeting = preemption.meeting.get(kind, lambda _: context)
+            preemptable = preemption.preemptable(kind, lambda _: context)
+        free = ~kinds.taken.marks
+        if kinds.parts is not None:
+            free[kinds.parts.rows] &= kinds.parts.offers(kind, lambda _: context).suitable
+        return SlotTests(
+            suitable=self._suitable.get(kind, lambda _: context),
+            free=free,
+            held=preemption.held,
+            own=preemption.held & preemption.own(context.submitter),
+            preferred=state == RANK,
+            outranked=state < PRIO,
+            meets_preemption_requirements=meeting,
+            preemptable=preemptable,
+        )
+
+    def place(self, context: RequestContext) -> NDArray[np.int64]:
+        """Return the place of every slot in the job's order of preference, 0 is the best, suitable or not."""
+        return self._places.get(context.autocluster, lambda _: context)
+
+    def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
+        return agreed(context.ad(), self._kinds.pool.ads, self._rows)
+
+    def _find_place(self, context: RequestContext) -> NDArray[np.int64]:
+        order = self._kinds.order_of(context, self._rows, holds=self._kinds.preemption.any_held)
+        place = np.empty(len(self._rows), np.int64)
+        place[order.rows] = np.arange(len(self._rows))
+        return place
+
+
 class Observer:
     """Sorts the slots of one pool by the test that they fail, for any job."""
 
@@ -79,9 +159,9 @@ class Observer:
         self.holders = holders_of(pool.ads)
         self._own: dict[str, NDArray[np.bool_]] = {}
 
-    def losses(self, context: RequestContext, candidates: Candidates, limited: bool = False) -> Losses:
-        """Sort all slots for *context* as *candidates* stand; *limited*: a concurrency limit refuses its job."""
-        return self.sort(candidates.tests(context), self.accepted(context), context.submitter, limited)
+    def losses(self, context: RequestContext, standing: Standing, limited: bool = False) -> Losses:
+        """Sort all slots for *context* by their *standing*; *limited*: a concurrency limit refuses its job."""
+        return self.sort(standing.tests(context), self.accepted(context), context.submitter, limited)
 
     def accepted(self, context: RequestContext) -> NDArray[np.bool_]:
         """The slots for which the job's own Requirements are true."""

@@ -21,13 +21,13 @@ def explain_pair(outcome: Outcome, job: JobRange, row: int, slot_ad: Ad) -> Docu
     """
     given = outcome.given
     context = outcome.cycle.examine(job)
-    candidates = outcome.cycle.candidates
+    standing = outcome.standing
     mine, slot = context.ad(), {name.lower(): value for name, value in slot_ad.items()}
     if given.policy.rules == "htcondor" and "negotiatorrequirements" in slot:
         slot["requirements"] = slot["negotiatorrequirements"]
-    losses = outcome.observer.losses(context, candidates)
-    place = candidates.place(context)
-    suitable = candidates.tests(context).suitable
+    losses = outcome.observer.losses(context, standing)
+    place = standing.place(context)
+    suitable = standing.tests(context).suitable
     match = outcome.match_of(job)
     got_it = match is not None and match.slot == row
     return {

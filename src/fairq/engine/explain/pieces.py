@@ -11,7 +11,7 @@ import numpy as np
 
 from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.explain.comparisons import plain
-from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.pool import PoolSlots
 from fairq.records import Ad
 
 _DYNAMIC = re.compile(r"(.*[^_])_\d+(@.*)?", re.DOTALL)

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fairq.engine.explain.losses import LostTo, Observer
-from fairq.engine.negotiation.candidates import Candidates
-from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.explain.losses import LostTo, Observer, Standing
+from fairq.engine.negotiation.evaluation import RequestContext
+from fairq.engine.negotiation.kind_slots import Kinds
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.reject_reason import RejectReason
-from fairq.engine.negotiation.rejections import Rejection
-from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.negotiation.rejections import Rejection, RejectReason
 
 
 class ExplainedRejection(Struct, frozen=True):
@@ -27,6 +26,7 @@ class CycleRecorder:
 
     def __init__(self, pool: PoolSlots, policy: NegotiationPolicy) -> None:
         self._observer = Observer(pool, policy)
+        self._standing: Standing | None = None
         self._explained: list[ExplainedRejection] = []
 
     @property
@@ -34,8 +34,9 @@ class CycleRecorder:
         """What was seen so far."""
         return self._explained
 
-    def __call__(self, rejection: Rejection, context: RequestContext, candidates: Candidates) -> None:
+    def __call__(self, rejection: Rejection, context: RequestContext, kinds: Kinds) -> None:
         """Count the slots that the request lost, at the moment of its rejection."""
         limited = rejection.reason is RejectReason.CONCURRENCY_LIMIT
-        lost = self._observer.losses(context, candidates, limited).counts()
+        self._standing = self._standing or Standing(kinds)
+        lost = self._observer.losses(context, self._standing, limited).counts()
         self._explained.append(ExplainedRejection(rejection, lost))

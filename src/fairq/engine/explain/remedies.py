@@ -96,7 +96,7 @@ def _candidates(of: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911, PLR0912 - 
 def fits(of: Diagnosis) -> Iterator[Remedy]:
     """The changes of the job, or of slots, with which it matches one of the nearest slots."""
     names, checks = of.outcome.labels, of.checks
-    free = of.outcome.cycle.candidates.tests(of.context).free & ~_held(of)
+    free = of.outcome.standing.tests(of.context).free & ~_held(of)
     for row in nearest_slots(checks, free, _NEAREST):
         yield tuple(changes_for(row, checks, job_name(of.job), names[row]))
 
@@ -121,7 +121,7 @@ def _held(of: Diagnosis) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 def _each(of: Diagnosis, test: LostTo, kind: ChangeKind, count: int) -> Iterator[Remedy]:
     """Change the best *count* slots lost to *test*, one at a time."""
     rows = of.losses.rows(test)
-    place = of.outcome.cycle.candidates.place(of.context)
+    place = of.outcome.standing.place(of.context)
     if len(rows) > count:
         # To sort the slots of a large pool takes longer than to find the few best ones.
         rows = rows[np.argpartition(place[rows], count - 1)[:count]]
@@ -150,8 +150,8 @@ def _free_of_group(of: Diagnosis) -> Iterator[Remedy]:
 
 def more(of: Diagnosis) -> Iterator[Remedy]:
     """One more slot, like the best matching one; preferably like a whole slot."""
-    names, place = of.outcome.labels, of.outcome.cycle.candidates.place(of.context)
-    suitable = np.flatnonzero(of.outcome.cycle.candidates.tests(of.context).suitable)
+    names, place = of.outcome.labels, of.outcome.standing.place(of.context)
+    suitable = np.flatnonzero(of.outcome.standing.tests(of.context).suitable)
     if len(suitable):
         dynamic = evaluate_in_columns("DynamicSlot", of.outcome.given.pool.ads, {}, suitable).is_true()
         suitable = suitable if dynamic.all() else suitable[~dynamic]

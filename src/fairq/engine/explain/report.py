@@ -16,7 +16,7 @@ from fairq.engine.explain.checks import JobCheck, PoolChecks, SlotCheck
 from fairq.engine.explain.comparisons import plain
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.negotiation.decision import SubmitterDecision
-from fairq.engine.negotiation.requests import job_order
+from fairq.engine.negotiation.queue import job_order
 from fairq.engine.quotas.record import GroupFigures
 
 Document = dict[str, Any]

@@ -1,8 +1,4 @@
-"""Concurrency limits: how many jobs may use a licence, a database or another shared resource at once.
-
-docs/htcondor.md 3.10; ConcurrencyLimitUtils.cpp, ParseConcurrencyLimit; Accountant.cpp, LoadLimits, GetLimitMax;
-matchmaker.cpp, rejectForConcurrencyLimits.
-"""
+"""Concurrency limits: how many jobs may use a licence, a database or another shared resource at once."""
 
 from __future__ import annotations
 
@@ -17,19 +13,21 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, expression_of
 from fairq.engine.negotiation.decision import LimitFigures
-from fairq.engine.negotiation.expression_cache import ExpressionCache, RequestContext
-from fairq.engine.negotiation.matchlist import MatchList
+from fairq.engine.negotiation.evaluation import Evaluation, RequestContext
+from fairq.engine.negotiation.match_list import Candidates
 from fairq.engine.negotiation.preemption import PreemptState
 from fairq.expression_form import is_expression
 from fairq.records import Ad
 
 if TYPE_CHECKING:
-    from fairq.engine.negotiation.room import Room
+    from fairq.engine.negotiation.rooms import Room
 
 _JOBS = "concurrencylimits"
+
 _OF_SLOTS = ("ConcurrencyLimits", "PreemptingConcurrencyLimits")
 
 _NAME = r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?"
+
 _NUMBER = r"(?a)\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 
 
@@ -70,6 +68,7 @@ class ConcurrencyLimits:
         maxima: the maximum of each limit, by lower-case name; ``default_<prefix>`` holds for
             limits called ``<prefix>.something`` without an entry, ``default`` for all others.
         slots: the slots' ads; the limits of the jobs on them are counted.
+        kinds: an ad of each autocluster.
         seen: the slots to count; None: all.
         as_today: test the amounts of a repeated name one by one; they count together. Tell of no limit that kept a job
             from slots which it permitted when the list of candidates was made.
@@ -79,6 +78,7 @@ class ConcurrencyLimits:
         self,
         maxima: Mapping[str, float],
         slots: AdColumns,
+        kinds: Sequence[Ad],
         seen: NDArray[np.bool_] | None = None,
         *,
         as_today: bool = False,
@@ -97,7 +97,7 @@ class ConcurrencyLimits:
                         self.use(text)
                 self._of_slots = self._of_slots or (list(texts) if attribute == _OF_SLOTS[0] else [])
         self._before = dict(self._in_use)
-        self._by_slot = ExpressionCache(self._evaluate, slots, [_JOBS], [])
+        self._by_slot = Evaluation(self._evaluate, kinds, slots, [_JOBS], [], None)
 
     def of(self, context: RequestContext) -> JobLimits | None:
         """The limits of an autocluster, None if it has none."""
@@ -110,9 +110,11 @@ class ConcurrencyLimits:
             ad = context.ad()
             value = evaluate_scalar(expression_of(value), ad, now=self._slots.now, budget=self._slots.budget)
             if not isinstance(value, str):
-                return JobLimits(self, by_slot=self._by_slot.get(context), ad=ad)
+                return JobLimits(self, by_slot=self._by_slot.get(context.autocluster, lambda _: context), ad=ad)
             if self.as_today:
-                return JobLimits(self, text=value, counted=self._by_slot.get(context), ad=ad)
+                return JobLimits(
+                    self, text=value, counted=self._by_slot.get(context.autocluster, lambda _: context), ad=ad
+                )
         return JobLimits(self, text=value) if isinstance(value, str) else None
 
     def refusing(self, text: str) -> str | None:
@@ -185,7 +187,7 @@ class JobLimits:
         """The limit that excludes every slot for the job, None if there is none."""
         return self._limits.refusing(self._text) if self._text else None
 
-    def narrow(self, matches: MatchList, rooms: Mapping[int, Room] | None = None) -> MatchList:
+    def narrow(self, matches: Candidates, rooms: Mapping[int, Room] | None = None) -> Candidates:
         """The list of candidates, without slots on which the job would exceed a limit; some have *rooms*."""
         by_slot = self._by_slot
         if by_slot is None:
@@ -219,7 +221,7 @@ class LimitedList:
     that made the list: what is refused only as slots are taken off the list is not among them.
     """
 
-    def __init__(self, matches: MatchList, limits: ConcurrencyLimits, by_slot: Sequence[str | None]) -> None:
+    def __init__(self, matches: Candidates, limits: ConcurrencyLimits, by_slot: Sequence[str | None]) -> None:
         self._matches = matches
         self._limits = limits
         self._by_slot = by_slot

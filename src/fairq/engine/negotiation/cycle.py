@@ -1,14 +1,13 @@
 """One negotiation cycle: matches, and the reasons for no more.
 
-docs/htcondor.md 3.1; matchmaker.cpp, negotiationTime.
+It reads from top to bottom: `NegotiationCycle` finds what the cycle begins with, `run` divides the pie. From there, go
+on to `pie` (or `groups`), `turn`, `candidates`, `match_list`. docs/htcondor.md 3.1; matchmaker.cpp, negotiationTime.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -19,50 +18,48 @@ from fairq.engine.accounting.removal import removable
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
-from fairq.engine.negotiation.candidates import Candidates
+from fairq.engine.negotiation.candidates import CandidateLists
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
-from fairq.engine.negotiation.dealing import deal_pie
-from fairq.engine.negotiation.decision import CycleDecision, StopReason
-from fairq.engine.negotiation.demands import Demands
-from fairq.engine.negotiation.expression_cache import RequestContext
-from fairq.engine.negotiation.free_weight import FreeWeight
-from fairq.engine.negotiation.goal import Goal, GoalReached
-from fairq.engine.negotiation.holders import Holders, find_holders
-from fairq.engine.negotiation.in_use import InUse
+from fairq.engine.negotiation.decision import CycleDecision, Goal, GoalReached, StopReason
+from fairq.engine.negotiation.dynamic_slots import PslotPreemption, rolled_up
+from fairq.engine.negotiation.evaluation import RequestContext, ShapedExpressions
+from fairq.engine.negotiation.free_slots import FreeWeight, Taken
+from fairq.engine.negotiation.groups import Groups, deal_group_pies, deal_leftovers_of_groups
+from fairq.engine.negotiation.kind_slots import Kinds
 from fairq.engine.negotiation.ledger import Ledger, RejectionObserver
-from fairq.engine.negotiation.matchlist import FreeSlots
-from fairq.engine.negotiation.ordering import static_ranks
-from fairq.engine.negotiation.participants import (
-    JobConstraint,
-    decision_without,
-    find_submitters,
-    slots_seen,
-    slots_taking_part,
-    slots_usable,
-    submitters_taking_part,
-)
+from fairq.engine.negotiation.limits import PieQuota
+from fairq.engine.negotiation.order import StaticRanks, static_ranks
 from fairq.engine.negotiation.partitionable import Partitions, divided_slots
+from fairq.engine.negotiation.parts import Parts
+from fairq.engine.negotiation.pie import deal_pie
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.preemption import permits_preemption
-from fairq.engine.negotiation.request_columns import ColumnQueue
-from fairq.engine.negotiation.schedd_limits import ScheddLimits
-from fairq.engine.negotiation.slots import (
+from fairq.engine.negotiation.pool import (
+    PoolSlots,
     candidate_slots,
     show_negotiator_requirements,
     slot_weights,
-    tie_order,
+    slots_seen,
+    slots_taking_part,
+    slots_usable,
     users_of,
     weights_in_pie,
 )
-from fairq.engine.negotiation.snapshot import Jobs, PoolSlots
+from fairq.engine.negotiation.preemption import permits_preemption
+from fairq.engine.negotiation.queue import Jobs, Queue
+from fairq.engine.negotiation.remote_attributes import Holders, InUse, find_holders, siblings_are_named
+from fairq.engine.negotiation.rooms import Rooms
+from fairq.engine.negotiation.slices import Demands
+from fairq.engine.negotiation.submitters import (
+    JobConstraint,
+    ScheddLimits,
+    decision_without,
+    find_submitters,
+    submitters_taking_part,
+)
 from fairq.records import JobRange
 
-if TYPE_CHECKING:
-    from fairq.engine.negotiation.groups import Groups
-    from fairq.engine.negotiation.memory import Memory, Scene
-
-MOST_SLOTS = 2000
-"""In larger pools, the slots' attributes take longer to compare than to evaluate: a memory has the queues alone."""
+_ALIKE = 200
+"""So many pairs of a slot and an autocluster take as long to look at together as one slot."""
 
 
 def negotiate(
@@ -98,17 +95,11 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
         accountant.forget(name)
 
 
-_ALIKE = 200
-"""So many pairs of a slot and an autocluster take as long to look at together as one slot."""
-
-
 class NegotiationCycle:
     """The state of a running cycle; `negotiate` is the entry point.
 
-    Use is counted before (`bring_up_to_date`). Explanations read its `candidates`, the `concurrency` limits, and the
-    `cost` of every slot. With a *goal*, it ends when the goal is reached: nothing but the matches is complete then.
-    *memory* is that of further cycles on nearly the same pool. If it *tells_rejections* not, it ends with the last
-    slot, and only matches and groups are complete.
+    Use is counted before (`bring_up_to_date`). Explanations read its `kinds`, the `concurrency` limits, and the `cost`
+    of every slot. With a *goal*, it ends when the goal is reached: nothing but the matches is complete then.
     """
 
     def __init__(
@@ -122,160 +113,123 @@ class NegotiationCycle:
         observer: RejectionObserver | None = None,
         clock: Clock | None = None,
         goal: Goal | None = None,
-        memory: Memory | None = None,
-        tells_rejections: bool = True,
     ) -> None:
-        self._stopwatch = None
-        if clock is not None and policy.budgets is not None:
-            self._stopwatch = Stopwatch(policy.budgets, clock)
+        stopwatch = None if clock is None or policy.budgets is None else Stopwatch(policy.budgets, clock)
         usable = slots_usable(pool.ads, policy)
-        pool = replace(pool, draining=pool.draining | frozenset(np.flatnonzero(~usable).tolist()))
-        self._pool = pool
-        self._budget = pool.ads.budget
-        self._policy = policy
-        self._accountant = accountant
-        self._now = now
+        self._pool = pool = replace(pool, draining=pool.draining | frozenset(np.flatnonzero(~usable).tolist()))
+        self._policy, self._accountant, self._now, self._budget = policy, accountant, now, pool.ads.budget
         if policy.rules == "htcondor":
             show_negotiator_requirements(pool.ads)
         weights = slot_weights(pool.ads, policy)
         self.cost: list[float] = weights.tolist()
         shared = slots_taking_part(pool.ads, policy) & usable
         candidates = candidate_slots(pool, policy)
-        self._free = FreeSlots(candidates)
+        taken = Taken(candidates)
         in_pie = weights_in_pie(pool.ads, weights, policy)
-        self._groups: Groups | None = None
+        self._groups = None
         if policy.quotas is not None:
-            from fairq.engine.negotiation.groups import Groups
-
             self._groups = Groups(pool.ads, weights, accountant, policy, now, round_robin_times)
         static = static_ranks(pool.ads, policy)
-        self._holders = self._find_holders(sees_siblings=False)
-        self._free_weight = FreeWeight(in_pie, candidates & ~self._holders.held)
-        self._partitions = self._find_partitions(candidates)
-        self._schedds = ScheddLimits(policy.max_jobs_running, jobs.queues)
-        queues, kept_out = submitters_taking_part(jobs.queues, policy, now, pool.ads.budget)
+        holders = self._find_holders(sees_siblings=False)
+        free_weight = FreeWeight(in_pie, candidates & ~holders.held)
+        partitions = self._find_partitions(candidates, holders, taken, free_weight)
+        schedds = ScheddLimits(policy.max_jobs_running, jobs.queues)
+        queues, kept_out = submitters_taking_part(jobs.queues, policy, now, self._budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
-        self._find_queues(jobs, memory)
-        self.sees_siblings = self._finds_siblings_named(memory)
-        """Whether any expression reads who holds another slot of a machine."""
-        if self.sees_siblings:
+        self._find_submitters(jobs, schedds, partitions)
+        ads = self._autoclusters.kinds
+        if holders.changing is not None and policy.cross_slot_prios and siblings_are_named(policy, pool.ads, ads):
             # With more attributes, expressions may read others.
-            self._holders = self._find_holders(sees_siblings=True)
-            self._find_queues(jobs, memory)
-        self.candidates = Candidates(
-            pool,
-            policy,
-            self.cost,
-            weights,
-            self._holders,
-            tie_order(pool.names, policy),
-            self._free,
-            self._autoclusters.kinds,
-            self._partitions,
-            static,
-            scene=self._scene,
-        )
+            holders = self._find_holders(sees_siblings=True)
+            self._find_submitters(jobs, schedds, partitions)
+            ads = self._autoclusters.kinds
+        self._shaped = ShapedExpressions(pool.ads, ("Rank", "Requirements"))
+        limited = self._autoclusters.limited
+        self.kinds = self._find_kinds(holders, weights, taken, static, partitions)
         seen = slots_seen(pool.ads, policy)
-        self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, seen, as_today=policy.rules == "htcondor")
+        self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, ads, seen, as_today=policy.rules == "htcondor")
         if self._groups is not None:
-            self._groups.enrol(self._submitters, jobs, self._queues)
+            self._groups.enrol(self._submitters, jobs)
+        decisions = {(one.name, one.schedd): one.decision for one in self._submitters}
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
             slots=int(np.count_nonzero(shared)),
-            candidates=self._free.left,
+            candidates=taken.left,
             pie=float(sum(in_pie.tolist())),
-            min_slot_weight=self._least_weight(weights, shared),
-            submitters=[
-                *{id(submitter.decision): submitter.decision for submitter in self._submitters}.values(),
-                *(decision_without(queue, accountant) for queue in kept_out),
-            ],
+            min_slot_weight=self._least_weight(weights, shared, partitions),
+            submitters=[*decisions.values(), *(decision_without(queue, accountant) for queue in kept_out)],
         )
+        least, may_preempt = self.decision.min_slot_weight, permits_preemption(policy)
         self._ledger = Ledger(
             accountant=accountant,
-            schedds=self._schedds,
-            candidates=self.candidates,
-            concurrency=self.concurrency,
             policy=policy,
-            autoclusters=self._autoclusters,
+            kinds=self.kinds,
+            lists=CandidateLists(self.kinds, self._rooms, has_limits=bool(limited)),
+            concurrency=self.concurrency,
+            ads=ads,
+            has_limits=bool(limited),
             decision=self.decision,
             groups=self._groups,
-            free=self._free,
-            free_weight=self._free_weight,
-            partitions=self._partitions,
+            schedds=schedds,
+            taken=taken,
+            free_weight=free_weight,
             keys=pool.keys,
             cost=self.cost,
-            running=self._holders.running,
-            demands=Demands(
-                jobs,
-                accountant,
-                self._groups,
-                policy,
-                self.decision.min_slot_weight,
-                pool.ads.budget,
-                may_preempt=permits_preemption(policy),
-            ),
+            running=holders.running,
+            demands=Demands(jobs, accountant, self._groups, policy, least, self._budget, may_preempt=may_preempt),
             in_use=InUse(accountant, policy.resources_in_use),
+            slots=pool.ads,
             now=now,
-            stopwatch=self._stopwatch,
+            stopwatch=stopwatch,
             observer=observer,
             budget=self._budget,
             goal=goal,
-            tells_rejections=tells_rejections,
         )
 
     def run(self) -> CycleDecision:
         """Divide the pie: one for all submitters, or one for each turn of a group; it ends early at a goal."""
-        self._watch_goal()
+        ledger, decision, goal = self._ledger, self.decision, self._ledger.goal
+        if goal is not None and goal.or_missed is not None:
+            context = self.examine(goal.or_missed)
+            goal.watch(lambda: self.kinds.is_hopeless(context.autocluster, lambda _: context))
         with suppress(GoalReached):
-            self._deal()
-        if self.candidates.rooms is not None:
-            for slot in (slot for match in self.decision.matches.single for slot in match.evicted or ()):
+            if self._groups is None:
+                deal_pie(ledger, self._submitters, PieQuota())
+            else:
+                deal_group_pies(ledger, self._groups)
+                if self._policy.last_dealing and ledger.free_weight.total > 0:
+                    deal_leftovers_of_groups(ledger, self._groups)
+        if self._rooms is not None:
+            for slot in (slot for match in decision.matches.single for slot in match.evicted or ()):
                 self._accountant.evict(self._pool.keys[slot], self._now)
         evaluate_for(self._budget, NOBODY)
-        self.candidates.end()
-        if self._stopwatch is not None:
-            self.decision.time_budgets_used_up = sorted(self._stopwatch.used_up)
-        self.decision.overruns = [] if self._budget is None else list(self._budget.overruns)
-        self.decision.limits = self.concurrency.figures()
+        self._shaped.restore()
+        if ledger.stopwatch is not None:
+            decision.time_budgets_used_up = sorted(ledger.stopwatch.used_up)
+        decision.overruns = [] if self._budget is None else list(self._budget.overruns)
+        decision.limits = self.concurrency.figures()
         if len(self._pool.draining) == len(self._pool.names):
-            for submitter in self.decision.submitters:
+            for submitter in decision.submitters:
                 if submitter.stopped is StopReason.NO_SLOTS:
                     submitter.stopped = StopReason.UNUSABLE if self._pool.names else StopReason.NO_POOL
-        self.decision.submitters.sort(key=lambda d: (d.effective_priority, d.submitter, d.schedd))
-        return self.decision
-
-    def _watch_goal(self) -> None:
-        """Let the goal know when no slot is left for its job, if slots stay with their users."""
-        goal, reach = self._ledger.goal, self.candidates.reach
-        if goal is not None and goal.or_missed is not None and reach is not None:
-            goal.watch(partial(reach.is_hopeless, self.examine(goal.or_missed)))
-
-    def _deal(self) -> None:
-        if self._groups is None:
-            deal_pie(self._ledger, self._submitters)
-            return
-        from fairq.engine.negotiation.group_dealing import deal_group_pies, deal_leftovers_of_groups
-
-        deal_group_pies(self._ledger, self._groups)
-        if self._policy.last_dealing and self._free_weight.total > 0:
-            deal_leftovers_of_groups(self._ledger, self._groups)
+        decision.submitters.sort(key=lambda one: (one.effective_priority, one.submitter, one.schedd))
+        return decision
 
     def examine(self, job: JobRange) -> RequestContext:
-        """The request for the first job of a range, with the attributes of this moment."""
+        """Return the request for the first job of a range, with the attributes of this moment."""
         name = (job.submitter, job.schedd)
-        found = next(of for of in self.decision.submitters if (of.submitter, of.schedd) == name)
-        autocluster = next(self._autoclusters.split(replace(job, last_proc=job.first_proc)))[0]
-        evaluate_for(self._budget, Payer(job.submitter, autocluster, (job.cluster, job.first_proc)))
-        return self._ledger.request_context(found, autocluster, found.group)
+        found = next(one for one in self.decision.submitters if (one.submitter, one.schedd) == name)
+        kind = next(self.autoclusters_of(replace(job, last_proc=job.first_proc)))[0]
+        evaluate_for(self._budget, Payer(job.submitter, kind, (job.cluster, job.first_proc)))
+        return self._ledger.request_context(found, kind, found.group)
 
-    def columns_of(self, name: str, schedd: str) -> ColumnQueue | None:
-        """The queue of a submitter, if it is by column."""
-        found = (of.queue for of in self._submitters if (of.name, of.schedd) == (name, schedd))
-        return next((queue for queue in found if isinstance(queue, ColumnQueue)), None)
+    def queue_of(self, name: str, schedd: str) -> Queue | None:
+        """Return the queue of a submitter; None if it takes no part."""
+        return next((one.queue for one in self._submitters if (one.name, one.schedd) == (name, schedd)), None)
 
-    def kinds(self, job: JobRange) -> Iterator[tuple[int, int, int]]:
-        """The autoclusters of a range of jobs as (number, first proc, last proc)."""
+    def autoclusters_of(self, job: JobRange) -> Iterator[tuple[int, int, int]]:
+        """Return the autoclusters of a range of jobs as (number, first proc, last proc)."""
         return self._autoclusters.split(job)
 
     @property
@@ -289,97 +243,101 @@ class NegotiationCycle:
         return self.pairs + self._ledger.work
 
     def same_cluster(self, one: JobRange, other: JobRange) -> bool:
-        """Whether two jobs, the first ones of their ranges, are in one cluster for cluster skipping."""
+        """Return whether two jobs, the first ones of their ranges, are in one cluster for cluster skipping."""
         chosen = self._policy.significant.chosen
         if not chosen:
             return one.cluster == other.cluster
         values = self._autoclusters.alike_in(chosen | self._policy.significant.added)
-        first, second = (next(self.kinds(job))[0] for job in (one, other))
+        first, second = (next(self.autoclusters_of(job))[0] for job in (one, other))
         return values(first) == values(second)
+
+    @property
+    def divides(self) -> bool:
+        """Whether matches take another part of a slot than all that it has at the cycle's start."""
+        return self.kinds.parts is not None or self._rooms is not None
 
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group uses now."""
         return self._accountant.weighted_used(name)
 
-    def _find_queues(self, jobs: Jobs, memory: Memory | None) -> None:
+    def _find_submitters(self, jobs: Jobs, schedds: ScheddLimits, partitions: Partitions | None) -> None:
         """Number the autoclusters, and find what each submitter has on offer."""
-        policy = self._policy
-        self._queues: Scene | None = None
-        """What is known of the queues from cycles like this one; `_scene`: of the slots, too."""
-        self._autoclusters = self._find_autoclusters(jobs, memory)
-        self._scene = self._queues if len(self.cost) <= MOST_SLOTS else None
-        constraint = None
-        if policy.job_constraint is not None:
-            lasting = None if self._queues is None else self._queues.admitted
-            constraint = JobConstraint(
-                policy.job_constraint, self._now, self._autoclusters.kinds, self._budget, lasting
-            )
-        self._submitters = find_submitters(
-            jobs,
-            self._autoclusters,
+        policy, slots, constraint = self._policy, self._pool.ads, self._policy.job_constraint
+        significant = policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters()
+        of_jobs = [constraint] if constraint else []
+        on_jobs = policy.expressions_on_jobs
+        if partitions is not None:
+            of_jobs += policy.modify_requests.values()
+            on_jobs += partitions.requests()
+        self._autoclusters = found = Autoclusters(jobs.ads, slots, on_jobs, of_jobs, significant)
+        admits = None
+        if constraint is not None:
+            admits = JobConstraint(constraint, self._now, found.kinds, self._budget).admits
+        self._submitters = find_submitters(jobs, found, policy, self._accountant, schedds, admits)
+
+    def _find_kinds(
+        self,
+        holders: Holders,
+        weights: NDArray[np.float64],
+        taken: Taken,
+        static: StaticRanks | None,
+        partitions: Partitions | None,
+    ) -> Kinds:
+        """Find what is known of the kinds of jobs, with the parts and rooms that they can have of slots."""
+        policy, pool, found = self._policy, self._pool, self._autoclusters
+        carves = policy.partitionable_slots == "carve"
+        through, any_held = rolled_up(pool.ads, policy), bool(holders.held.any())
+        gets_back = carves and policy.allow_pslot_preemption and bool(pool.carved) and any_held
+        kinds = Kinds(
+            pool,
+            found.kinds,
+            holders,
             policy,
-            self._accountant,
-            constraint,
-            self._queues,
-            self._now,
-            self._schedds,
+            weights,
+            taken,
+            static if partitions is None else None,
+            found.limited,
+            through,
+            slots_change=through is not None or (partitions is not None and (gets_back or not carves)),
         )
+        preemption = kinds.preemption
+        self._rooms: Rooms | None = None
+        if through is not None and any_held and kinds.static is None:
+            divided = np.empty(0, np.intp) if partitions is None else partitions.rows
+            self._rooms = Rooms(pool, policy, preemption, holders, taken, through & holders.held, divided)
+            kinds.keeps_keys = True
+        if partitions is not None:
+            preempted = None
+            if gets_back:
+                preempted = PslotPreemption(partitions, pool.carved, pool.ads, preemption, taken)
+            kinds.divide(Parts(partitions, policy, kinds.ties, kinds.holds, found.kinds, kinds.evaluation, preempted))
+        return kinds
 
-    def _find_autoclusters(self, jobs: Jobs, memory: Memory | None) -> Autoclusters:
-        policy, slots = self._policy, self._pool.ads
-        requests = [] if self._partitions is None else self._partitions.requests()
-        own = [policy.job_constraint] if policy.job_constraint else []
-        own += policy.modify_requests.values() if self._partitions else ()
-        by_autocluster = policy.skip_by == "autocluster"
-
-        def make() -> Autoclusters:
-            return Autoclusters(
-                jobs.ads,
-                slots,
-                [*policy.expressions_on_jobs, *requests],
-                own,
-                policy.significant if by_autocluster else policy.significant.as_clusters(),
-            )
-
-        if memory is None:
-            return make()
-        self._queues = memory.scene(slots, jobs.ads, policy, requests, make, reads_slots=len(self.cost) <= MOST_SLOTS)
-        return self._queues.autoclusters
-
-    def _find_partitions(self, candidates: NDArray[np.bool_]) -> Partitions | None:
+    def _find_partitions(
+        self, candidates: NDArray[np.bool_], holders: Holders, taken: Taken, free_weight: FreeWeight
+    ) -> Partitions | None:
+        """Find the partitionable slots that are divided; those without a core left count as gone."""
         policy = self._policy
-        divided = divided_slots(self._pool.ads, policy.partitionable_slots, candidates, self._holders.held)
+        divided = divided_slots(self._pool.ads, policy.partitionable_slots, candidates, holders.held)
         if not divided.any():
             return None
         partitions = Partitions(self._pool.ads, divided, policy.partitionable_slots, policy.modify_requests)
         if policy.partitionable_slots == "carve":
-            for row in partitions.parts:
-                if partitions.is_used_up(row):
-                    self._free.take(row)
-                    self._free_weight.take(row)
+            taken.use_up([row for row in partitions.parts if partitions.is_used_up(row)])
+            free_weight.take_all(sorted(taken.used_up))
         return partitions
 
-    def _least_weight(self, weights: NDArray[np.float64], shared: NDArray[np.bool_]) -> float:
+    def _least_weight(
+        self, weights: NDArray[np.float64], shared: NDArray[np.bool_], partitions: Partitions | None
+    ) -> float:
         """The smallest possible weight of a match: of any participating slot, or of any job in a carved slot."""
-        if self._partitions is None or self._policy.partitionable_slots == "whole":
+        if partitions is None or self._policy.partitionable_slots == "whole":
             return float(weights[shared].min()) if shared.any() else 0.0
-        kinds = self._autoclusters.kinds
-        if self._queues is not None:
-            # Others than these are of jobs of other cycles.
-            numbers = set[int]().union(*(of.queue.autoclusters for of in self._submitters))
-            kinds = [kinds[number] for number in sorted(numbers)]
-        least = self._partitions.least_piece(kinds, self._policy)
-        parts = self._partitions.parts
-        whole = (self.cost[row] for row in np.flatnonzero(shared).tolist() if row not in parts)
-        smallest = min((*whole, least))
+        whole = shared.copy()
+        whole[partitions.rows] = False
+        least = partitions.least_piece(self._autoclusters.kinds, self._policy)
+        smallest = float(weights[whole].min(initial=least))
         return 0.0 if smallest == np.inf else smallest
 
-    def _find_holders(self, sees_siblings: bool) -> Holders:
+    def _find_holders(self, *, sees_siblings: bool) -> Holders:
         return find_holders(self._pool.ads, self._policy, self._accountant, self._groups, sees_siblings)
-
-    def _finds_siblings_named(self, memory: Memory | None) -> bool:
-        if self._holders.changing is None or not self._policy.cross_slot_prios:
-            return False
-        from fairq.engine.negotiation.remote_attributes import siblings_are_named
-
-        return siblings_are_named(self._policy, self._pool.ads, self._autoclusters.kinds, memory)

@@ -2,20 +2,182 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from msgspec import Struct, field
 
+from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.negotiation.budgets import Budget
-from fairq.engine.negotiation.matches import Match, Matches
+from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.rejections import Rejections
+from fairq.records import JobRange
 
 if TYPE_CHECKING:
     from fairq.engine.quotas.record import GroupFigures, GroupTurn
     from fairq.engine.quotas.tree import Problem
+
+
+class MatchReason(StrEnum):
+    """For which reason a slot became a candidate (HTCondor 8 manual, "Negotiation")."""
+
+    NO_PREEMPTION = "no-preemption"
+    RANK = "rank"
+    PRIORITY = "priority"
+
+
+class ProcRange(NamedTuple):
+    """Jobs of one cluster: its number, the first and the last proc."""
+
+    cluster: int
+    first: int
+    last: int
+
+
+class Match(Struct, frozen=True):
+    """One match, in the order made.
+
+    *request* is the first job of the request when the turn began, *slot* an index into the pool, *cost* its
+    weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot. *carving* is what was taken
+    of a partitionable slot, and *key* what the accountant charges the use under. *concurrency_limits* is what
+    the job uses there. *group* is the one whose turn it was, *autoregroup* whether that was the second chance.
+    *evicted* are the dynamic slots preempted to make room on a partitionable slot that is matched as a whole.
+    """
+
+    submitter: str
+    schedd: str
+    cluster: int
+    proc: int
+    request: tuple[int, int]
+    slot: int
+    cost: float
+    machine_rank: float
+    group: str
+    reason: MatchReason
+    preempted: str | None
+    carving: Carving | None = None
+    key: SlotKey | None = None
+    concurrency_limits: str | None = None
+    autoregroup: bool = False
+    evicted: tuple[int, ...] | None = None
+
+    @property
+    def makes_room(self) -> bool:
+        """Whether its victims are dynamic slots, which end to make room for it."""
+        return self.carving is not None or self.evicted is not None
+
+    @property
+    def victims(self) -> tuple[int, ...]:
+        """The slots that are taken from somebody: that of the match, or dynamic ones that make room for it."""
+        if self.preempted is None:
+            return ()
+        if self.evicted is not None:
+            return self.evicted
+        return (self.slot,) if self.carving is None else self.carving.victims
+
+
+class AlikeMatches(Struct, frozen=True):
+    """Matches in a row with whole slots that nobody used, without concurrency limits: as so many times `Match`.
+
+    *slots* and *keys* are those of the jobs in order. *ranks* has how each slot of the pool ranks any job. A *request*
+    of None: each job is a request of its own.
+    """
+
+    submitter: str
+    schedd: str
+    jobs: list[ProcRange]
+    request: tuple[int, int] | None
+    slots: list[int]
+    keys: list[SlotKey]
+    cost: float
+    ranks: Sequence[float]
+    group: str
+    autoregroup: bool
+
+    def each(self) -> Iterator[Match]:
+        """Yield every one of them."""
+        name, schedd, request, cost, ranks = self.submitter, self.schedd, self.request, self.cost, self.ranks
+        group, autoregroup, reason = self.group, self.autoregroup, MatchReason.NO_PREEMPTION
+        jobs = ((cluster, proc) for cluster, first, last in self.jobs for proc in range(first, last + 1))
+        for job, slot, key in zip(jobs, self.slots, self.keys, strict=True):
+            # By place: by name, it takes three times as long.
+            yield Match(
+                name,
+                schedd,
+                *job,
+                request or job,
+                slot,
+                cost,
+                ranks[slot],
+                group,
+                reason,
+                None,
+                None,
+                key,
+                None,
+                autoregroup,
+            )
+
+
+class Matches(Sequence[Match]):
+    """All matches of a cycle. *steps* are the same, with alike ones in a row as one: what reads them costs less."""
+
+    def __init__(self, matches: Iterable[Match] = ()) -> None:
+        self.steps: list[Match | AlikeMatches] = list(matches)
+        self._length = len(self.steps)
+        self._each: list[Match] = []
+
+    @property
+    def single(self) -> Iterator[Match]:
+        """The matches that were made one by one; all that preempt, carve or use concurrency limits are among them."""
+        return (step for step in self.steps if isinstance(step, Match))
+
+    @property
+    def alike(self) -> Iterator[AlikeMatches]:
+        """The others."""
+        return (step for step in self.steps if isinstance(step, AlikeMatches))
+
+    def append(self, match: Match) -> None:
+        """Add a match."""
+        self.steps.append(match)
+        self._length += 1
+
+    def extend(self, alike: AlikeMatches) -> None:
+        """Add alike matches in a row."""
+        self.steps.append(alike)
+        self._length += len(alike.slots)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Match]:
+        return iter(self._all())
+
+    @overload
+    def __getitem__(self, place: int) -> Match: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Match]: ...
+    def __getitem__(self, place: int | slice) -> Match | list[Match]:
+        return self._all()[place]
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Matches({self._all()!r})"
+
+    def _all(self) -> list[Match]:
+        if len(self._each) != self._length:
+            self._each = [
+                match for step in self.steps for match in (step.each() if isinstance(step, AlikeMatches) else (step,))
+            ]
+        return self._each
 
 
 class StopReason(StrEnum):
@@ -106,3 +268,45 @@ class CycleDecision(Struct):
     time_budgets_used_up: list[Budget] = field(default_factory=list)
     overruns: list[Overrun] = field(default_factory=list)
     dropped: list[Match] = field(default_factory=list)
+
+
+class GoalReached(Exception):  # noqa: N818 - no error: the cycle has answered its question
+    """The job of the goal is matched or missed."""
+
+
+class Goal:
+    """The match of one job, for which alone a cycle is held: it ends when that is known. No later turn takes it back.
+
+    *or_missed* is the job, if the cycle may also end without the match: when no slot is left for it, or after so much
+    *work* (`Ledger.work`). It is *missed* then.
+    """
+
+    def __init__(
+        self, schedd: str, cluster: int, proc: int, *, or_missed: JobRange | None = None, work: float = math.inf
+    ) -> None:
+        self.or_missed, self.missed = or_missed, False
+        self._schedd, self._cluster, self._proc = schedd, cluster, proc
+        self._work = work
+        self._is_hopeless: Callable[[], bool] = lambda: False
+        self._seen = 0
+
+    def watch(self, is_hopeless: Callable[[], bool]) -> None:
+        """Let *is_hopeless* return whether no slot is left for the job, to the end of the cycle."""
+        self._is_hopeless = is_hopeless
+
+    def check(self, matches: Matches, work: float = 0) -> None:
+        """Raise GoalReached if the job is among those of the cycle's *matches* that are new since the last call.
+
+        *work* is what the turns cost up to now.
+        """
+        new = matches.steps[self._seen :]
+        self._seen += len(new)
+        for step in new:
+            if step.schedd != self._schedd:
+                continue
+            jobs = [(step.cluster, step.proc, step.proc)] if isinstance(step, Match) else step.jobs
+            if any(cluster == self._cluster and first <= self._proc <= last for cluster, first, last in jobs):
+                raise GoalReached
+        if work > self._work or self._is_hopeless():
+            self.missed = True
+            raise GoalReached

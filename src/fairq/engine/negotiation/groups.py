@@ -1,14 +1,10 @@
-"""The accounting groups in a cycle: their submitters, their demand, and one pie for each turn.
-
-docs/htcondor.md 4; matchmaker.cpp, negotiationTime; GroupEntry.cpp, hgq_prepare_for_matchmaking.
-"""
+"""The accounting groups in a cycle: their submitters, their demand, and one pie for each turn."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +13,27 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import AdColumns, evaluate_in_columns
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
-from fairq.engine.negotiation.in_use import InUse
+from fairq.engine.negotiation.ledger import Ledger
+from fairq.engine.negotiation.leftovers import Line, deal_among_groups
+from fairq.engine.negotiation.limits import PieQuota
+from fairq.engine.negotiation.pie import deal_pie, line_for_leftovers
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.slots import weights_in_pie
-from fairq.engine.negotiation.snapshot import Jobs
-from fairq.engine.negotiation.submitter_turn import SubmitterTurn
+from fairq.engine.negotiation.pool import weights_in_pie
+from fairq.engine.negotiation.queue import Jobs
+from fairq.engine.negotiation.remote_attributes import InUse
+from fairq.engine.negotiation.submitters import Submitter
 from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.enforcement import Cap, Caps, hard_caps
-from fairq.engine.quotas.flat import assign_flat, build_flat
+from fairq.engine.quotas.flat import FlatTurns, assign_flat, build_flat
+from fairq.engine.quotas.order import percent_of_quota_used
 from fairq.engine.quotas.policy import QuotaPolicy
-from fairq.engine.quotas.rounds import PoolTerms
+from fairq.engine.quotas.record import figures
+from fairq.engine.quotas.rounds import AllocationRounds, GroupPie, PoolTerms, Rounding
 from fairq.engine.quotas.tree import QuotaGroup, Tree, build_tree
 from fairq.engine.slot_names import SlotNames
 from fairq.engine.weights import tolerance
 from fairq.records import Ad
-
-if TYPE_CHECKING:
-    from fairq.engine.negotiation.memory import Scene
 
 
 def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
@@ -103,16 +102,13 @@ class Groups:
         self._caps: dict[str, Cap] = {}
         """Each is the same in all turns: no quota but the root's changes within a cycle."""
         self._of: dict[str, QuotaGroup] = {"": self.tree.root}
-        self.members: dict[str, list[SubmitterTurn]] = {group.name: [] for group in self.tree.groups}
+        self.members: dict[str, list[Submitter]] = {group.name: [] for group in self.tree.groups}
         self.size: dict[str, int] = {}
         for group in self.tree.groups:
             group.round_robin_time = round_robin_times.get(group.name, 0)
 
-    def enrol(self, members: Sequence[SubmitterTurn], jobs: Jobs, scene: Scene | None = None) -> None:
-        """Put each submitter on the list of its group, and compute the demand of each group.
-
-        *scene* knows the demand of jobs that have waited in an earlier cycle.
-        """
+    def enrol(self, members: Sequence[Submitter], jobs: Jobs) -> None:
+        """Put each submitter on the list of its group, and compute the demand of each group."""
         demand = IdleDemand(self.policy.demand, jobs.ads, self.terms.budget)
         weighted = self.policy.demand.weighted
         ads: Counter[tuple[str, str]] = Counter()
@@ -126,7 +122,7 @@ class Groups:
             evaluate_for(self.terms.budget, Payer(queue.name, queue.name))
             running = queue.running_weight if weighted else queue.running_jobs
             times = ads[queue.name, queue.schedd] if self._ads_per_job_priority else 1
-            idle = demand.of(queue.idle) if scene is None else scene.demand(queue, demand)
+            idle = demand.of(queue.idle)
             group.demand += times * (idle + running)
         evaluate_for(self.terms.budget, NOBODY)
         self.size = {name: len({member.name for member in members}) for name, members in self.members.items()}
@@ -195,3 +191,126 @@ class Groups:
     def has_submitters(self, group: QuotaGroup) -> bool:
         """Whether any submitter of the group still takes part."""
         return bool(self.members[group.name])
+
+
+def deal_group_pies(ledger: Ledger, groups: Groups) -> None:
+    """Run all turns of all groups, and record them in the ledger's decision."""
+    decision = ledger.decision
+    before = [groups.used(group) for group in groups.tree.groups]
+    rounds: FlatTurns | AllocationRounds
+    if groups.is_flat:
+        rounds = FlatTurns(groups.tree, groups.terms, groups, groups.policy.strict_priority)
+    else:
+        rounds = AllocationRounds(groups.tree, groups.policy, groups.terms, groups)
+    for event in rounds.run():
+        if isinstance(event, GroupPie):
+            _deal_group_pie(ledger, groups, event)
+        elif isinstance(event, Rounding):
+            _round_fractions(ledger, groups, event.pies)
+        else:
+            for member in groups.members[event.group.name]:
+                member.pass_over(event.limiting_group.name)
+    decision.problems = groups.tree.problems
+    decision.rounds = rounds.rounds
+    decision.groups = rounds.turns
+    decision.quotas = [
+        figures(
+            group,
+            used_before=used_before,
+            used_after=groups.used(group),
+            subtree_used=groups.subtree_used(group),
+            sort_key=rounds.keys[group.name],
+            submitters=groups.size[group.name],
+        )
+        for group, used_before in zip(groups.tree.groups, before, strict=True)
+    ]
+    times = {group.name: int(group.round_robin_time) for group in groups.tree.groups}
+    decision.round_robin_times = {name: time for name, time in times.items() if time}
+
+
+def _deal_group_pie(ledger: Ledger, groups: Groups, pie: GroupPie) -> None:
+    group = pie.group
+    left = groups.members[group.name] = deal_pie(ledger, groups.members[group.name], _quota(groups, pie, pie.charged))
+    if groups.is_flat and group.autoregroup and not group.is_root:
+        groups.members[groups.tree.root.name] += left
+
+
+def _quota(groups: Groups, pie: GroupPie, charged: bool, caps: Sequence[Cap] = ()) -> PieQuota:
+    """Return what binds a group's pie; *caps* besides the hard ones."""
+    group = pie.group
+    return PieQuota(
+        limit=pie.limit,
+        group=group.name,
+        charged=charged,
+        caps_preemption=groups.is_flat,
+        limiting_group=pie.limiting_group.name,
+        leftovers=pie.again,
+        caps=groups.caps(group, caps),
+    )
+
+
+def _round_fractions(ledger: Ledger, groups: Groups, pies: Sequence[GroupPie]) -> None:
+    """Deal single matches that bring groups nearer to their limits, which are fractions of a slot above their use."""
+    if not ledger.policy.last_dealing or ledger.free_weight.total <= 0:
+        return
+    lines = {}
+    for pie in pies:
+        group, limit = pie.group, pie.limit
+        members = groups.members[group.name]
+        if members and pie.charged and limit is not None and groups.used(group) < limit:
+            cap = Cap(
+                pie.limiting_group.name,
+                limit,
+                partial(groups.used, group),
+                frozenset([groups.tree.groups.index(group)]),
+            )
+            lines[group.name] = line_for_leftovers(ledger, members, _quota(groups, pie, False, [cap]))
+    _deal_lines(groups, lines)
+
+
+def _deal_lines(groups: Groups, lines: Mapping[str, Line]) -> None:
+    """Give each match to the group that uses the smallest part of its quota; who has no jobs left drops out."""
+    tree = groups.tree
+
+    def percent_used(name: str) -> float:
+        group: QuotaGroup = tree.find(name) or tree.root
+        return percent_of_quota_used(groups.used(group), group.quota)
+
+    deal_among_groups(lines, percent_used)
+    for name in lines:
+        groups.members[name] = [of for of in groups.members[name] if of.queue.jobs_left]
+
+
+def deal_leftovers_of_groups(ledger: Ledger, groups: Groups) -> None:
+    """Deal what is still free: unused quota is for those who accept it, within the same parent before others.
+
+    Each match goes to the group that uses the smallest part of its quota. A group that accepts no surplus stays within
+    its quota, together with its subtree.
+    """
+    if groups.is_flat:
+        return
+    tree = groups.tree
+    for parent in reversed(tree.groups):
+        if not parent.children or ledger.free_weight.total <= 0:
+            continue
+        caps = [] if parent.is_root else [groups.cap(parent)]
+        lines = {}
+        for group in [*_accepting(parent), parent]:
+            members = groups.members[group.name]
+            if members:
+                quota = PieQuota(
+                    group=group.name,
+                    limiting_group=group.limiting_group().name,
+                    leftovers=True,
+                    caps=groups.caps(group, caps),
+                )
+                lines[group.name] = line_for_leftovers(ledger, members, quota)
+        _deal_lines(groups, lines)
+
+
+def _accepting(parent: QuotaGroup) -> Iterator[QuotaGroup]:
+    """Yield the groups below *parent* that get what it leaves: those that accept surplus, below such groups alone."""
+    for child in parent.children:
+        if child.accept_surplus:
+            yield child
+            yield from _accepting(child)

@@ -5,49 +5,63 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotKey
-from fairq.engine.classad import EvaluationBudget
-from fairq.engine.negotiation.autoclusters import Autoclusters
+from fairq.engine.classad import AdColumns, EvaluationBudget
 from fairq.engine.negotiation.budgets import Stopwatch
-from fairq.engine.negotiation.candidates import Candidates
+from fairq.engine.negotiation.candidates import CandidateLists
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
-from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
-from fairq.engine.negotiation.demands import Demands
-from fairq.engine.negotiation.expression_cache import RequestContext
-from fairq.engine.negotiation.free_weight import FreeWeight
-from fairq.engine.negotiation.goal import Goal, GoalReached
-from fairq.engine.negotiation.in_use import InUse
-from fairq.engine.negotiation.matchlist import FreeSlots
-from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.decision import (
+    AlikeMatches,
+    CycleDecision,
+    Goal,
+    Match,
+    MatchReason,
+    ProcRange,
+    SubmitterDecision,
+)
+from fairq.engine.negotiation.evaluation import Ask, RequestContext
+from fairq.engine.negotiation.free_slots import FreeWeight, Taken
+from fairq.engine.negotiation.kind_slots import Kinds
+from fairq.engine.negotiation.limits import Limits, PieRules
+from fairq.engine.negotiation.partitionable import jobs_in_slot
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.rejections import Rejection
-from fairq.engine.negotiation.schedd_limits import ScheddLimits
+from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptState
+from fairq.engine.negotiation.queue import Numbers
+from fairq.engine.negotiation.rejections import RejectedMany, Rejection, RejectReason
+from fairq.engine.negotiation.remote_attributes import InUse
+from fairq.engine.negotiation.slices import Demands
+from fairq.engine.negotiation.submitters import ScheddLimits, Submitter
+from fairq.engine.sums import added
+from fairq.records import Ad
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.groups import Groups
 
-RejectionObserver = Callable[[Rejection, RequestContext, Candidates], None]
-"""Called for a rejection: the request, and the candidates at that moment."""
+RejectionObserver = Callable[[Rejection, RequestContext, Kinds], None]
+"""Called for a rejection: the request, and the kinds of jobs with their slots at that moment."""
+
+_REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
+
+_STEP, _LIST, _QUICK = 50, 200, 10
+"""A step of a turn takes as long as a look at so many slots; so does a list, whose slots take a tenth each."""
 
 
 class Allotment(NamedTuple):
-    """The resources of a match: the *key* for its charge, its weight, and the part carved out of a slot.
+    """The resources of a match: the *keys* for its charge, its weight, and the part carved out of a slot.
 
     *evicted* are the dynamic slots that make room on a slot matched as a whole; None: it has room.
     """
 
-    key: SlotKey
+    keys: list[SlotKey]
     cost: float
     carving: Carving | None = None
     evicted: tuple[int, ...] | None = None
-
-
-_STEP, _LIST, _QUICK = 50, 200, 10
-"""A step of a turn takes as long as a look at so many slots; so does a list, whose slots take a tenth each."""
 
 
 class Ledger(Struct, frozen=True):
@@ -55,48 +69,49 @@ class Ledger(Struct, frozen=True):
 
     Args:
         accountant: charged for the matches.
-        candidates, concurrency, policy, autoclusters: as in the cycle.
+        policy, kinds, lists, concurrency: as in the cycle.
+        ads: an ad of each autocluster.
+        has_limits: whether any job has concurrency limits.
         decision: the record of matches and rejections.
         groups: the accounting groups; None: there are none.
-        free: the candidates not yet matched.
         schedds: how many jobs the schedds still offer.
-        free_weight: the slot weight of all free candidates.
-        partitions: the partitionable slots that are divided; None: there are none.
+        taken, free_weight: the slots that are left, and the slot weight of those that nobody uses.
         keys: the accountant's keys of the slots.
         cost: the weight of every slot.
         running: per slot, the submitter of its running job.
         demands: the slot weight that each submitter uses or could use.
         in_use: the use for expressions.
+        slots: the slots' ads.
         now: seconds since 1970.
         stopwatch: measures the time budgets; None: there are none.
         observer: called for every rejection.
         budget: measures the cost of expressions by submitter; None: no measurement.
         goal: the match at which the cycle ends; None: it has no such end.
-        tells_rejections: whether anybody asks which jobs were refused.
     """
 
     accountant: Accountant
-    schedds: ScheddLimits
-    candidates: Candidates
-    concurrency: ConcurrencyLimits
     policy: NegotiationPolicy
-    autoclusters: Autoclusters
+    kinds: Kinds
+    lists: CandidateLists
+    concurrency: ConcurrencyLimits
+    ads: Sequence[Ad]
+    has_limits: bool
     decision: CycleDecision
     groups: Groups | None
-    free: FreeSlots
+    schedds: ScheddLimits
+    taken: Taken
     free_weight: FreeWeight
-    partitions: Partitions | None
     keys: Sequence[SlotKey]
     cost: Sequence[float]
     running: Sequence[str | None]
     demands: Demands
     in_use: InUse
+    slots: AdColumns
     now: int
     stopwatch: Stopwatch | None
     observer: RejectionObserver | None
     budget: EvaluationBudget | None
-    goal: Goal | None = None
-    tells_rejections: bool = True
+    goal: Goal | None
 
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group uses now."""
@@ -110,46 +125,58 @@ class Ledger(Struct, frozen=True):
     @property
     def work(self) -> int:
         """What the turns cost up to now, in slots looked at: their steps, and the lists that these needed."""
-        decision = self.decision
-        if self.tells_rejections:
-            refused = len(decision.rejections.entries)
-        else:
-            refused = sum(submitter.rejected for submitter in decision.submitters)
-        steps = len(decision.matches.steps) + refused
-        return steps * _STEP + self.candidates.lists * (_LIST + len(self.cost) // _QUICK)
+        steps = len(self.decision.matches.steps) + len(self.decision.rejections.entries)
+        return steps * _STEP + self.lists.built * (_LIST + len(self.cost) // _QUICK)
 
     def check_goal(self) -> None:
         """End the cycle if it has a goal and has reached it."""
         if self.goal is not None:
             self.goal.check(self.decision.matches, self.work)
 
-    def check_slots(self) -> None:
-        """End the cycle if only matches are asked for, and no slot is left for any.
-
-        Groups are dealt with to the end: what their members still want decides whose turn a remainder is next.
-        """
-        if self.tells_rejections or self.groups is not None:
-            return
-        reach = self.candidates.reach
-        if reach is not None and not reach.any_left:
-            raise GoalReached
-
-    def slots_left(self) -> bool:
-        """Whether any candidate slot is left."""
-        return self.free.left > 0
-
-    def may_preempt(self) -> bool:
-        """Whether any slot might be preempted by priority."""
-        return self.candidates.preemption.may_preempt()
-
     def regroups(self, group: str) -> bool:
         """Whether a group's turn is the second chance of members of other groups."""
         return self.groups is not None and self.groups.regroups(group)
 
-    def request_context(self, of: SubmitterDecision, autocluster: int, group: str) -> RequestContext:
-        """The request for a submitter's autocluster in the turn of a group, with the attributes of this moment."""
+    def allot(self, slots: list[int]) -> Allotment:
+        """Take slots, or the proposed part of a divided slot."""
+        parts, rooms, slot = self.kinds.parts, self.lists.rooms, slots[0]
+        carving = None if parts is None else parts.carve(slot)
+        if parts is None or carving is None:
+            self.taken.take(slots)
+            self.free_weight.take_all(slots)
+            room = None if rooms is None else rooms.on(slot)
+            if room is None:
+                return Allotment([self.keys[slot] for slot in slots], self.cost[slot])
+            # Their use counts for the rest of the cycle: the negotiator does not know of it before the next one.
+            return Allotment([self.keys[slot]], room.cost, None, room.victims)
+        for victim in carving.victims:
+            self.accountant.remove_match(self.keys[victim], self.now)
+        self.taken.take(carving.victims)
+        self.free_weight.take(slot, carving.cost - sum((self.cost[victim] for victim in carving.victims), 0.0))
+        used_up = self.policy.partitionable_slots == "carve" and parts.partitions.is_used_up(slot)
+        if used_up and slot not in self.taken.used_up:
+            self.taken.use_up([slot])
+            self.free_weight.take(slot)
+        return Allotment([(self.keys[slot], len(self.decision.matches))], carving.cost, carving)
+
+    def packed_jobs(self, slot: int, job: Ad) -> int:
+        """Number of jobs that a match represents (matchmaker.cpp, jobsInSlot).
+
+        With depth first, today's negotiator expects a schedd to pack every slot, even a static one.
+        """
+        if self.policy.partitionable_slots != "whole":
+            return 1
+        parts, rooms = self.kinds.parts, self.lists.rooms
+        if parts is not None and parts.of[slot] >= 0:
+            parts.partitions.show()
+            return jobs_in_slot(parts.partitions.ads, int(parts.of[slot]), job)
+        room = None if rooms is None else rooms.on(slot)
+        return jobs_in_slot(self.slots, slot, job) if room is None else jobs_in_slot(room.ads, room.ad, job)
+
+    def request_context(self, of: SubmitterDecision, kind: int, group: str) -> RequestContext:
+        """The request for a submitter's kind of job in the turn of a group, with the attributes of this moment."""
         priority = of.effective_priority
-        ephemeral = {
+        added: Ad = {
             "submitteruserprio": priority,
             "submittorprio": priority,
             "submitteruserresourcesinuse": self.in_use.of_user(of.submitter),
@@ -157,35 +184,83 @@ class Ledger(Struct, frozen=True):
             "submitterautoregroup": False,
         }
         if self.groups is not None:
-            ephemeral |= self.groups.attributes(of.submitter, group)
-        return RequestContext(autocluster, self.autoclusters.kinds[autocluster], of.submitter, priority, ephemeral)
+            added |= self.groups.attributes(of.submitter, group)
+        return RequestContext(kind, self.ads[kind], of.submitter, priority, added)
 
-    def allot_whole(self, slots: list[int]) -> list[SlotKey]:
-        """Take slots, none of which is divided; return the keys for their charges."""
-        self.free.take_all(slots)
-        self.free_weight.take_all(slots)
-        return list(map(self.keys.__getitem__, slots))
 
-    def allot(self, slot: int) -> Allotment:
-        """Take a slot, or the proposed part of a divided slot."""
-        carving = None if self.partitions is None else self.partitions.carve(slot)
-        if carving is None:
-            self.free.take(slot)
-            self.free_weight.take(slot)
-            room = self.candidates.room_on(slot)
-            if room is None:
-                return Allotment(self.keys[slot], self.cost[slot])
-            # Their use counts for the rest of the cycle: the negotiator does not know of it before the next one.
-            return Allotment(self.keys[slot], room.cost, None, room.victims)
-        assert self.partitions is not None
-        given_back = 0.0
-        for victim in carving.victims:
-            self.accountant.remove_match(self.keys[victim], self.now)
-            self.free.take(victim)
-            given_back += self.cost[victim]
-        self.free_weight.take(slot, carving.cost - given_back)
-        used_up = self.policy.partitionable_slots == "carve" and self.partitions.is_used_up(slot)
-        if used_up and not self.free.is_taken(slot):
-            self.free.take(slot)
-            self.free_weight.take(slot)
-        return Allotment((self.keys[slot], len(self.decision.matches)), carving.cost, carving)
+class Entries:
+    """What one turn writes into the ledger: matches with their charges, and rejections."""
+
+    def __init__(self, ledger: Ledger, submitter: Submitter, limits: Limits, rules: PieRules) -> None:
+        self._ledger, self._submitter, self._limits, self._rules = ledger, submitter, limits, rules
+        self._group = rules.quota.group
+        self._regroups = ledger.regroups(self._group)
+
+    def match(
+        self,
+        jobs: list[ProcRange],
+        request: tuple[int, int] | None,
+        slots: list[int],
+        state: PreemptState,
+        text: str | None,
+        rank: float | None,
+    ) -> None:
+        """Charge matches of *jobs* with *slots* of one class, and record them.
+
+        *request* is the first job of their request; None: each is one of its own. *text* are the concurrency limits
+        that the job uses. *rank* is how the slot ranks the job; None: as `Kinds.ranks_of_all` tells.
+        """
+        ledger, submitter, decision = self._ledger, self._submitter, self._submitter.decision
+        name, schedd, count = submitter.name, submitter.schedd, len(slots)
+        keys, cost, carving, evicted = ledger.allot(slots)
+        if state != NONE and carving is None and evicted is None:
+            ledger.accountant.preempt(name, keys[0], cost, ledger.now)
+        else:
+            ledger.accountant.add_matches(name, keys, cost, ledger.now)
+        self._limits.use(cost, count, claimed=state != NONE)
+        decision.matched += count
+        ledger.schedds.use(schedd, count)
+        decision.matched_weight = added(decision.matched_weight, cost, count)
+        if rank is None:
+            ranks = ledger.kinds.ranks_of_all
+            assert ranks is not None
+            alike = AlikeMatches(name, schedd, jobs, request, slots, keys, cost, ranks, self._group, self._regroups)
+            ledger.decision.matches.extend(alike)
+            return
+        making_room = evicted or (() if carving is None else carving.victims)
+        from_whom = making_room[0] if making_room else slots[0]
+        preempted = None if state == NONE else ledger.running[from_whom]
+        job, reason = (jobs[0].cluster, jobs[0].first), _REASONS[state]
+        # By place: by name, a match takes three times as long to note.
+        ledger.decision.matches.append(
+            Match(
+                *(name, schedd, *job, request or job, slots[0], cost, rank, self._group, reason, preempted),
+                *(carving, keys[0], text, self._regroups, evicted),
+            )
+        )
+
+    def refuse(
+        self, job: tuple[int, int], reason: RejectReason, context: RequestContext, names: tuple[str, ...]
+    ) -> None:
+        """Record that a *job* was refused; *names* are the concurrency limits that were used up."""
+        submitter, limits = self._submitter, self._limits
+        submitter.decision.rejected += 1
+        is_limited = reason is RejectReason.SUBMITTER_LIMIT or limits.is_used_up
+        quota_group = (limits.stopped_by or self._rules.quota_group) if is_limited else None
+        rejection = Rejection(submitter.name, submitter.schedd, job, reason, self._group, quota_group, names)
+        self._ledger.decision.rejections.append(rejection)
+        if self._ledger.observer is not None:
+            self._ledger.observer(rejection, context, self._ledger.kinds)
+
+    def refuse_many(self, kinds: Numbers, clusters: Numbers, procs: Numbers, why: NDArray[np.uint8], ask: Ask) -> None:
+        """Record that the first jobs of requests were refused: their *kinds*, and *why*, by the place in `OF_MANY`."""
+        submitter, limits = self._submitter, self._limits
+        submitter.decision.rejected += len(kinds)
+        entry = RejectedMany(
+            *(submitter.name, submitter.schedd, clusters, procs, why, self._group),
+            *(limits.stopped_by or self._rules.quota_group, limits.is_used_up),
+        )
+        self._ledger.decision.rejections.append(entry)
+        if self._ledger.observer is not None:
+            for kind, rejection in zip(kinds.tolist(), entry.each(), strict=True):
+                self._ledger.observer(rejection, ask(kind), self._ledger.kinds)

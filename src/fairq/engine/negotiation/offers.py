@@ -20,20 +20,20 @@ from fairq.engine.classad import (
     parse,
 )
 from fairq.engine.distinct import distinct
-from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.carving import CORES, MODIFIED, price
+from fairq.engine.negotiation.evaluation import RequestContext, agreed, negotiator_rank
 from fairq.engine.negotiation.offer_terms import OfferTerms
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.pool import slot_weights
 from fairq.engine.negotiation.preemption import NONE
-from fairq.engine.negotiation.ranks import negotiator_rank
-from fairq.engine.negotiation.requested import CORES, MODIFIED, price
-from fairq.engine.negotiation.requirements import agreed
-from fairq.engine.negotiation.slots import slot_weights
 from fairq.records import Ad
 
 _REQUIREMENTS = parse("Requirements")
+
 _BINDABLE = parse("(RequestGPUs > 0) =!= true || countMatches(MY.RequireGPUs, TARGET.AvailableGPUs) >= RequestGPUs")
 """Whether a slot has left the GPUs that a job requires; a startd refuses other jobs."""
+
 _MOST_LEVELS = 4096
 """Number of consecutive matches computed at once."""
 
@@ -90,10 +90,6 @@ class Offers:
         if self._seen < len(changed):
             self._work_out(distinct(changed[self._seen :]))
             self._seen = len(changed)
-
-    def forget_terms(self) -> None:
-        """From now on, evaluate what is asked of slots that have changed."""
-        self._terms = None
 
     def best_first(self, among: NDArray[np.intp] | None = None) -> list[int]:
         """The suitable parts, of all or *among* some, best first."""

@@ -15,27 +15,33 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns, parse
 from fairq.engine.classad.kinds import UNDEFINED_KIND
-from fairq.engine.negotiation.carving import Carving
-from fairq.engine.negotiation.devices import (
+from fairq.engine.negotiation.carving import (
+    CORES,
+    MODIFIED,
+    Alone,
+    Carving,
+    Requests,
     assigned_gpus,
     available_gpus,
+    default_modifications,
     described_by,
     suitable_gpus,
+    whole_cores,
     with_gpus,
     without_gpus,
 )
 from fairq.engine.negotiation.policy import NegotiationPolicy, PartitionableSlots
-from fairq.engine.negotiation.requested import CORES, MODIFIED, Alone, Requests, default_modifications, whole_cores
-from fairq.engine.negotiation.slots import slot_weights
+from fairq.engine.negotiation.pool import slot_weights
 from fairq.expression_form import attribute
 from fairq.records import Ad
 
 _ALWAYS = ("Cpus", "Memory", "Disk")
 """Resources of every slot, even if its MachineResources omits them."""
 
-
 _MEMORY = 1
+
 GPUS = "GPUs"
+
 _NAMING = ("assignedgpus", "availablegpus")
 
 

@@ -8,16 +8,25 @@ from typing import Literal
 from msgspec import Struct, field
 
 from fairq.engine.classad import Expression
+from fairq.engine.negotiation.autoclusters import SignificantAttributes
 from fairq.engine.negotiation.budgets import TimeBudgets
-from fairq.engine.negotiation.requested import default_modifications
-from fairq.engine.negotiation.requests import JobOrder, SkipBy
-from fairq.engine.negotiation.significant import SignificantAttributes
+from fairq.engine.negotiation.carving import default_modifications
 from fairq.engine.quotas.policy import QuotaPolicy
 
+JobOrder = Literal["submission_time", "job_id"]
+"""The order of jobs of equal priority: by the time of submission, or by cluster and proc alone."""
+
+SkipBy = Literal["autocluster", "cluster", "nothing"]
+"""What is passed over for the rest of a turn once a job found no slot: all that are alike, all of its cluster."""
+
 TieBreak = Literal["slot_name", "std_sort", "listed"]
+
 ReportJob = Literal["job", "request"]
+
 PartitionableSlots = Literal["carve", "whole"]
+
 ResourcesInUse = Literal["slots", "weight"]
+
 PieSlices = Literal["max_min", "pool_share"]
 
 

@@ -1,9 +1,10 @@
-"""The rejections of a cycle in their order: many of one submitter are one entry, and a record each only when read."""
+"""The rejections of a cycle in their order, and their reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from enum import StrEnum
+from itertools import chain
 from typing import overload
 
 import numpy as np
@@ -11,7 +12,21 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.accounting.identity import ROOT_GROUP
-from fairq.engine.negotiation.reject_reason import LIMIT, OF_MANY, RejectReason
+
+
+class RejectReason(StrEnum):
+    """Why a request got no slot, in the negotiator's own words (matchmaker.cpp, negotiate)."""
+
+    CONCURRENCY_LIMIT = "concurrency limit reached"
+    PREEMPTION_POLICY = "PREEMPTION_REQUIREMENTS == False"
+    SUBMITTER_LIMIT = "submitter limit exceeded"
+    NO_MATCH = "no match found"
+
+
+OF_MANY = (RejectReason.NO_MATCH, RejectReason.PREEMPTION_POLICY, RejectReason.SUBMITTER_LIMIT)
+"""Why requests that are refused together got none: of each, the place of its reason here is told."""
+
+NO_MATCH, POLICY, LIMIT = range(len(OF_MANY))
 
 
 class Rejection(Struct, frozen=True):
@@ -61,17 +76,6 @@ class RejectedMany(Struct, frozen=True):
                 self.group,
                 self.quota_group if self.beyond or why == LIMIT else None,
             )
-
-    def parts(self) -> Iterator[tuple[slice, str | None]]:
-        """Yield them in runs of one quota group."""
-        size = len(self.why)
-        if self.beyond or self.quota_group is None:
-            yield slice(0, size), self.quota_group
-            return
-        is_limited = self.why == LIMIT
-        ends = [*(np.flatnonzero(is_limited[1:] != is_limited[:-1]) + 1).tolist(), size]
-        for start, end in pairwise([0, *ends]):
-            yield slice(start, end), self.quota_group if is_limited[start] else None
 
 
 class Rejections(Sequence[Rejection]):

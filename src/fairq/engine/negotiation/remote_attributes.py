@@ -1,11 +1,4 @@
-"""A slot's attributes about its holder during a cycle (docs/htcondor.md 3.11; matchmaker.cpp, addRemoteUserPrios).
-
-RemoteUserPrio, RemoteUserFloor, RemoteGroup and RemoteGroupQuota are as at the cycle's start; RemoteUserResourcesInUse
-and RemoteGroupResourcesInUse follow the matches made. CurrentRank is that of a claim that waits to preempt, if there is
-one. Attributes of the group are undefined without accounting groups, and all are undefined for a slot without a holder.
-Today's negotiator rounds RemoteUserPrio to a 32-bit float, but not SubmitterUserPrio. What an ad has of an
-attribute stands where the negotiator has no value.
-"""
+"""A slot's attributes about its holder during a cycle."""
 
 from __future__ import annotations
 
@@ -14,23 +7,110 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
 from fairq.engine.classad.column import ABSENT, Column
-from fairq.engine.negotiation.groups import Groups
-from fairq.engine.negotiation.in_use import InUse
-from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.slots import HOLDER_NAMES, show_waiting_ranks, text_of
+from fairq.engine.negotiation.evaluation import LiveAttributes
+from fairq.engine.negotiation.policy import NegotiationPolicy, ResourcesInUse
+from fairq.engine.negotiation.pool import HOLDER_NAMES, holders_of, running_on, show_waiting_ranks, text_of
 from fairq.engine.quotas.tree import QuotaGroup
 from fairq.engine.slot_names import SlotNames
-from fairq.expression_form import is_expression
+from fairq.engine.weights import whole
+from fairq.expression_form import as_expression, is_expression
 from fairq.records import Ad
 
 if TYPE_CHECKING:
-    from fairq.engine.negotiation.memory import Memory
+    from fairq.engine.negotiation.groups import Groups
+    from fairq.engine.quotas.tree import QuotaGroup
+
+
+class Holders(Struct, frozen=True):
+    """The holders of slots that a match would preempt.
+
+    Args:
+        held: per slot, whether a match would preempt its holder.
+        names: per slot, its holder; None if there is none.
+        running: the same; for a slot that is being preempted, the submitter of the job that it still runs.
+        priorities: per slot, the holder's effective priority at the cycle's start.
+        changing: attributes of the slots' ads about holders that change within the cycle; None if no slot has a holder.
+        groups: per slot, the place of its holder's group in the tree; None: no hard cap reads it.
+    """
+
+    held: NDArray[np.bool_]
+    names: SlotNames
+    running: Sequence[str | None]
+    priorities: NDArray[np.float64]
+    changing: LiveAttributes | None = None
+    groups: NDArray[np.int32] | None = None
+
+
+def find_holders(
+    slots: AdColumns, policy: NegotiationPolicy, accountant: Accountant, groups: Groups | None, sees_siblings: bool
+) -> Holders:
+    """Find who holds the slots at the start of a cycle, with what expressions read of them.
+
+    *sees_siblings*: some expression reads who holds another slot of a machine.
+    """
+    names = holders_of(slots) if policy.consider_preemption else SlotNames.nobody(len(slots))
+    held = names.codes >= 0
+    if not held.any():
+        return Holders(held, names, names, np.full(len(held), np.nan))
+
+    remote = RemoteAttributes(slots, names, accountant, groups, policy, sees_siblings)
+    known = {name: accountant.effective_priority(name) for name in remote.known}
+    priorities = np.array([*(known[name] for name in names.distinct), np.nan])[names.codes]
+    numbers = None if groups is None else groups.numbers_of(names)
+    return Holders(held, names, running_on(slots, names), priorities, remote, numbers)
+
+
+UNDEFINED = as_expression("undefined")
+"""The value of an attribute that only some ads have."""
+
+
+class InUse:
+    """The use of users and groups, as whole slots or as weight.
+
+    The manuals' rule is whole slots. The figures of groups have one unit, so that use and quota are comparable: slots
+    if all slots weigh 1, otherwise weight, rounded down. They are undefined without a group quota.
+    """
+
+    def __init__(self, accountant: Accountant, rule: ResourcesInUse) -> None:
+        self._accountant = accountant
+        self._whole = rule == "slots"
+        self._quotas: dict[str, float | str] = {}
+
+    def of_user(self, name: str) -> float:
+        """What a user has in use at this moment."""
+        if not self._whole:
+            return self._accountant.weighted_used(name)
+        record = self._accountant.records.get(name)
+        return 0 if record is None else record.resources_used
+
+    def of_group(self, group: QuotaGroup) -> float | str:
+        """The current use of a group's own submitters."""
+        return self._figure(group, self._accountant.weighted_used(group.name))
+
+    def quota_of(self, group: QuotaGroup) -> float | str:
+        """A group's own quota."""
+        if not self._whole:
+            return group.quota
+        # No quota but the root's, which is not told, changes within a cycle.
+        known = self._quotas.get(group.name)
+        if known is None:
+            known = self._quotas[group.name] = self._figure(group, group.quota)
+        return known
+
+    def _figure(self, group: QuotaGroup, weight: float) -> float | str:
+        if not self._whole:
+            return weight
+        return UNDEFINED if group.is_root or not group.has_quota else whole(weight)
+
 
 _USER_IN_USE = "RemoteUserResourcesInUse"
+
 _GROUP_IN_USE = "RemoteGroupResourcesInUse"
 
 
@@ -139,15 +219,16 @@ class RemoteAttributes:
 _OF_SIBLINGS = re.compile(r"slot\d+_remote", re.IGNORECASE)
 
 
-def siblings_are_named(policy: NegotiationPolicy, slots: AdColumns, kinds: Sequence[Ad], memory: Memory | None) -> bool:
+def siblings_are_named(policy: NegotiationPolicy, slots: AdColumns, kinds: Sequence[Ad]) -> bool:
     """Whether any expression of the policy, the slots or the jobs reads a ``Slot<N>_Remote...``.
 
-    *kinds* has an ad of every autocluster, with all that matters. In a *memory*, it only grows.
+    *kinds* has an ad of every autocluster, with all that matters.
     """
     policies = (str(expression) for expression in policy.expressions_on_jobs)
     if any(map(_OF_SIBLINGS.search, policies)) or _named_in_slots(slots):
         return True
-    return _named_in(kinds) if memory is None else memory.once(_named_in, kinds, len(kinds))
+    values = (value for ad in kinds for value in ad.values())
+    return any(map(_OF_SIBLINGS.search, filter(is_expression, values)))
 
 
 def _named_in_slots(slots: AdColumns) -> bool:
@@ -155,10 +236,6 @@ def _named_in_slots(slots: AdColumns) -> bool:
     texts = (text for column in columns for text in (*(one.text for one in column.expressions), *map(str, column.raw)))
     # Most pools need no look at what the expressions read.
     return any(map(_OF_SIBLINGS.search, texts)) and any(map(_OF_SIBLINGS.search, slots.external_references()))
-
-
-def _named_in(kinds: Sequence[Ad]) -> bool:
-    return any(map(_OF_SIBLINGS.search, filter(is_expression, (value for ad in kinds for value in ad.values()))))
 
 
 def holders_by_number(slots: AdColumns, names: Sequence[str | None]) -> dict[str, list[str | None]]:

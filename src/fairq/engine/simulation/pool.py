@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairq.engine.classad import AdColumns
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.negotiation.carving import Carved, Carving
-from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.pool import PoolSlots
 
 _TEXTS = ("State", "Activity", "RemoteUser")
 _CLAIMED = {"State": "Claimed", "Activity": "Busy"}

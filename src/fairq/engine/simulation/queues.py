@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator
-from itertools import count
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairq.engine.negotiation.snapshot import SubmitterQueue
+from fairq.engine.negotiation.queue import SubmitterQueue
 from fairq.records import JobRange
-
-_VERSIONS = count()
 
 
 class JobKey(NamedTuple):
@@ -33,13 +30,10 @@ class _Line:
         self.idle = 0
         self.running = 0
         self.running_weight = 0.0
-        self.version = -1
-        """Changes whenever jobs are added, to what no other queue has had: several simulations may share a memory."""
 
     def add(self, jobs: JobRange) -> None:
         """Add *jobs*; merge them into the preceding range if they are identical and follow it directly."""
         self.idle += len(jobs)
-        self.version = next(_VERSIONS)
         last = self.ranges[-1] if self.ranges else None
         if last is not None and _continues(last, jobs):
             last.last_proc = jobs.last_proc
@@ -126,7 +120,7 @@ class Queues:
     def snapshot(self) -> list[SubmitterQueue]:
         """Return the queues of all submitters as a cycle reads them, sorted by name."""
         return [
-            SubmitterQueue(line.name, line.schedd, line.running, line.ranges, line.running_weight, line.version)
+            SubmitterQueue(line.name, line.schedd, line.running, line.ranges, line.running_weight)
             for _, line in sorted(self._lines.items())
             if line.idle or line.running
         ]

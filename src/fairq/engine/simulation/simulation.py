@@ -12,11 +12,9 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import expire_leases, leases_of
 from fairq.engine.accounting.removal import removable
 from fairq.engine.negotiation.cycle import NegotiationCycle
-from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.matches import Match
-from fairq.engine.negotiation.memory import Memory
+from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.snapshot import Jobs
+from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.records import Ad, JobRange
@@ -93,7 +91,6 @@ class Simulation:
             since the last cycle are charged at once, which is faster and differs only in the last digits.
         is_patient: where nothing has changed for long, cycles that only time can make differ are held less often: after
             a sixteenth of the time since the last change. What such a cycle would match may come later by as much.
-        memory: that of other simulations of the same slots and jobs.
     """
 
     def __init__(
@@ -113,7 +110,6 @@ class Simulation:
         *,
         charge_each_end: bool = False,
         is_patient: bool = False,
-        memory: Memory | None = None,
     ) -> None:
         self.pool = pool
         self.queues = queues
@@ -128,7 +124,6 @@ class Simulation:
         self.now = start - (every or 1)
         """The time of the last cycle, run or skipped."""
         self._ads = ads
-        self._memory = memory or Memory()
         self._run_time = run_time
         self._arrivals = iter(arrivals)
         self._next_arrival = next(self._arrivals, None)
@@ -227,9 +222,7 @@ class Simulation:
             accountant.forget(name)
         slots = self.pool.snapshot(now)
         jobs = Jobs(self.queues.snapshot(), self._ads)
-        cycle = NegotiationCycle(
-            slots, jobs, accountant, self.policy, now, self._times, memory=self._memory, tells_rejections=False
-        )
+        cycle = NegotiationCycle(slots, jobs, accountant, self.policy, now, self._times)
         decision = cycle.run()
         self.cycles += 1
         self.pairs = cycle.pairs

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.classad import AdColumns
-from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.matches import Match
+from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues

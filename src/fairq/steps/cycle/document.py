@@ -9,8 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from fairq.engine.accounting.charges import SlotKey
-from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.matches import AlikeMatches, Match, MatchReason
+from fairq.engine.negotiation.decision import AlikeMatches, CycleDecision, Match, MatchReason
 from fairq.engine.negotiation.rejections import Rejection
 from fairq.records import Claim, MatchRecord
 from fairq.words.rejections import rejection_words

@@ -19,7 +19,8 @@ from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
+from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.records import AccountingRecord
 from fairq.state import claim_columns, idle_columns, job_ads, jobs, meta, schedds
 from fairq.state.connection import State

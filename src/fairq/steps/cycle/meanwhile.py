@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
-from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.matches import Match, Matches
+from fairq.engine.negotiation.decision import CycleDecision, Match, Matches
 from fairq.engine.quotas.record import GroupFigures
 from fairq.idle_jobs import IdleJobs
 from fairq.records import JobRange

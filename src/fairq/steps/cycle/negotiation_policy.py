@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fairq.engine.classad import Expression, parse
+from fairq.engine.negotiation.autoclusters import SignificantAttributes
 from fairq.engine.negotiation.budgets import TimeBudgets
-from fairq.engine.negotiation.policy import NegotiationPolicy, TieBreak
-from fairq.engine.negotiation.requests import SkipBy
-from fairq.engine.negotiation.significant import SignificantAttributes
+from fairq.engine.negotiation.policy import NegotiationPolicy, SkipBy, TieBreak
 from fairq.settings.rule_points.htcondor import NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.steps.cycle.quota_policy import parsed, parsed_if_set, quota_policy
 

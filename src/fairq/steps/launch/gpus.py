@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairq.engine.negotiation.devices import assigned_gpus, available_gpus, description
+from fairq.engine.negotiation.carving import assigned_gpus, available_gpus, description
 from fairq.expression_form import attribute
 from fairq.launch.interface import GPU_VARIABLES
 from fairq.records import Ad, Launch, LaunchPhase

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairq.engine.negotiation.devices import assigned_gpus, available_gpus
+from fairq.engine.negotiation.carving import assigned_gpus, available_gpus
 from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count, islice
 
-from fairq.engine.negotiation.devices import assigned_gpus, available_gpus
+from fairq.engine.negotiation.carving import assigned_gpus, available_gpus
 from fairq.expression_form import attribute
 from fairq.records import Ad
 

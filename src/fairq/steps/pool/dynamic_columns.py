@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairq.ad_table import AdTable, Part, picked, shared
-from fairq.engine.negotiation.devices import assigned_gpus
+from fairq.engine.negotiation.carving import assigned_gpus
 from fairq.records import Ad, DynamicSlot
 from fairq.steps.pool.dynamic_slots import by_parent, inherited_by, rest_of
 

@@ -13,9 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from fairq.engine.accounting.charges import SlotKey
-from fairq.engine.negotiation.carving import Carved
-from fairq.engine.negotiation.devices import assigned_gpus, without_gpus
-from fairq.engine.negotiation.matches import Match
+from fairq.engine.negotiation.carving import Carved, assigned_gpus, without_gpus
+from fairq.engine.negotiation.decision import Match
 from fairq.expression_form import as_expression, within
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots

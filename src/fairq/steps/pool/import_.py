@@ -181,7 +181,7 @@ def _weigh(plan: ClaimPlan, settings: Settings) -> None:
     import numpy as np
 
     from fairq.engine.classad import AdColumns
-    from fairq.engine.negotiation.slots import slot_weights
+    from fairq.engine.negotiation.pool import slot_weights
     from fairq.steps.cycle.negotiation_policy import negotiation_policy
     from fairq.steps.evaluation.budget import evaluation_budget
 

@@ -10,15 +10,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fairq.engine.negotiation.carving import Carved
-from fairq.engine.negotiation.devices import assigned_gpus, with_gpus
+from fairq.engine.negotiation.carving import Carved, assigned_gpus, with_gpus
 from fairq.expression_form import attribute
 from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
 
 if TYPE_CHECKING:
-    from fairq.engine.negotiation.snapshot import PoolSlots
+    from fairq.engine.negotiation.pool import PoolSlots
 
 _PART = re.compile(r"(.+)_\d+(@.*)?")
 _RESOURCES = ("Cpus", "Memory", "Disk", "GPUs")
@@ -70,7 +69,7 @@ def adopt_ended(state: State, ended: Collection[int]) -> None:
     if not parents:
         return
     from fairq.engine.classad import AdColumns
-    from fairq.engine.negotiation.snapshot import PoolSlots
+    from fairq.engine.negotiation.pool import PoolSlots
 
     records = [*slots.of_ids(state, names), *parents]
     ads, ids = [slot.ad for slot in records], [slot.id for slot in records]

@@ -16,8 +16,8 @@ from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.classad.budget import NOBODY, EvaluationBudget, Payer, evaluate_for
 from fairq.engine.negotiation.groups import pool_size, quota_tree
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.slots import slot_weights, users_of
-from fairq.engine.negotiation.snapshot import Jobs, SubmitterQueue
+from fairq.engine.negotiation.pool import slot_weights, users_of
+from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.flat import FlatTurns
 from fairq.engine.quotas.record import GroupFigures, figures

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairq.ad_table import AdTable
 from fairq.engine.accounting.identity import is_group_name
 from fairq.engine.explain.pieces import pieces_of
-from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.pool import PoolSlots
 from fairq.errors.simulation import InvalidChangeError
 from fairq.records import Ad
 from fairq.steps.config import SettingsFiles, settings_with

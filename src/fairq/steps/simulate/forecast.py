@@ -15,8 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.engine.accounting.identity import assigned_group
-from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.matches import Match
+from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.simulation.pool import Tenant
 from fairq.engine.simulation.queues import JobKey
 from fairq.engine.simulation.runtimes import PastRun, RunTimes

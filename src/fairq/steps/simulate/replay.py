@@ -12,8 +12,7 @@ from fairq.dumps.trace import Trace, TraceJob
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group
 from fairq.engine.classad import AdColumns
-from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.matches import Match
+from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.simulation.fairness import Party, ShareMeter
 from fairq.engine.simulation.journal import Journal
 from fairq.engine.simulation.pool import SimulatedPool, Tenant

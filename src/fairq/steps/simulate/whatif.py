@@ -11,7 +11,7 @@ from msgspec import Struct
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.negotiation.cycle import negotiate
 from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.slots import slot_weights, weights_in_pie
+from fairq.engine.negotiation.pool import slot_weights, weights_in_pie
 from fairq.engine.simulation.longrun import long_run_use
 from fairq.state import cycles
 from fairq.state.connection import State, reading

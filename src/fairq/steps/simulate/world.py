@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
@@ -14,9 +14,8 @@ from fairq.engine.accounting.charges import SlotCharge, charges_of
 from fairq.engine.accounting.leases import expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.carving import Carving
-from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Arrival, Running, Simulation, Witness
@@ -59,7 +58,6 @@ class World(Struct, frozen=True):
     round_robin_times: Mapping[str, int]
     now: int
     foreign: int
-    memory: Memory = field(default_factory=Memory)
 
     def simulation(
         self, run_time: RunTime, witness: Witness, every: int, arrivals: Iterable[Arrival] = ()
@@ -83,7 +81,6 @@ class World(Struct, frozen=True):
             running,
             charge_each_end=True,
             is_patient=True,
-            memory=self.memory,
         )
 
     def _start(self, pool: SimulatedPool, run_time: RunTime) -> tuple[Accountant, list[Running]]:

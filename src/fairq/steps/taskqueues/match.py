@@ -304,7 +304,7 @@ def _weights(ads: list[Ad], settings: Settings) -> list[float]:
     if not settings["negotiator.force_negotiator_slot_weight"]:
         return [float(ad["SlotWeight"]) for ad in ads]
     from fairq.engine.classad import AdColumns
-    from fairq.engine.negotiation.slots import slot_weights
+    from fairq.engine.negotiation.pool import slot_weights
     from fairq.steps.cycle.negotiation_policy import negotiation_policy
     from fairq.steps.evaluation.budget import evaluation_budget
 

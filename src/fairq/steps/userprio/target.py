@@ -18,7 +18,7 @@ from fairq.engine.accounting.factors import MINIMUM_FACTOR
 from fairq.engine.accounting.identity import ROOT_GROUP, is_group_name
 from fairq.engine.accounting.leases import Leasable, expire_leases, set_for_good
 from fairq.engine.accounting.priority import MINIMUM_PRIORITY, real_priority
-from fairq.engine.negotiation.slots import slot_weights, weights_in_pie
+from fairq.engine.negotiation.pool import slot_weights, weights_in_pie
 from fairq.engine.simulation.longrun import factors_for, long_run_use
 from fairq.engine.simulation.steady import steady_shares
 from fairq.errors.base import InvalidNameError, UsageError

@@ -15,7 +15,7 @@ from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
 from fairq.engine.explain.search import Search
-from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.simulation.queues import JobKey
 from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownSlotError
 from fairq.records import Ad, JobRange, JobStatus

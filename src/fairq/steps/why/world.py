@@ -20,9 +20,9 @@ from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKin
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
 from fairq.engine.explain.pieces import pieces_of, rows_called
-from fairq.engine.negotiation.memory import Memory
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.snapshot import Jobs, PoolSlots, SubmitterQueue
+from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.expression_form import as_expression, expression_text
 from fairq.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.steps.cycle.load import LoadedPool
@@ -40,7 +40,7 @@ _SETS_A_VALUE = frozenset(ChangeKind) - {
 class ImaginedPool(Struct, frozen=True):
     """The pool with some changes; *target* is the job in question.
 
-    *memory* is that of all cycles. *made* are the changes to the pool in which the question was asked, and *tried* what
+    *made* are the changes to the pool in which the question was asked, and *tried* what
     was tried there.
     """
 
@@ -53,14 +53,13 @@ class ImaginedPool(Struct, frozen=True):
     now: int
     round_robin_times: Mapping[str, int]
     target: JobRange | None = None
-    memory: Memory | None = None
     made: tuple[Change, ...] = ()
     tried: Tried | None = None
 
     @classmethod
     def of(cls, pool: LoadedPool, policy: NegotiationPolicy, now: int, times: Mapping[str, int]) -> Self:
         """Return the pool without changes."""
-        return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times, memory=Memory())
+        return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times)
 
     def hold_until_matched(self) -> Outcome:
         """Simulate the same cycle, but only until the job in question is matched; only once for the same changes."""
@@ -107,7 +106,7 @@ class ImaginedPool(Struct, frozen=True):
         times, clock = self.round_robin_times, time.monotonic
         # A cycle adds its own attributes to the slots; the next cycle on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
-        given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock, self.memory)
+        given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock)
         return Outcome(given, until, or_missed=or_missed, work=work)
 
     def about(self, job: JobRange, work: float = math.inf) -> Self:

@@ -1,13 +1,9 @@
-"""The dynamic slots that a partitionable slot's own ad lists, in Child attributes (docs/htcondor.md 3.14).
-
-A startd lists them as ChildName, ChildState, ChildCurrentRank, ChildCpus and others: one value for each dynamic slot.
-Today's negotiator reads these lists (matchmaker.cpp, pslotMultiMatch, dslotLookup).
-"""
+"""The dynamic slots that are preempted to make room on their partitionable slot."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +11,17 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.negotiation.carving import Carved
+from fairq.engine.negotiation.evaluation import RequestContext
+from fairq.engine.negotiation.free_slots import Taken
+from fairq.engine.negotiation.offers import Offers
+from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.snapshot import PoolSlots
+from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.negotiation.preemption import PRIO, RANK, RANKS, Preemption, PreemptState
 
 _ROLLED_UP = parse("DynamicSlot && PslotRollupInformation")
+
 _RESOURCES = ("cpus", "memory", "disk")
 """Resources of a slot without MachineResources."""
 
@@ -108,3 +111,64 @@ def _number(value: object) -> float:
 def _listed(ads: AdColumns, row: int, name: str) -> Sequence[Any]:
     value = ads.json_value(row, f"child{name}")
     return value if isinstance(value, list) else ()
+
+
+Permits = Callable[[float, PreemptState, Sequence[int]], bool]
+"""Whether the limits permit a match of a weight that preempts these slots."""
+
+
+class PslotPreemption:
+    """The dynamic slots of all partitionable slots, which are preempted to make room for a job.
+
+    Slots with the lowest Rank of their job go first, then those with the highest PREEMPTION_RANK, until the job fits. A
+    slot that ranks its job equal to the new one needs PREEMPTION_REQUIREMENTS.
+    """
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        carved: Mapping[int, Carved],
+        slots: AdColumns,
+        preemption: Preemption,
+        taken: Taken,
+    ) -> None:
+        self._partitions, self._slots, self._preemption, self._marks = partitions, slots, preemption, taken.marks
+        known = [(row, one) for row, one in carved.items() if one.parent in partitions.parts]
+        self._rows = np.array([row for row, _ in known], np.intp)
+        self._part = np.array([partitions.parts[one.parent] for _, one in known], np.intp)
+        names = [name.lower() for name in partitions.resources]
+        self._taken = np.zeros((len(names), len(known)))
+        for number, (_, one) in enumerate(known):
+            for name, amount in one.taken.items():
+                if name.lower() in names:
+                    self._taken[names.index(name.lower()), number] = amount
+
+    def propose(self, context: RequestContext, offers: Offers, permits: Permits) -> tuple[int, PreemptState] | None:
+        """Propose a match that preempts; return the partitionable slot and the preempt state, None if none will do."""
+        rows, partitions, preemption, job = self._rows, self._partitions, self._preemption, context.ad()
+        rank, current = (evaluate_in_columns(of, self._slots, job, rows).as_rank(0.0) for of in RANKS)
+        kind, ask = context.autocluster, lambda _: context
+        may_go = (preemption.preemptable(kind, ask) & ~preemption.own(context.submitter))[rows]
+        preemption_rank = preemption.ranks(kind, ask)[rows]
+        better = rank > current
+        goes = preemption.held[rows] & ~self._marks[rows] & (better | ((rank == current) & may_go))
+        most = partitions.left.copy()
+        np.add.at(most.T, self._part[goes], self._taken[:, goes].T)
+        wanted = offers.asked
+        for part in np.flatnonzero(((wanted <= most) & (wanted >= 0)).all(axis=0)).tolist():
+            mine = np.flatnonzero(goes & (self._part == part))
+            order = np.lexsort([rows[mine], -preemption_rank[mine], current[mine]])
+            left = partitions.left[:, part].copy()
+            for count, child in enumerate(mine[order].tolist(), 1):
+                left += self._taken[:, child]
+                cost = offers.cost_with(part, left) if (wanted[:, part] <= left).all() else None
+                if cost is None:
+                    continue
+                victims = mine[order[:count]]
+                state = RANK if better[victims].all() else PRIO
+                preempted = tuple(rows[victims].tolist())
+                if permits(cost, state, preempted):
+                    offers.propose(part, cost, preempted, self._taken[:, victims].sum(axis=1))
+                    return int(partitions.rows[part]), state
+                break
+        return None

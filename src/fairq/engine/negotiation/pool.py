@@ -1,34 +1,126 @@
-"""Properties of slots at the start of a cycle: weights, holders, candidates, tie order."""
+"""The slots at the start of a cycle: who takes part, weights, holders, candidates, tie order."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
+from fairq.engine.classad import (
+    EVERY_ATTRIBUTE,
+    AdColumns,
+    Expression,
+    columns_read,
+    evaluate_in_columns,
+    parse,
+)
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.classad.kinds import INTEGER, REAL, UNDEFINED_KIND
-from fairq.engine.negotiation.fetched import as_fetched
-from fairq.engine.negotiation.participants import slots_seen, slots_shutting_down, slots_taking_part, slots_usable
+from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.snapshot import PoolSlots
 from fairq.engine.slot_names import SlotNames
 
+if TYPE_CHECKING:
+    pass
+
+
+class PoolSlots(Struct, frozen=True):
+    """All slots of the pool, in the order the negotiator lists them.
+
+    Args:
+        names: one per slot, as advertised.
+        keys: one per slot, the accountant's key of its use.
+        ads: the slots' ads as columns, with the claims that fairq has made.
+        draining: indices of slots that get no more jobs.
+        carved: the dynamic slots that fairq made itself, by index.
+    """
+
+    names: Sequence[str]
+    keys: Sequence[int]
+    ads: AdColumns
+    draining: frozenset[int] = frozenset()
+    carved: Mapping[int, Carved] = field(default_factory=dict)
+
+
+_UNUSABLE = parse(
+    'State == "Drained" || (Draining =?= true && State =!= "Claimed" && State =!= "Preempting")'
+    " || Offline =?= true || Absent =?= true"
+)
+
+_SHUTDOWN = ("DaemonShutdown", "DaemonShutdownFast")
+
+
+def slots_taking_part(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """The slots for which NEGOTIATOR_SLOT_CONSTRAINT is true; all slots without a constraint.
+
+    Other slots are not in the pie and not candidates; `slots_seen` says whether their use counts.
+    """
+    if policy.slot_constraint is None:
+        return np.ones(len(slots), np.bool_)
+    return evaluate_in_columns(policy.slot_constraint, slots, {}).is_true()
+
+
+def slots_usable(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """The slots that are part of the pool: not drained, draining without a job, offline or absent.
+
+    Others have no part in the pie or in quotas, and are not candidates (manual: the total available size of the pool;
+    *count_unusable_slots*).
+    """
+    return np.ones(len(slots), np.bool_) if policy.count_unusable_slots else ~unusable(slots)
+
+
+def unusable(slots: AdColumns) -> NDArray[np.bool_]:
+    """The slots that are drained, draining without a job, offline or absent."""
+    return evaluate_in_columns(_UNUSABLE, slots, {}).is_true()
+
+
+def slots_seen(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """The slots on which use is counted: all, or only those that take part.
+
+    Today's negotiator does not fetch the others, so that their use is not charged (docs/htcondor.md 3.1).
+    """
+    return np.ones(len(slots), np.bool_) if policy.count_slots_outside else slots_taking_part(slots, policy)
+
+
+def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """The slots whose machine will shut down within NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD seconds.
+
+    That is, DaemonShutdown or DaemonShutdownFast will be true by then; none without a time or with 0.
+    """
+    ending = np.zeros(len(slots), np.bool_)
+    told = [attribute for attribute in _SHUTDOWN if attribute.lower() in slots.names()]
+    seconds = None
+    if told and policy.shutdown_threshold is not None:
+        from fairq.engine.classad import evaluate_scalar
+
+        seconds = evaluate_scalar(policy.shutdown_threshold, {}, now=slots.now, budget=slots.budget)
+    if slots.now is None or not isinstance(seconds, int | float) or not seconds > 0:
+        return ending
+    later = slots.at(slots.now + int(seconds))
+    for attribute in told:
+        ending |= evaluate_in_columns(attribute, later, {}).is_true()
+    return ending
+
+
 _IN_USE = parse('State == "Claimed" || State == "Preempting"')
+
 _RETIRING = parse("RetirementTimeRemaining > 0")
+
 _SUSPENDED = parse('Activity == "Suspended"')
+
 _CLAIMED_IDLE = parse('State == "Claimed" && Activity == "Idle"')
 
 _WANTS_NONE = parse("WantMatching =?= false")
 
 HOLDER_NAMES = ("PreemptingAccountingGroup", "PreemptingUser", "AccountingGroup", "RemoteUser")
 """Attributes with the submitter that a match would preempt; the first existing one counts."""
-_USER_NAMES = ("AccountingGroup", "RemoteUser")
 
+_USER_NAMES = ("AccountingGroup", "RemoteUser")
 
 HEAVIEST = 1e100
 """Maximum valid weight, so that sums remain finite."""
@@ -181,7 +273,8 @@ def _not_to_be_matched(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[n
     refuses = evaluate_in_columns(_WANTS_NONE, slots, {}).is_true()
     if not policy.match_working_cm_slots:
         refuses = refuses | evaluate_in_columns("WorkingCM", slots, {}).kind != UNDEFINED_KIND
-    return owned & refuses
+    found: NDArray[np.bool_] = owned & refuses
+    return found
 
 
 def tie_order(names: Sequence[str], policy: NegotiationPolicy) -> NDArray[np.int64]:
@@ -217,3 +310,31 @@ def _natural(name: str) -> list[str | int]:
     parts: list[str | int] = list(_NUMBERS.split(name))
     parts[1::2] = map(int, parts[1::2])
     return parts
+
+
+_CLAIMED = parse('State == "Claimed" && PartitionableSlot =!= true')
+
+_FETCHED = frozenset(
+    {"name", "mytype", "state", "activity", "startdipaddr", "accountinggroup", "owner", "remoteuser"}
+    | {"requirements", "slotweight", "concurrencylimits"}
+)
+
+_READING = (parse("MY.Requirements"), parse("MY.SlotWeight"))
+
+
+def as_fetched(slots: AdColumns, policy: NegotiationPolicy, expression: Expression) -> AdColumns:
+    """The slots' ads, with of claimed slots only what is known of them, as far as *expression* reads it."""
+    if policy.rules != "htcondor" or policy.consider_preemption:
+        return slots
+    claimed = evaluate_in_columns(_CLAIMED, slots, {}).is_true()
+    unknown = columns_read([expression], "target", slots) - _FETCHED if claimed.any() else frozenset()
+    if not unknown or EVERY_ATTRIBUTE in unknown:
+        return slots
+    unknown -= columns_read(_READING, "target", slots)
+    if not unknown:
+        return slots
+    known = slots.of_rows(np.arange(len(slots)))
+    for name in sorted(unknown & slots.names()):
+        values = [ABSENT if hidden else slots.json_value(row, name) for row, hidden in enumerate(claimed.tolist())]
+        known.with_column(name, [None if value is ABSENT else value for value in values])
+    return known

@@ -1,12 +1,9 @@
-"""Room on partitionable slots that are matched as a whole, made by preempting their dynamic slots.
-
-docs/htcondor.md 3.14; matchmaker.cpp, pslotMultiMatch. `pslot_preemption` does it for slots that are divided.
-"""
+"""Room on partitionable slots that are matched as a whole, made by preempting their dynamic slots."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import takewhile
 
 import numpy as np
@@ -15,13 +12,15 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, expression_of
 from fairq.engine.classad.column import ABSENT
-from fairq.engine.negotiation.expression_cache import RequestContext
+from fairq.engine.negotiation.dynamic_slots import Child, children, resources_of
+from fairq.engine.negotiation.evaluation import RequestContext, agreed, negotiator_rank
+from fairq.engine.negotiation.free_slots import SlotClass, Taken
+from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.preemption import PRIO, RANK, PreemptState
-from fairq.engine.negotiation.ranks import negotiator_rank
-from fairq.engine.negotiation.requirements import agreed
-from fairq.engine.negotiation.rolled_up import Child, resources_of
-from fairq.engine.negotiation.slots import slot_weights
+from fairq.engine.negotiation.pool import PoolSlots, slot_weights, slots_taking_part
+from fairq.engine.negotiation.preemption import PRIO, RANK, Preemption, PreemptState
+from fairq.engine.negotiation.remote_attributes import Holders
+from fairq.engine.quotas.enforcement import Freed
 from fairq.engine.std_sort import std_sorted
 from fairq.records import Ad
 
@@ -37,7 +36,7 @@ class Room(Struct, frozen=True):
         victims: in the order in which they were chosen.
         state: RANK if the slot prefers the job to all of their jobs, otherwise PRIO.
         cost: the slot's weight, with what they return.
-        keys: its sort keys, as in an `Ordering` with keys for preemption.
+        keys: its sort keys, as those of an order with keys for preemption.
         ad: the slot's ad with what they return, a row of `ads`.
     """
 
@@ -161,3 +160,78 @@ def _numbers(slots: AdColumns, row: int) -> dict[str, float]:
     rows = np.array([row], np.intp)
     values = {name: evaluate_in_columns(name, slots, {}, rows).as_rank(np.nan)[0] for name in resources_of(slots, row)}
     return {name: float(value) for name, value in values.items() if not np.isnan(value)}
+
+
+class Rooms:
+    """The rooms for the jobs of one cycle.
+
+    Args:
+        pool: all slots.
+        policy: the cycle's rules.
+        preemption, holders: who holds which slot, and who may take it.
+        taken: the slots that are gone.
+        preemptable: the dynamic slots that may be preempted to make room.
+        divided: slots on which no room is made, since their parts are matched.
+    """
+
+    def __init__(
+        self,
+        pool: PoolSlots,
+        policy: NegotiationPolicy,
+        preemption: Preemption,
+        holders: Holders,
+        taken: Taken,
+        preemptable: NDArray[np.bool_],
+        divided: NDArray[np.intp],
+    ) -> None:
+        self._preemption, self._holders, self._taken = preemption, holders, taken
+        self._seen = slots_taking_part(pool.ads, policy)
+        self._maker = RoomMaker(pool.ads, policy, children(pool, preemptable))
+        free_ones = np.setdiff1d(self._maker.rows, divided)
+        self._rows = free_ones[~holders.held[free_ones]]
+        self.listed: dict[int, Room] = {}
+        """The rooms on the last list, by slot."""
+
+    def on(self, slot: int) -> Room | None:
+        """The room on a slot of the last list."""
+        return self.listed.get(slot)
+
+    def find(
+        self,
+        context: RequestContext,
+        suitable: NDArray[np.int32],
+        ranks: Sequence[float] | NDArray[np.float64],
+        limits: Limits,
+        freed: Callable[[Sequence[int]], Freed],
+        *,
+        only_rank: bool,
+    ) -> bool | None:
+        """Find the rooms for a list; return whether the limits refuse any, None if there is no room on any slot.
+
+        *suitable* slots have room as they are. *ranks* is the Rank of every slot for the job; *freed* returns what the
+        limits read of slots that are preempted.
+        """
+        self.listed = {}
+        has_room = np.zeros(len(self._seen), np.bool_)
+        has_room[suitable] = True
+        among = self._rows[~self._taken.marks[self._rows] & ~has_room[self._rows]]
+        if not len(among):
+            return None
+        if self._holders.changing is not None:
+            self._holders.changing.refresh()
+        may_go = self._preemption.preemptable(context.autocluster, lambda _: context)
+        may_go = may_go & ~self._preemption.own(context.submitter) & self._seen
+        rooms = self._maker.find(context, among, ranks, may_go, only_rank=only_rank)
+        if not rooms:
+            return None
+        # They are given away once, also if the limits keep the slot off the list.
+        self._maker.spend(rooms)
+        used = limits.used, limits.used_unclaimed
+        for room in rooms:
+            if limits.permit_on_list(room.cost, room.state, freed(room.victims), *used):
+                self.listed[room.row] = room
+        return len(self.listed) < len(rooms)
+
+    def classes(self) -> list[SlotClass]:
+        """The classes of the slots with a room on the last list, as the limits read them when they are taken."""
+        return [SlotClass(room.state, room.cost, ()) for room in self.listed.values()]

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.engine.negotiation.free_slots import SlotClasses
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.offers import Offers
-from fairq.engine.negotiation.ordering import Key
-from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PreemptState, slot_kind
+from fairq.engine.negotiation.order import Key
+from fairq.engine.negotiation.preemption import NONE, PreemptState
 from fairq.engine.std_sort import std_sorted
 
 
@@ -23,13 +24,10 @@ class ConsumptionList:
     best candidate: it is none any more then, for anybody.
 
     Args:
-        offers_now: tells the slots with consumption policies, for the request as it is at that moment.
-        rows: their indices in the pool.
-        whole: the other slots on the list, indices in the pool.
-        state: the preempt state of every slot of the pool.
-        keys: the sort keys of the slots of the pool.
-        cost: the weight of every slot of the pool.
-        groups: the group of every slot's holder, where that matters to the limits.
+        offers_now: returns the offers of slots with consumption policies to the request as it is at that moment.
+        rows: these slots, indices in the pool.
+        whole: the other slots on the list, indices in the pool, with their *whole_keys*.
+        numbers: the class of every slot of the pool; *classes* tells of each.
         limits: the limits, whose use is followed.
         refused_by_limit: whether the limits have kept some slot off the list.
     """
@@ -39,30 +37,28 @@ class ConsumptionList:
         offers_now: Callable[[], Offers],
         rows: NDArray[np.intp],
         whole: NDArray[np.int32],
-        state: NDArray[np.int8],
-        keys: Sequence[Key],
-        cost: Sequence[float],
-        groups: NDArray[np.int32] | None,
+        whole_keys: Sequence[Key],
+        numbers: NDArray[np.int32],
+        classes: SlotClasses,
         limits: Limits,
         refused_by_limit: bool,
     ) -> None:
-        self._offers = offers = offers_now()
-        offers.refresh()
-        self._offers_now = offers_now
-        self._state = state
-        self._cost = cost
-        self._groups = groups
-        self._limits = limits
+        self._offers, self._offers_now = offers_now(), offers_now
+        self._numbers, self._classes, self._limits = numbers, classes, limits
         self._new = True
         self._last: tuple[int, Offers] | None = None
+        offers, used = self._offers, (limits.used, limits.used_unclaimed)
         suiting = np.flatnonzero(offers.suitable)
-        permitted = np.array([limits.permit_on_list(price, NONE) for price in offers.cost[suiting].tolist()], np.bool_)
+        permitted = np.array(
+            [limits.permit_on_list(price, NONE, (), *used) for price in offers.cost[suiting].tolist()], np.bool_
+        )
         self.refused_at_first = self.refused_by_limit = refused_by_limit or not permitted.all()
         parts = suiting[permitted]
-        self._rows = rows.tolist()
+        self._rows: list[int] = rows.tolist()
         self._parts = {self._rows[part]: part for part in parts.tolist()}
         slots = np.concatenate([whole.astype(np.intp), rows[parts]])
-        ranks = np.concatenate([np.array([key[whole] for key in keys], np.float64), offers.keys[:, parts]], axis=1)
+        of_whole = np.array(whole_keys, np.float64).reshape(len(offers.keys), len(whole))
+        ranks = np.concatenate([of_whole, offers.keys[:, parts]], axis=1)
         in_pool_order = np.argsort(slots, kind="stable")
         slots, ranks = slots[in_pool_order], ranks[:, in_pool_order]
         self._entries: list[tuple[tuple[float, ...], int]] = []
@@ -84,10 +80,11 @@ class ConsumptionList:
         while self._entries:
             _, slot = self._entries.pop(0)
             part = self._parts.get(slot)
-            state, cost, group = slot_kind(slot, self._state, self._cost, self._groups)
-            if part is not None:
-                cost, state = float(self._offers.cost[part]), NONE
-            if self._new or self._limits.permit_popped(cost, state, ((group, cost),)):
+            if part is None:
+                state, cost, freed = self._classes.of(self._numbers.item(slot))
+            else:
+                state, cost, freed = NONE, float(self._offers.cost[part]), ()
+            if self._new or self._limits.permit_popped(cost, state, freed):
                 self._new = False
                 if part is not None and self._offers.drop_unclaimable(part):
                     continue
@@ -110,7 +107,7 @@ class ConsumptionList:
         if not self._entries:
             return None
         slot = self._entries[0][1]
-        return slot, NONE if slot in self._parts else PREEMPT_STATES[self._state[slot]]
+        return slot, NONE if slot in self._parts else self._classes.of(self._numbers.item(slot)).state
 
     def _put_back(self, part: int, offers: Offers) -> None:
         self._offers.refresh()

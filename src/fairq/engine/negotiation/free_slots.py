@@ -1,0 +1,147 @@
+"""The slots that are left: which, of which weight, and of which class."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PreemptState
+from fairq.engine.quotas.enforcement import Freed
+
+
+class Taken:
+    """Which slots are no candidates, or not any more; *left* counts the others.
+
+    `flags` and `marks` are the same bytes: one slot is read faster from the former, many from the latter.
+    """
+
+    def __init__(self, candidates: NDArray[np.bool_]) -> None:
+        self.flags = bytearray(np.logical_not(candidates).tobytes())
+        self.marks: NDArray[np.bool_] = np.frombuffer(self.flags, np.bool_)
+        self.left = int(np.count_nonzero(candidates))
+        self.used_up: set[int] = set()
+
+    def take(self, slots: Sequence[int]) -> None:
+        """Take these slots, all of them different, for the rest of the cycle."""
+        for slot in slots:
+            self.flags[slot] = 1
+        self.left -= len(slots)
+
+    def first_free(self, rows: NDArray[np.int32], start: int) -> int:
+        """Return the first place from *start* on whose slot is free, or the length of *rows*."""
+        marks, size, chunk = self.marks, len(rows), 64
+        if start < size and not self.flags[rows.item(start)]:
+            return start
+        while start < size:
+            taken = marks[rows[start : start + chunk]]
+            place = int(taken.argmin())
+            if not taken[place]:
+                return start + place
+            start += chunk
+            chunk *= 4
+        return size
+
+    def use_up(self, slots: Sequence[int]) -> None:
+        """Count these divided slots as gone: only a job that requests no core can still have a part of them."""
+        self.used_up.update(slots)
+        self.left -= len(slots)
+
+
+class FreeWeight:
+    """The weight that is still free, over one cycle.
+
+    Args:
+        weights: the weight of each slot in the pie; 0 if it does not count.
+        free: the candidates that nobody uses.
+    """
+
+    def __init__(self, weights: NDArray[np.float64], free: NDArray[np.bool_]) -> None:
+        left = np.where(free, weights, 0.0)
+        self._left: list[float] = left.tolist()
+        self.total = float(left.sum())
+
+    def take_all(self, slots: Iterable[int]) -> None:
+        """Take all the rest of each of these slots, in their order."""
+        weights, total = self._left, self.total
+        for slot in slots:
+            total -= weights[slot]
+            weights[slot] = 0.0
+            total = total if total > 0 else 0.0
+        self.total = total
+
+    def take(self, slot: int, weight: float | None = None) -> None:
+        """Take *weight* of a slot, or all its rest; a negative weight is given back."""
+        left = self._left[slot]
+        taken = left if weight is None or weight > left else weight
+        self._left[slot] = left - taken
+        total = self.total - taken
+        self.total = total if total > 0 else 0.0
+
+
+class SlotClass(NamedTuple):
+    """What the limits read of a slot: its preempt state, its weight, and what a match *freed*: preempts."""
+
+    state: PreemptState
+    cost: float
+    freed: Freed
+
+
+class SlotClasses:
+    """The classes of a pool's slots, by number.
+
+    They are ordered by state, then weight, then the number of the holder's group, where hard caps read it (*groups*,
+    one per slot; None: no cap does).
+    """
+
+    def __init__(self, weights: NDArray[np.float64], groups: NDArray[np.int32] | None) -> None:
+        self._weights, numbers = np.unique(weights, return_inverse=True)
+        self._groups = 1 if groups is None else int(groups.max(initial=-1)) + 2
+        self._of_state = len(self._weights) * self._groups
+        self._free = (numbers.reshape(-1) * self._groups).astype(np.int32)
+        self._held = self._free if groups is None else self._free + np.int32(1) + groups
+        self.free = self._free + np.int32(NONE * self._of_state)
+        """Per slot its class if nobody uses it."""
+        self.divided = len(PREEMPT_STATES) * self._of_state
+        """The class of all slots that are divided: their price changes."""
+        self._own = 0
+        self._known: dict[int, SlotClass] = {}
+
+    def __len__(self) -> int:
+        return self.divided + 1 + self._own
+
+    def of(self, number: int) -> SlotClass:
+        """Return what the slots of a class have in common."""
+        found = self._known.get(number)
+        if found is None:
+            state, rest = divmod(number, self._of_state)
+            weight, group = divmod(rest, self._groups)
+            cost = float(self._weights[weight])
+            freed = ((group - 1, cost),) if state != NONE and self._groups > 1 else ()
+            found = self._known[number] = SlotClass(PREEMPT_STATES[state], cost, freed)
+        return found
+
+    def in_state(self, state: NDArray[np.int8]) -> NDArray[np.int32]:
+        """Return the class of every slot in these states."""
+        of_holder = np.where(state == NONE, self._free, self._held)
+        classes: NDArray[np.int32] = of_holder + state * np.int32(self._of_state)
+        return classes
+
+    def freed(self, numbers: NDArray[np.int32], slots: Iterable[int]) -> Freed:
+        """Return what a match that preempts these *slots* frees; *numbers* are the classes of all slots."""
+        return [one for slot in slots for one in self.of(numbers.item(slot)).freed]
+
+    def among(self, numbers: NDArray[np.int32], states: Collection[PreemptState]) -> set[int]:
+        """Return those of the classes *numbers* that have one of these states."""
+        present = np.flatnonzero(np.bincount(numbers, minlength=len(self))).tolist() if len(numbers) else ()
+        return {number for number in present if number != self.divided and number // self._of_state in states}
+
+    def with_own(self, own: Sequence[SlotClass]) -> SlotClasses:
+        """Return these classes and further ones, numbered from their number on."""
+        more = copy(self)
+        more._known = self._known | {len(self) + place: one for place, one in enumerate(own)}
+        more._own = len(own)
+        return more

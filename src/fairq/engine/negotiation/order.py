@@ -1,0 +1,126 @@
+"""The order of candidate slots for one kind of job (docs/htcondor.md 3.8; matchmaker.cpp, sort_compare).
+
+Five keys, more is better: NEGOTIATOR_PRE_JOB_RANK, the job's Rank, NEGOTIATOR_POST_JOB_RANK, the reason for the claim
+(nobody preempted, then machine rank, then priority), PREEMPTION_RANK. Ties are in the pool's tie-break order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from fairq.engine.classad import AdColumns, evaluate_in_ad, expression_of
+from fairq.engine.negotiation.evaluation import negotiator_rank
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.pool import slot_weights
+from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
+from fairq.records import Ad
+
+Key = NDArray[np.floating] | NDArray[np.integer]
+
+
+class Order(Struct, frozen=True):
+    """Slots in their order for a kind of job.
+
+    Args:
+        rows: best first.
+        dense: per slot of the pool its place in that order, equal for slots that rank equally; None: all do.
+        ties: whether any slots rank equally.
+        state: per slot its preempt state, -1 if it prefers its running job; None: no listed slot has a user.
+        classes: per slot its class (`SlotClasses`).
+        number: of this order among those of the cycle.
+        keys, place: the keys of slots, and where they are by slot, if others are to be put among them.
+    """
+
+    rows: NDArray[np.int32]
+    dense: NDArray[np.int32] | None
+    ties: bool
+    state: NDArray[np.int8] | None
+    classes: NDArray[np.int32]
+    number: int
+    keys: Sequence[Key] = ()
+    place: NDArray[np.int32] | None = None
+
+    def key_of(self, key: Key, rows: NDArray[np.int32]) -> Key:
+        """Return one of the keys of these slots; of one that has none, that of any other."""
+        assert self.place is not None
+        return key[self.place[rows]]
+
+
+class StaticRanks(Struct, frozen=True):
+    """The order of all slots for any job, computed before the cycle's first match (matchmaker.cpp, rankSorter).
+
+    Args:
+        keys: NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK per slot, as of a job without attributes.
+        place: per slot its place in their order, ties as listed.
+        weight: per slot its weight, as if slot weights were on: it ends the search of today's negotiator.
+    """
+
+    keys: tuple[NDArray[np.float32], NDArray[np.float32]]
+    place: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+
+def static_ranks(slots: AdColumns, policy: NegotiationPolicy) -> StaticRanks | None:
+    """Rank the slots once for all jobs, if the policy says so; before their ads have attributes of holders."""
+    if not policy.static_ranks:
+        return None
+    rows = np.arange(len(slots))
+    pre, post = (negotiator_rank(rank, slots, {}, rows) for rank in (policy.pre_job_rank, policy.post_job_rank))
+    place = np.empty(len(slots), np.int64)
+    place[np.lexsort([-post, -pre])] = np.arange(len(slots))
+    return StaticRanks((pre, post), place, slot_weights(slots, replace(policy, use_slot_weights=True)))
+
+
+def sort_keys(
+    job: Ad, slots: AdColumns, rows: NDArray[np.intp], policy: NegotiationPolicy, static: StaticRanks | None
+) -> list[Key]:
+    """Return the keys of *rows* that have nothing to do with their users."""
+    if static is not None:
+        return [key[rows] for key in static.keys]
+    keys: list[Key] = [negotiator_rank(policy.pre_job_rank, slots, job, rows)]
+    if not policy.ignore_job_ranks and "rank" in job:
+        keys.append(evaluate_in_ad(expression_of(job["rank"]), job, slots, rows).as_rank(0.0))
+    return [*keys, negotiator_rank(policy.post_job_rank, slots, job, rows)]
+
+
+def order_slots(
+    keys: Sequence[Key],
+    rows: NDArray[np.intp],
+    tie_order: NDArray[np.int64],
+    state: NDArray[np.int8] | None,
+    classes: NDArray[np.int32],
+    number: int,
+    *,
+    keeps_keys: bool,
+) -> Order:
+    """Order *rows* by *keys*, more is better, the most significant first."""
+    place = None
+    if keeps_keys:
+        place = np.zeros(len(tie_order), np.int32)
+        place[rows] = np.arange(len(rows))
+    kept = keys if keeps_keys else ()
+    ties = tie_order[rows]
+    differing = [-key for key in keys if len(key) and (key != key[0]).any()]
+    if not differing:
+        best_first = rows[np.argsort(ties, kind="stable")].astype(np.int32)
+        return Order(best_first, None, len(rows) > 1, state, classes, number, kept, place)
+    places = np.lexsort([ties, *reversed(differing)])
+    changes = np.zeros(len(rows), np.bool_)
+    for key in differing:
+        in_order = key[places]
+        changes[1:] |= in_order[1:] != in_order[:-1]
+    dense = np.zeros(len(tie_order), np.int32)
+    dense[rows[places]] = np.cumsum(changes)
+    best_first = rows[places].astype(np.int32)
+    return Order(best_first, dense, not changes[1:].all(), state, classes, number, kept, place)
+
+
+def std_sorted_rows(rows: NDArray[np.int32], dense: NDArray[np.int32] | None) -> Iterator[NDArray[np.int32]]:
+    """Yield *rows* in the order of ``std::sort``, which depends on all of them."""
+    pieces = equal_sorted(len(rows)) if dense is None else std_sorted_pieces(dense[rows].astype(np.int64))
+    return (rows[piece] for piece in pieces)

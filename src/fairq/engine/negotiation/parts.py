@@ -1,0 +1,160 @@
+"""Partitionable slots that are divided: rows of the pool whose price and remains change with each match.
+
+docs/htcondor.md 3.14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairq.engine.negotiation.carving import Carving
+from fairq.engine.negotiation.dynamic_slots import Permits, PslotPreemption
+from fairq.engine.negotiation.evaluation import Ask, Evaluation, RequestContext
+from fairq.engine.negotiation.offer_terms import TermsFinder
+from fairq.engine.negotiation.offers import Offers, expressions_read
+from fairq.engine.negotiation.order import Key
+from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.preemption import PreemptState
+from fairq.records import Ad
+
+_MOST_KEPT = 2_000_000
+"""Number of offers of slots to autoclusters that are kept, at most; about 60 bytes each."""
+
+MakeRoom = Callable[[Offers, Permits], tuple[int, PreemptState] | None]
+"""Proposes a match that the limits permit, for which dynamic slots are preempted: the slot and its preempt state."""
+
+
+class Parts:
+    """The divided slots of a cycle, and what each offers to a kind of job.
+
+    Args:
+        partitions: the slots.
+        policy: the cycle's rules.
+        tie_order: every slot's place among slots that rank equally.
+        any_held: whether slots with users are on lists.
+        kinds: an ad of each autocluster.
+        evaluate: makes an `Evaluation`.
+        preempted: how dynamic slots are preempted to make room; None: they are not.
+    """
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        policy: NegotiationPolicy,
+        tie_order: NDArray[np.int64],
+        any_held: bool,
+        kinds: Sequence[Ad],
+        evaluate: Callable[..., Evaluation[Offers]],
+        preempted: PslotPreemption | None,
+    ) -> None:
+        self.partitions, self._policy, self._any_held, self._kinds = partitions, policy, any_held, kinds
+        self.preempted = preempted
+        self.rows = partitions.rows.astype(np.int32)
+        self.of = np.full(len(tie_order), -1, np.int32)
+        """By slot of the pool its number among the divided ones, -1 for others."""
+        self.of[self.rows] = np.arange(len(self.rows))
+        self.ties = tie_order
+        # What is told once of all that is left does not hold for slots that get something back.
+        self._terms = None if preempted is not None else TermsFinder(partitions, policy)
+        requests = [f"request{name.lower()}" for name in partitions.resources]
+        read = ["requirements", "rank", "requiregpus", *requests]
+        self._offers = evaluate(self._find, read, expressions_read(partitions, policy), partitions.ads)
+        self._kept = 0
+
+    def offers(self, kind: int, ask: Ask) -> Offers:
+        """Return what the slots offer to a kind of job now."""
+        offers = self._offers.get(kind, ask)
+        offers.refresh()
+        return offers
+
+    def none_has_enough(self, kind: int) -> bool:
+        """Whether no slot has left what a kind of job requests; no where numbers alone do not tell."""
+        amounts = self.partitions.amounts_of(self._kinds[kind])
+        return amounts is not None and not self.partitions.with_enough(amounts.asked).any()
+
+    def carve(self, row: int) -> Carving | None:
+        """Take the proposed part of a slot; None if it is not divided."""
+        return self.partitions.carve(row) if self.of[row] >= 0 else None
+
+    def _find(self, context: RequestContext) -> Offers:
+        self._kept += len(self.rows)
+        if self._kept > _MOST_KEPT:
+            self._offers.forget()
+            self._kept = len(self.rows)
+        terms = None if self._terms is None else self._terms.find(context)
+        return Offers(context, self.partitions, self._policy, self._any_held, self.ties[self.rows], terms)
+
+
+class PartsOnList:
+    """The divided slots on a list of candidates.
+
+    Breadth first, a slot comes up again, with its new rank, when all others had their turn. Depth first, it is filled
+    before any other slot. Once no other slot is left, *make_room* may preempt dynamic slots.
+    """
+
+    def __init__(self, parts: Parts, offers: Offers, *, depth_first: bool, make_room: MakeRoom | None) -> None:
+        self._parts, self._offers, self._depth_first, self._make_room = parts, offers, depth_first, make_room
+        self._given: list[int] = []
+        self._prices: Iterator[float] = iter(())
+        self._filling = -1
+
+    def in_order(self, whole: NDArray[np.int32], whole_keys: Sequence[Key]) -> Iterator[NDArray[np.int32]]:
+        """Yield the *whole* slots and parts, best first; then again those given meanwhile, with their new ranks."""
+        offers, of_parts = self._offers, self._parts
+        parts = np.flatnonzero(offers.suitable)
+        rows = np.concatenate([whole, of_parts.rows[parts]])
+        keys = [np.concatenate([own, key[parts]]) for own, key in zip(whole_keys, offers.keys, strict=True)]
+        yield rows[np.lexsort([of_parts.ties[rows], *(-key for key in reversed(keys))])]
+        while self._given:
+            among = of_parts.of[self._given].astype(np.intp)
+            self._given.clear()
+            offers.refresh()
+            yield of_parts.rows[offers.best_first(among)]
+
+    def price(self, row: int) -> float:
+        """What a match with a slot costs now."""
+        return float(self._offers.cost[self._parts.of[row]])
+
+    def propose(self, row: int) -> None:
+        """Propose a part of a slot for the next match; depth first, the slot is filled by the following ones."""
+        part = int(self._parts.of[row])
+        self._given.append(row)
+        if self._depth_first:
+            self._filling, self._prices = row, iter(self._offers.costs_in_a_row(part)[1:])
+        self._offers.propose(part)
+
+    def next_price(self) -> float | None:
+        """The price of the next part of the slot that is filled; None: there is none."""
+        return next(self._prices, None)
+
+    def fill(self, price: float) -> int:
+        """Propose the next part of the slot that is filled, and return the slot."""
+        self._offers.propose(int(self._parts.of[self._filling]), price)
+        return self._filling
+
+    def stop_filling(self) -> None:
+        """Offer no more of the slot that is filled."""
+        self._prices = iter(())
+        self._given.remove(self._filling)
+
+    def pass_over(self, slot: int) -> None:
+        """Leave out a slot that was proposed and not taken."""
+        if self._given[-1:] == [slot]:
+            self._given.pop()
+            self._prices = iter(())
+        elif self._parts.of[slot] >= 0:
+            self._make_room = None
+
+    def make_room(self, permits: Permits) -> tuple[int, PreemptState] | None:
+        """Propose a match that preempts dynamic slots, if there is one that the limits permit."""
+        if self._make_room is None:
+            return None
+        self._offers.refresh()
+        found = self._make_room(self._offers, permits)
+        if found is None:
+            self._make_room = None
+        return found

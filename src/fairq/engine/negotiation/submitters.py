@@ -1,0 +1,228 @@
+"""Who takes part in a cycle: submitters, their jobs, and the order of their turns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.classad import (
+    AdColumns,
+    EvaluationBudget,
+    Expression,
+    evaluate_in_ad,
+)
+from fairq.engine.classad.budget import Payer, evaluate_for
+from fairq.engine.negotiation.autoclusters import Autoclusters, KindsInCycle
+from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.queue import Jobs, Queue, SubmitterQueue, job_order, ranges_in_order
+from fairq.records import Ad, job_count
+
+
+class ScheddLimits:
+    """What is left of the maxima of the schedds in one cycle.
+
+    Args:
+        maximum: the most running jobs of each schedd that has a maximum, by name.
+        queues: the queues of all submitters, with their running jobs.
+    """
+
+    def __init__(self, maximum: Mapping[str, int], queues: Iterable[SubmitterQueue]) -> None:
+        self._left = dict(maximum)
+        for queue in queues if maximum else ():
+            self.use(queue.schedd, queue.running_jobs)
+
+    def left(self, schedd: str) -> int | None:
+        """Return how many more jobs the schedd offers; None: it has no maximum."""
+        left = self._left.get(schedd)
+        return None if left is None else max(0, left)
+
+    def use(self, schedd: str, jobs: int) -> None:
+        """Count *jobs* of the schedd as running."""
+        if schedd in self._left:
+            self._left[schedd] -= jobs
+
+
+def submitters_taking_part(
+    queues: Iterable[SubmitterQueue], policy: NegotiationPolicy, now: int, budget: EvaluationBudget | None = None
+) -> tuple[list[SubmitterQueue], list[SubmitterQueue]]:
+    """The queues for which NEGOTIATOR_SUBMITTER_CONSTRAINT is true, and the others.
+
+    If submitters have an ad per job priority, a submitter without idle jobs has no ad and takes no part.
+    """
+    constraint = policy.submitter_constraint
+    needs_idle = policy.ads_per_job_priority and policy.global_job_prios is not None
+    inside: list[SubmitterQueue] = []
+    outside: list[SubmitterQueue] = []
+    for queue in queues:
+        takes_part = constraint is None or _is_true(constraint, _submitter_ad(queue), now, budget)
+        (inside if takes_part and (queue.idle or not needs_idle) else outside).append(queue)
+    return inside, outside
+
+
+def find_submitters(
+    jobs: Jobs,
+    autoclusters: Autoclusters,
+    policy: NegotiationPolicy,
+    accountant: Accountant,
+    schedds: ScheddLimits,
+    admits: Callable[[int], bool] | None,
+) -> list[Submitter]:
+    """Return the submitters of the jobs' queues, all of whose autoclusters are numbered then.
+
+    *admits* returns by autocluster whether its jobs may be matched; None: all may.
+    """
+    order, by_time = job_order(jobs.ads, policy.job_order), policy.job_order == "submission_time"
+    known = KindsInCycle(jobs.kinds, autoclusters)
+    chosen, most = policy.significant.chosen, policy.global_job_prios
+    cluster_of = autoclusters.alike_in(chosen | policy.significant.added) if chosen else None
+    submitters: list[Submitter] = []
+    for queue in jobs.queues:
+        on_offer = Queue(
+            ranges_in_order(queue, order, autoclusters, known, by_time),
+            policy.skip_by,
+            policy.jobs_per_turn,
+            admits,
+            cluster_of,
+            partial(schedds.left, queue.schedd),
+            by_priority=most is not None,
+        )
+        submitter = Submitter(queue.name, queue.schedd, on_offer, _decision(queue, accountant, on_offer.idle_jobs))
+        submitters += [submitter] if most is None else _split_by_priority(submitter, most)
+    return submitters
+
+
+def decision_without(queue: SubmitterQueue, accountant: Accountant) -> SubmitterDecision:
+    """The record of a submitter that takes no part."""
+    decision = _decision(queue, accountant, job_count(queue.idle))
+    if decision.idle:
+        decision.stopped = StopReason.SUBMITTER_CONSTRAINT
+    return decision
+
+
+def _decision(queue: SubmitterQueue, accountant: Accountant, idle: int) -> SubmitterDecision:
+    record = accountant.record(queue.name)
+    return SubmitterDecision(
+        submitter=queue.name,
+        schedd=queue.schedd,
+        effective_priority=accountant.effective_priority(queue.name),
+        idle=idle,
+        running=queue.running_jobs,
+        used_before=record.weighted_resources_used,
+        ceiling=record.ceiling,
+        floor=record.floor,
+    )
+
+
+class JobConstraint:
+    """NEGOTIATOR_JOB_CONSTRAINT on the autoclusters *kinds*, which may grow; MY is the job."""
+
+    def __init__(
+        self, constraint: Expression, now: int, kinds: Sequence[Ad], budget: EvaluationBudget | None = None
+    ) -> None:
+        self._constraint, self._now, self._kinds, self._budget = constraint, now, kinds, budget
+        self._known: dict[int, bool] = {}
+
+    def admits(self, autocluster: int) -> bool:
+        """Whether the constraint is true for the jobs of an autocluster."""
+        if autocluster not in self._known:
+            evaluate_for(self._budget, Payer(autocluster=autocluster))
+            ad = self._kinds[autocluster]
+            self._known[autocluster] = _is_true(self._constraint, ad, self._now, self._budget)
+        return self._known[autocluster]
+
+
+def _is_true(expression: Expression, ad: Ad, now: int, budget: EvaluationBudget | None) -> bool:
+    return bool(evaluate_in_ad(expression, ad, AdColumns([{}], now, budget)).is_true()[0])
+
+
+def _submitter_ad(queue: SubmitterQueue) -> Ad:
+    """The submitter ad of a schedd, as far as fairq knows it."""
+    return {
+        "MyType": "Submitter",
+        "Name": queue.name,
+        "ScheddName": queue.schedd,
+        "IdleJobs": job_count(queue.idle),
+        "RunningJobs": queue.running_jobs,
+        "WeightedRunningJobs": queue.running_weight,
+    }
+
+
+class Submitter(Struct, eq=False):
+    """One submitter at one schedd in a cycle: its queue and its results.
+
+    With global job priorities there may be several, one for each range of priorities; *job_priority* is the highest of
+    the range. *found_nothing_free*: its jobs found no free slot; *stopped_at* is the last job that a limit stopped.
+    """
+
+    name: str
+    schedd: str
+    queue: Queue
+    decision: SubmitterDecision
+    starvation: float = 0.0
+    job_priority: int | None = None
+    found_nothing_free: bool = False
+    stopped_at: tuple[int, int] | None = None
+
+    @property
+    def turn_order(self) -> tuple[float, float, float, str, str]:
+        """Lower is earlier in a spin (docs/htcondor.md 2.6)."""
+        priority = -math.inf if self.job_priority is None else self.job_priority
+        return self.effective_priority, -priority, self.starvation, self.name, self.schedd
+
+    @property
+    def effective_priority(self) -> float:
+        """The value at the start of the cycle; it decides shares and order for the whole cycle."""
+        return self.decision.effective_priority
+
+    def pass_over(self, quota_group: str | None) -> None:
+        """Record that it gets no turn, because a group's quota is used up; who is at its ceiling stays there."""
+        if self.decision.idle and self.decision.stopped is not StopReason.CEILING:
+            self.decision.stopped = StopReason.QUOTA
+            self.decision.quota_group = quota_group
+
+
+def _split_by_priority(submitter: Submitter, most: int) -> list[Submitter]:
+    """Return *submitter* once for each priority of its idle jobs, best first, at most *most* times.
+
+    They are compared among submitters of equal priority (USE_GLOBAL_JOB_PRIOS; docs/htcondor.md 2.6; matchmaker.cpp,
+    submitterLessThan, consolidateGlobalJobPrioSubmitterAds). Jobs of all lower priorities go with the last.
+    """
+    queue = submitter.queue
+    priorities = sorted(set(queue.priorities.tolist()), reverse=True)
+    if len(priorities) < 2 or most < 2:
+        return [replace(submitter, job_priority=priorities[0] if priorities else None)]
+    highest = priorities[:most]
+    lowest = [*highest[:-1], priorities[-1]]
+    return [
+        replace(submitter, job_priority=high, queue=queue.within(high, low))
+        for high, low in zip(highest, lowest, strict=True)
+    ]
+
+
+def in_order(submitters: Iterable[Submitter], policy: NegotiationPolicy) -> list[Submitter]:
+    """Put *submitters* into the order of their turns.
+
+    With global job priorities, neighbours that are the same submitter at the same schedd are one. In today's
+    negotiator, an entry that an earlier pie merged with others begins anew with its own priority, while the others are
+    gone: their jobs are not offered again in the cycle.
+    """
+    ordered = sorted(submitters, key=lambda submitter: submitter.turn_order)
+    if policy.global_job_prios is None:
+        return ordered
+    merged: list[Submitter] = []
+    for submitter in ordered:
+        one, last = submitter, merged[-1] if merged else None
+        if policy.ads_per_job_priority and one.queue.is_range:
+            one = replace(one, queue=one.queue.unmerged())
+        is_same = last is not None and (last.name, last.schedd) == (one.name, one.schedd)
+        if last is not None and is_same and last.queue.is_range and one.queue.is_range:
+            merged[-1] = replace(last, queue=last.queue.down_to(one.queue))
+        else:
+            merged.append(one)
+    return merged
