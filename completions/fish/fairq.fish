@@ -60,7 +60,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --admin --af --again --append --at --attribute --batch-name --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --memory --month --now --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --schedds --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --simulation --since --site --slot --sort --state --subject --tag --target --timeout --top --until --user --users --vo --watch --window --with --without -a -activefrom -af -append -autoformat -batch-name -cancelceilinglease -cancelfactorlease -cancelfloorlease -completedsince -constraint -delete -duration -getreslist -limit -match -n -o -p -prune -queue -reason -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user -wait
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --admin --af --again --append --at --attribute --batch-name --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --memory --month --now --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --schedds --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --simulation --since --site --slot --sort --state --subject --tag --target --timeout --top --until --user --users --vo --watch --window --with --without -a -activefrom -af -append -autoformat -batch-name -cancelceilinglease -cancelfactorlease -cancelfloorlease -completed -completedsince -constraint -delete -duration -getreslist -limit -machine -match -n -o -p -prune -queue -reason -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user -wait
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -356,7 +356,7 @@ complete -c fairq -n '__fairq_at log' -l af -x -d 'Print only these attributes o
 complete -c fairq -n '__fairq_at log' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at log' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0 log' -a '(__fairq_names job)'
-complete -c fairq -n '__fairq_at history' -l since -o completedsince -o since -x -d 'Show jobs that ended at this time or later.'
+complete -c fairq -n '__fairq_at history' -l since -o completedsince -o completed -o since -x -d 'Show jobs that ended at this time or later.'
 complete -c fairq -n '__fairq_at history' -l until -o until -x -d 'Show jobs that ended before this time.'
 complete -c fairq -n '__fairq_at history' -l user -o user -x -a '(__fairq_names owner)' -d 'Show jobs of an owner or submitter.'
 complete -c fairq -n '__fairq_at history' -l group -x -a '(__fairq_names group)' -d 'Show jobs of an accounting group and its subgroups.'
@@ -375,7 +375,7 @@ complete -c fairq -n '__fairq_at history' -l af -o af -o autoformat -x -d 'Print
 complete -c fairq -n '__fairq_at history' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at history' -l constraint -o constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0+ history' -a '(__fairq_names job)'
-complete -c fairq -n '__fairq_at why' -l slot -x -a '(__fairq_names slot)' -d 'Compare the job with this slot [NAME or \'NAME<ADDRESS>\'].'
+complete -c fairq -n '__fairq_at why' -l slot -o machine -x -a '(__fairq_names slot)' -d 'Compare the job with this slot [NAME or \'NAME<ADDRESS>\'].'
 complete -c fairq -n '__fairq_at why' -l compare -d 'Show where the other set of rules decides differently.'
 complete -c fairq -n '__fairq_at why' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at why' -l json -d 'Print one JSON document.'

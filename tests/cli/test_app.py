@@ -137,7 +137,7 @@ class TestErrors:
             (["sample", "show", "--af:z", "Name"], 2, "fairq: --af: 'z' is not a modifier"),
             (["sample", "show", "--constraint", " "], 2, "fairq: --constraint is empty"),
             (["sample", "show", "--now", "noon"], 24, "fairq: 'noon' is not a valid time for --now; give a time"),
-            (["--state"], 2, "fairq: option '--state' requires an argument"),
+            (["--state"], 2, "fairq: --state needs 1 value; see fairq --help"),
             (["sample", "fail", "fairq"], 26, r"fairq: 'a\nb\x1b[31m' is not a valid name for the name; mend"),
             (["sample", "fail", "bug"], 1, "fairq: internal error: ValueError: what was that; 'fairq state"),
             (["sample", "fail", "memory"], 1, "fairq: out of memory"),

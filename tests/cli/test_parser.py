@@ -49,6 +49,10 @@ BY_NAME = {" ".join(command.words): command for command in COMMANDS}
         (["tail", "-n", "5", "-stderr", "7.0"], ["tail", "--lines", "5", "--err", "7.0"]),
         (["wait", "-wait", "60", "7.0"], ["wait", "--timeout", "60", "7.0"]),
         (["status", "-total"], ["status"]),
+        (["queue", "-i"], ["queue", "--idle"]),
+        (["history", "-completed", "9", "-u", "alice"], ["history", "--since", "9", "--user", "alice"]),
+        (["why", "-better", "7.0", "-machine", "a"], ["why", "7.0", "--slot", "a"]),
+        (["slots", "--", "list"], ["slots"]),
         (["slots", "-constraint", "true", "-wide"], ["slots", "list", "--constraint", "true"]),
         (["config", "set", "a.b", "-x"], ["config", "set", "a.b", "--", "-x"]),
         (["config", "set", "--dry-run", "a.b", "-5"], ["config", "set", "a.b", "-5", "--dry-run"]),
@@ -76,7 +80,7 @@ OWN = [
 def test_every_option_has_a_form_with_one_dash() -> None:
     """It means the same, but where HTCondor's tool has another option of this name."""
     for name, spelling, metavar in OWN:
-        if (name, spelling) == ("submit", "--dry-run"):
+        if (name, spelling) in (("submit", "--dry-run"), ("history", "--completed")):
             continue
         words = [f"value{number}" for number in range(len(metavar.split()))]
         assert read(name, [spelling[1:], *words]) == read(name, [spelling, *words]), (name, spelling)
@@ -126,16 +130,31 @@ def test_a_line_is_understood_or_refused_in_one_line(words: list[str], capsys: A
         ("negotiate --pool x", "fairq negotiate has no --pool: a pool is one state file: choose it with --state FILE"),
         ("hold -subcode 3 1", "fairq hold has no -subcode: a hold has a reason and no subcode; use --reason TEXT"),
         ("submit -i", "fairq submit has no -interactive: fairq starts no shell in a slot; give -- PROGRAM ARGS..."),
+        ("submit a -spool", "fairq submit has no -spool: jobs use the files of the submitting machine where they are"),
+        ("submit ./a -n 3", "fairq submit has no -name: a pool is one state file: choose it with --state FILE; a"),
+        ("why -rev 7", "fairq why has no -reverse-analyze: name the slot with --slot NAME"),
+        ("hold -u alice", "fairq hold has no -user: name the owner without an option"),
+        ("remove -y 1", "no such option: -y; perhaps --yes; try 'fairq remove --help'"),
+        ("negotiate --dry", "no such option: --dry; perhaps --dry-run; try 'fairq negotiate --help'"),
         ("status -l", "fairq status has no -long: use fairq slots --json"),
         ("wait -num 3 1", "fairq wait has no -num: --any waits for the first job that ends"),
         ("config show -batch-name x", "fairq config show has no -batch-name: it is an option of fairq submit"),
         ("--jsn queue", "no such option: --jsn; an option of a command goes after its name; try 'fairq --help'"),
+        ("--json queue", "no such option: --json; an option of a command goes after its name; try 'fairq --help'"),
+        ("-qx queue", "no such option: -qx; an option of a command goes after its name; try 'fairq --help'"),
+        ("-q=1 queue", "no such option: -q=1; an option of a command goes after its name; try 'fairq --help'"),
+        ("-version", "no such option: -version; perhaps --version; try 'fairq --help'"),
+        ("--state", "--state needs 1 value; see fairq --help"),
+        ("-- --json", "no such command '--json'; try 'fairq --help'"),
         ("--qiet queue", "no such option: --qiet; perhaps --quiet; try 'fairq --help'"),
         ("submit ./a 3", "give one submit description; a command with its arguments goes after --: fairq submit -- "),
         ("submit ./a -z", "no such option: -z; a command with its options goes after --; try 'fairq submit --help'"),
         ("squeue", "no such command 'squeue'; use 'fairq queue'; try 'fairq --help'"),
         ("sbatch x.sh", "no such command 'sbatch'; use 'fairq submit'; try 'fairq --help'"),
         ("condor_rm 7", "no such command 'condor_rm'; use 'fairq remove'; try 'fairq --help'"),
+        ("scontrol hold 7", "no such command 'scontrol'; use 'fairq hold' or 'fairq release' or 'fairq slots drain'"),
+        ("resume 7", "no such command 'resume'; use 'fairq release'; try 'fairq --help'"),
+        ("./sim.sh 3", "no such command './sim.sh'; 'fairq submit -- PROGRAM ARGS...' queues a program; try"),
         ("slots rm a", "no such command 'rm'; use 'fairq slots remove'; try 'fairq slots --help'"),
         ("help squeue", "no such command 'squeue'; use 'fairq queue'; try 'fairq --help'"),
         ("negotiate --now", "--now needs 1 value; see fairq negotiate --help"),

@@ -64,9 +64,10 @@ from fairq import interrupts
 from fairq.cli.examples import laid_out
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import OUTPUT, OUTPUT_CONSTRAINT, read_output
+from fairq.cli.other_commands import COMMANDS, INSIDE
 from fairq.cli.output.activity import activity
 from fairq.cli.single_dash import WATCH_DEFAULT, Dialect, Reader, Values
-from fairq.cli.tools import COMMANDS, COMMON, INSIDE, NO_TOOL
+from fairq.cli.tools import COMMON, NO_TOOL
 from fairq.errors.base import InvalidNumberError, UsageError
 from fairq.errors.nearest import nearest
 from fairq.steps.current import settings_in_force
@@ -330,23 +331,37 @@ class Group(TyperGroup):
             args = [*args[:own], "--help"]
         elif self.default is not None and (not rest or rest[0].startswith("-")):
             args = [*args[:own], self.default, *rest]
-        elif rest and rest[0].startswith("-") and rest[0] not in ("-", "--"):
-            word = rest[0].partition("=")[0]
-            close = nearest(word, [spelling for option in self.params for spelling in option.opts])
-            hint = f"perhaps {close}" if close else "an option of a command goes after its name"
-            raise UsageError(message=f"no such option: {word}; {hint}; try '{ctx.command_path} --help'")
+        elif rest and rest[0].startswith("-") and rest[0] != "-" and "--" not in args[:own]:
+            raise UsageError(message=self._unknown_option(ctx, rest[0]))
         return super().parse_args(ctx, args)
 
     def _count_own(self, words: Sequence[str]) -> int:
-        """Return the number of words at the start of *words* that are global options and their values."""
+        """Return the number of words at the start of *words* that are global options and their values, or ``--``.
+
+        Raises UsageError for a missing value.
+        """
         values = {spelling: _values(option).count for option in self.params for spelling in option.opts}
         count = 0
         while count < len(words):
-            name, equals, _ = words[count].partition("=")
-            if name not in values and not _LETTERS.fullmatch(name):
+            word = words[count]
+            name, equals, _ = word.partition("=")
+            if word == "--":
+                return count + 1
+            if not (_LETTERS.fullmatch(word) or (name in values and (name.startswith("--") or not equals))):
                 break
             count += 1 if equals else 1 + values.get(name, 0)
-        return min(count, len(words))
+        if count > len(words):
+            raise UsageError(message=f"{words[-1]} needs 1 value; see fairq --help")
+        return count
+
+    def _unknown_option(self, ctx: Any, word: str) -> str:
+        """Return what to say about *word*, which is no option before a command."""
+        name = word.partition("=")[0]
+        names = [spelling[2:] for option in self.params for spelling in option.opts if spelling.startswith("--")]
+        close = nearest(name.lstrip("-"), names)
+        hint = f"perhaps --{close}" if close else "an option of a command goes after its name"
+        shown = name if name.startswith("--") else word
+        return f"no such option: {shown}; {hint}; try '{ctx.command_path} --help'"
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands in the order of the help."""
@@ -369,9 +384,11 @@ class Group(TyperGroup):
         names = self.list_commands(ctx)
         close = nearest(word, names)
         if ctx.parent is None and word in COMMANDS:
-            hint = f"; use 'fairq {COMMANDS[word]}'"
+            hint = "; use " + " or ".join(f"'fairq {own}'" for own in COMMANDS[word])
         elif ctx.parent is not None and INSIDE.get(word) in names:
             hint = f"; use '{ctx.command_path} {INSIDE[word]}'"
+        elif ctx.parent is None and "/" in word:
+            hint = "; 'fairq submit -- PROGRAM ARGS...' queues a program"
         else:
             hint = f"; perhaps {close!r}" if close else ""
         return f"no such command {word!r}{hint}; try '{ctx.command_path} --help'"

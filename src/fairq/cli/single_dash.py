@@ -77,8 +77,8 @@ class Dialect(Struct, frozen=True, dict=True):
             if len(word) >= spelling.least and spelling.name.startswith(word):
                 return spelling
         meant = [spelling for spelling in self.spellings if spelling.name.startswith(word)]
-        # Options with an effect come before options that are only accepted.
-        meant = [one for one in meant if one.effect] or meant
+        # Options with an effect come before options that are only accepted, these before options that fairq lacks.
+        meant = [one for one in meant if one.effect and not one.cure] or [one for one in meant if not one.cure] or meant
         return meant[0] if len(meant) == 1 else None
 
 
@@ -149,7 +149,9 @@ class Reader:
             raise UsageError(message=self._unknown(text))
         if spelling.cure:
             dashes = "--" if word.startswith("--") else "-"
-            cure = "; ".join(filter(None, [spelling.cure, self._dialect.hint]))
+            # Whoever writes a part of the name may mean something else: an option of a program to submit.
+            hint = "" if name.lstrip("-") == spelling.name else self._dialect.hint
+            cure = "; ".join(filter(None, [spelling.cure, hint]))
             raise UsageError(message=f"{self._path} has no {dashes}{spelling.name}: {cure}")
         if not spelling.effect or spelling.bare:
             dropped = self._taken(word, spelling.values, waiting)
@@ -209,7 +211,8 @@ class Reader:
             return f"no such option: {word}; give what begins with a dash after --, as '{self._path} -- {word}'"
         name = word.lstrip("-")
         of_tool = {one.name for one in self._dialect.spellings if not one.cure}
-        close = nearest(name, [*of_tool, *self._names])
+        begun = [one for one in self._names if name and one.startswith(name)]
+        close = begun[0] if len(begun) == 1 else nearest(name, [*of_tool, *self._names])
         hint = self._dialect.hint if close is None else f"perhaps {'--' if close in self._names else '-'}{close}"
         return "; ".join(filter(None, [f"no such option: {word}", hint, f"try '{self._path} --help'"]))
 

@@ -1,4 +1,4 @@
-"""What users of other tools type: the options of HTCondor's, and the names of HTCondor's, Slurm's and other commands.
+"""The options of HTCondor's tools, by tool.
 
 A table has the options of a tool in the order in which it checks them, then fairq's own that are abbreviated as well.
 """
@@ -88,6 +88,7 @@ HISTORY = Dialect(
         Spelling("file", 2, cure=_POOL),
         Spelling("constraint"),
         Spelling("completedsince", 3, "since"),
+        Spelling("completed", meaning="since"),
         Spelling("af", 2),
         Spelling("autoformat", 5, "af"),
         Spelling("attributes", 2, cure="name them with --af"),
@@ -100,8 +101,8 @@ HISTORY = Dialect(
         Spelling("userlog", 5, cure="use fairq log JOB"),
         Spelling("debug", 2, cure=_DEBUG),
         Spelling("since"),
-        Spelling("until"),
         Spelling("user"),
+        Spelling("until"),
     ),
 )
 """``-backwards`` and ``-wide`` ask for what fairq always does."""
@@ -160,9 +161,7 @@ USERPRIO = Dialect(
         Spelling("yes"),
     ),
 )
-"""``-modular``, ``-collector`` and ``-negotiator`` choose the source and form of the records; fairq has only one of
-each.
-"""
+"""``-modular``, ``-collector`` and ``-negotiator`` choose the source and form of the records; fairq has one of each."""
 
 _OF_TOOLS = (
     Spelling("constraint"),
@@ -183,6 +182,7 @@ JOBS = Dialect(
         Spelling("forcex", cure="fairq remove ends a job at once, and kills what outlives launch.grace"),
         Spelling("totals", effect=False),
         Spelling("long", cure=_JSON),
+        Spelling("user", cure="name the owner without an option"),
     ),
 )
 
@@ -277,6 +277,17 @@ STATUS = Dialect(
 )
 """fairq status counts the slots, and lists the submitters."""
 
+WHY = Dialect(
+    "condor_q -better-analyze",
+    (
+        Spelling("better-analyze", 2, effect=False),
+        Spelling("analyze", effect=False),
+        Spelling("reverse-analyze", 3, cure="name the slot with --slot NAME"),
+        Spelling("machine", 2, "slot"),
+        Spelling("constraint", cure="fairq why explains one job, submitter or group, or all idle jobs"),
+    ),
+)
+
 TAIL = Dialect(
     "condor_tail",
     (
@@ -335,62 +346,3 @@ COMMON = Dialect(
 """Options of HTCondor's tools for commands without a table of their own, by their whole name."""
 
 NO_TOOL = Dialect("", ())
-
-COMMANDS = {
-    "squeue": "queue",
-    "sinfo": "slots",
-    "sacct": "history",
-    "scancel": "remove",
-    "sbatch": "submit",
-    "srun": "submit -- PROGRAM",
-    "salloc": "submit -- PROGRAM",
-    "sprio": "userprio",
-    "sshare": "userprio",
-    "sreport": "report",
-    "scontrol": "config",
-    "qstat": "queue",
-    "qsub": "submit",
-    "qdel": "remove",
-    "qhold": "hold",
-    "qrls": "release",
-    "qalter": "prio",
-    "pbsnodes": "slots",
-    "qhost": "slots",
-    "bsub": "submit",
-    "bjobs": "queue",
-    "bkill": "remove",
-    "condor_q": "queue",
-    "condor_submit": "submit",
-    "condor_rm": "remove",
-    "condor_hold": "hold",
-    "condor_release": "release",
-    "condor_prio": "prio",
-    "condor_status": "slots",
-    "condor_userprio": "userprio",
-    "condor_history": "history",
-    "condor_tail": "tail",
-    "condor_wait": "wait",
-    "condor_userlog": "log",
-    "condor_negotiator": "negotiate",
-    "condor_config_val": "config",
-    "condor_drain": "slots drain",
-    "condor_run": "submit -- PROGRAM",
-    "ls": "queue",
-    "list": "queue",
-    "ps": "queue",
-    "jobs": "queue",
-    "top": "status --watch",
-    "rm": "remove",
-    "cancel": "remove",
-    "delete": "remove",
-    "kill": "remove",
-    "nodes": "slots",
-    "machines": "slots",
-    "users": "userprio",
-    "priority": "prio",
-    "whatif": "negotiate --dry-run",
-}
-"""What to use in fairq for a command of another tool."""
-
-INSIDE = {"ls": "list", "rm": "remove", "delete": "remove", "cancel": "remove", "show": "list", "list": "show"}
-"""The same for a word inside a group of commands, if it has such a command."""

@@ -12,6 +12,7 @@ from fairq.cli.figures import counted, percent, stopped_by, two_places
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.overruns import overrun_sentence
+from fairq.cli.tools import WHY
 from fairq.errors.base import UsageError
 from fairq.words.starts import start_sentence
 
@@ -22,6 +23,7 @@ _MOST_LINES = 20
 
 
 @app.report(
+    dialect=WHY,
     examples="""
     fairq why                             # why jobs wait: all idle jobs together
     fairq why 7.0                         # why this job is idle, and what would let it run
@@ -31,7 +33,7 @@ _MOST_LINES = 20
     fairq why physics.simulation          # the quota, use and surplus of a group
     fairq why 7.0 --compare               # compare with the other set of rules
     fairq why 7.0 --json | jq .changes
-"""
+""",
 )
 def why(
     context: Context,

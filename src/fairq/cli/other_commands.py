@@ -1,0 +1,37 @@
+"""What to use in fairq for a command of another tool: of HTCondor, Slurm, PBS, LSF, or a shell."""
+
+from __future__ import annotations
+
+_BY_OWN = {
+    "queue": "condor_q squeue sstat qstat bjobs ls list ps job jobs",
+    "history": "condor_history sacct bhist",
+    "submit": "condor_submit sbatch qsub bsub",
+    "submit -- PROGRAM": "condor_run srun salloc",
+    "remove": "condor_rm scancel qdel bkill rm cancel delete kill",
+    "hold": "condor_hold qhold bstop pause suspend",
+    "release": "condor_release qrls bresume resume",
+    "hold, release, slots drain": "scontrol",
+    "prio": "condor_prio qalter priority nice",
+    "tail": "condor_tail bpeek",
+    "wait": "condor_wait",
+    "log": "condor_userlog",
+    "slots": "condor_status condor_who sinfo pbsnodes qhost bhosts lsload nodes machines",
+    "slots detect --add": "init setup",
+    "slots drain": "condor_drain",
+    "status --watch": "condor_top top htop",
+    "userprio": "condor_userprio sprio sshare users",
+    "quotas": "sacctmgr",
+    "report": "sreport",
+    "negotiate": "condor_negotiator",
+    "negotiate --dry-run": "whatif",
+    "config": "condor_config_val",
+    "help": "man info",
+    "--version": "condor_version version",
+}
+"""Commands of other tools by those of fairq."""
+
+COMMANDS = {word: own.split(", ") for own, words in _BY_OWN.items() for word in words.split()}
+"""What to use in fairq, one command or several, for a command of another tool."""
+
+INSIDE = {"ls": "list", "rm": "remove", "delete": "remove", "cancel": "remove", "show": "list", "list": "show"}
+"""What to use in a group of commands for a word of a shell, if the group has such a command."""
