@@ -311,6 +311,8 @@ def test_a_job_that_is_not_there_is_named_with_the_place_where_it_is(pool):
     )
     assert pool("queue", "zed").err == "no job in the queue belongs to 'zed'\n"
     assert pool("queue", "bob@elsewhere").err.endswith("; did you mean bob@example.org?\n")
+    assert pool("queue", "--user", "bob@elsewhere").err.endswith("; did you mean bob@example.org?\n")
+    assert pool("queue", "--user", "bob", "--held").err == ""
     assert pool("history", "1.1").err == "not ended yet: 'fairq queue 1.1' shows what is in the queue\n"
     assert pool("history", "77").err == "no job that has ended matches; 'fairq history' shows all\n"
     assert pool("hold", "1.0").err.endswith("it has ended: 'fairq history 1.0' shows it\n")

@@ -189,6 +189,7 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
 def look_of(path: Path, people: Collection[str], now: int, statuses: Collection[int] | None = None) -> Queue:
     """Return the jobs of these owners and submitters as `look`; the others are not read."""
     from fairq.engine.accounting.identity import answers_to
+    from fairq.steps.jobs.selection import Target, absence, jobs_of
 
     with reading(path) as state:
         # The state holds Unicode text only: nobody else has jobs.
@@ -197,7 +198,9 @@ def look_of(path: Path, people: Collection[str], now: int, statuses: Collection[
         found = jobs.of_people(state, {*words, *names}, statuses)
         overlay = Overlay(state, found if len(found) <= FEW else None)
         overlay.load_for(found)
-        return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now)
+        named = [] if found else [Target(word, owner=word) for word in sorted(words)]
+        notes = [absence(state, target) for target in named if not jobs_of(state, target)]
+        return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)
 
 
 def look_first(path: Path, limit: int, now: int, statuses: Collection[int] | None = None) -> Queue:
