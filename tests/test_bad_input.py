@@ -24,7 +24,7 @@ CASES: list[tuple[str, int, str]] = [
     ("queue --json --csv", 2, "--json and --csv exclude each other"),
     ("slots lst", 2, "no such command 'lst'; perhaps 'list'"),
     ("slots add", 2, "give either a NAME or --file ADS"),
-    ("negotiate now", 2, "unexpected extra argument"),
+    ("negotiate now", 2, "unexpected argument: now"),
     ("queue --af", 2, "--af needs an attribute; give one or more"),
     ("queue --af:x Owner", 2, "'x' is not a modifier"),
     ("queue --state ''", 2, "--state"),

@@ -131,7 +131,7 @@ class TestErrors:
             (["sample", "shw"], 2, "fairq: no such command 'shw'; perhaps 'show'; try 'fairq sample"),
             (["sample", "show", "--jsn"], 2, "fairq: no such option: --jsn"),
             (["sample", "words"], 2, "fairq: missing argument 'PROGRAM...'; try 'fairq sample words --help'"),
-            (["sample", "show", "extra"], 2, "fairq: got unexpected extra argument(s) (extra)"),
+            (["sample", "show", "extra"], 2, "fairq: unexpected argument: extra"),
             (["sample", "show", "--json", "--csv"], 2, "fairq: --json and --csv exclude each other"),
             (["sample", "show", "--af"], 2, "fairq: --af needs an attribute"),
             (["sample", "show", "--af:z", "Name"], 2, "fairq: --af: 'z' is not a modifier"),

@@ -129,6 +129,7 @@ def test_a_line_is_understood_or_refused_in_one_line(words: list[str], capsys: A
         ("report -constraint x", "fairq report has no -constraint: queue, history, slots and userprio select"),
         ("negotiate --pool x", "fairq negotiate has no --pool: a pool is one state file: choose it with --state FILE"),
         ("hold -subcode 3 1", "fairq hold has no -subcode: a hold has a reason and no subcode; use --reason TEXT"),
+        ("undo x", "invalid value for N: 'x' is not a whole number; try 'fairq undo --help'"),
         ("submit -i", "fairq submit has no -interactive: fairq starts no shell in a slot; give -- PROGRAM ARGS..."),
         ("submit a -spool", "fairq submit has no -spool: jobs use the files of the submitting machine where they are"),
         ("submit ./a -n 3", "fairq submit has no -name: a pool is one state file: choose it with --state FILE; a"),

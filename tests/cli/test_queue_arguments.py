@@ -130,3 +130,12 @@ def test_a_change_that_such_a_constraint_selects_nothing_for(queue: Run, run: Ru
     ended = run("--state", state, "remove", "--constraint", 'Ownr == "anna"')
     assert ended.code == 35
     assert "(no job has the attribute Ownr; did you mean Owner?); nothing was changed" in ended.err
+
+
+@pytest.mark.parametrize("command", ["queue", "remove"])
+def test_each_of_several_constraints_is_an_expression_of_its_own(
+    queue: Run, run: Run, state: Path, command: str
+) -> None:
+    ended = run("--state", state, command, "--constraint", "true) || (false", "--constraint", "ProcId == 0")
+    assert ended.code == 21
+    assert ended.err.startswith("fairq: 'true) || (false' is not a ClassAd expression")

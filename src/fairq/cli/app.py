@@ -132,6 +132,8 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
     message = message.rstrip(".")
     message = re.sub(r"is not a valid int(eger)?\b( range)?", "is not a whole number", message)
     message = message.replace("is not a valid float", "is not a number")
+    message = re.sub(r"(?s)^Got unexpected extra argument\(s\) \((.*)\)", r"unexpected argument: \1", message)
+    message = re.sub(r"^Invalid value for '\[([A-Z]+)\]'", r"Invalid value for \1", message)
     message = re.sub(r"is not in the range (.*)", lambda of: f"is out of range; give {in_words(of[1])}", message)
     return message[:1].lower() + message[1:] + hint, error.exit_code
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from typer import Option
 from typer.core import TyperOption
@@ -90,12 +90,18 @@ Constraint = Annotated[
 
 
 def joined(constraints: list[str] | None) -> str | None:
-    """Return several ``--constraint`` joined to one expression, or None."""
+    """Return several ``--constraint`` joined to one expression, or None.
+
+    Raises UsageError for an empty one, ExpressionError for one that does not parse.
+    """
     if not constraints:
         return None
+    from fairq.cli.output.constraint import check
+
     for text in constraints:
         if not text.strip():
             raise UsageError(message="--constraint is empty; give a ClassAd expression, such as 'JobStatus == 1'")
+        check(text)
     return constraints[0] if len(constraints) == 1 else " && ".join(f"({text})" for text in constraints)
 
 
@@ -135,22 +141,23 @@ def read_output(values: Mapping[str, Any], quiet: bool) -> Output:
         ExpressionError: the constraint or an expression of ``--af`` does not parse. It is raised before the
             command stores anything that it could not show afterwards.
     """
-    formats: list[Format] = [name for name in ("json", "ndjson", "csv", "tsv") if values[f"output_{name}"]]
+    formats: list[Format] = [name for name in get_args(Format) if values.get(f"output_{name}")]
     attributes: list[str] = []
     modifiers = ""
-    if values["output_af"]:
-        formats.append("af")
-        for words in values["output_af"]:
-            first, *rest = words.split(SEPARATOR)
-            modifiers += first
-            attributes += rest
+    for words in values["output_af"]:
+        first, *rest = words.split(SEPARATOR)
+        modifiers += first
+        attributes += rest
     if len(formats) > 1:
         raise UsageError(message=f"--{formats[0]} and --{formats[1]} exclude each other; give only one")
     for modifier in modifiers:
         if modifier not in _AF_MODIFIERS:
             raise UsageError(message=f"--af: {modifier!r} is not a modifier; give some of jlhVr,tng")
     constraint = joined(values.get("output_constraint"))
-    _check_expressions(attributes, constraint)
+    if attributes:
+        from fairq.cli.output.autoformat import check
+
+        check(attributes)
     return Output(
         format=formats[0] if formats else "table",
         header=not values["output_no_header"],
@@ -159,14 +166,3 @@ def read_output(values: Mapping[str, Any], quiet: bool) -> Output:
         constraint=constraint,
         quiet=quiet,
     )
-
-
-def _check_expressions(attributes: list[str], constraint: str | None) -> None:
-    if attributes:
-        from fairq.cli.output import autoformat
-
-        autoformat.check(attributes)
-    if constraint is not None:
-        from fairq.cli.output.constraint import check
-
-        check(constraint)
