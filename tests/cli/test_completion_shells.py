@@ -187,3 +187,11 @@ def test_options_with_one_dash_and_their_values(complete: Complete) -> None:
     assert complete("fairq userprio --setceiling bert") == ["bert@x"]
     assert "-constraint" in complete("fairq remove -cons")
     assert {"-append", "-batch-name", "-queue", "-terse"} <= set(complete("fairq submit -"))
+
+
+def test_jobs_and_changes_are_in_the_order_of_their_numbers(
+    complete: Complete, run: Callable[..., Any], state: Path
+) -> None:
+    assert run("--state", state, "submit", "--count", "12", "--now", NOW, "--", "/bin/sleep", "5").code == 0
+    assert complete("fairq queue 3.") == [f"3.{number}" for number in range(12)]
+    assert complete("fairq undo ") == ["6", "4", "3", "1"]

@@ -68,6 +68,7 @@ _fairq() {
             mapfile -t COMPREPLY < <(compgen -f -- "$current")
             ;;
         *)
+            compopt -o nosort
             mapfile -t COMPREPLY < <(fairq _complete "$expected" "$current" "$last" "${state[@]}" 2>/dev/null)
             # Readline takes what stands before a word break, as the @ of a submitter, for done.
             local done=${current%"${current##*[@:=]}"}

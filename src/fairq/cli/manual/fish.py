@@ -135,7 +135,9 @@ def _value(of_kind: str, required: bool = False) -> str:
     if of_kind.startswith(",:"):
         return f"{needed} -a '(__fairq_list {of_kind[2:].replace(',', ' ')})'".strip()
     values = of_kind[1:].replace(",", " ") if of_kind.startswith(":") else f"(__fairq_names {of_kind})"
-    return f"{needed} -a '{values}'".strip()
+    # What fairq lists has an order of its own: jobs by number, the newest change first.
+    order = "" if of_kind.startswith(":") else "-k"
+    return " ".join(filter(None, [needed, order, f"-a '{values}'"]))
 
 
 def _quoted(text: str) -> str:

@@ -26,7 +26,7 @@ _fairq_value() {
         (file) _files ;;
         (,:*) compset -P '*,'; compadd -S '' -- ${(s:,:)1#,:} ;;
         (:*) compadd -- ${(s:,:)1#:} ;;
-        (*) compadd -- ${(f)"$(fairq _complete $1 "$PREFIX" "$last" $state 2>/dev/null)"} ;;
+        (*) compadd -V names -- ${(f)"$(fairq _complete $1 "$PREFIX" "$last" $state 2>/dev/null)"} ;;
     esac
 }
 
