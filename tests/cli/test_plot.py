@@ -176,7 +176,7 @@ def test_a_label_is_cut_in_the_middle_and_a_bar_to_an_eighth() -> None:
     [
         (["wait"], 2, "give its result with --simulation"),
         (["moon"], 2, "is not known; give one of usage, shares, priority, queue"),
-        (["shares", "--by", "pool"], 2, "pool for usage and queue only"),
+        (["shares", "--by", "pool"], 2, "'pool' is not known; give one of submitter, group"),
         (["usage", "--out", "x.pdf"], 2, "give a file that ends so"),
         (["priority", "--simulation", "x"], 2, "is not known of a simulation"),
         (["usage", "--simulation", "x", "--since", "-1d"], 2, "leave out --since and --until"),

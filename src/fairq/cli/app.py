@@ -118,7 +118,7 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
     """Return message and exit code of a parser error, or None for any other error."""
     from typer.exceptions import TyperException
 
-    from fairq.cli.command import in_words
+    from fairq.cli.options import ranges_in_words
 
     if not isinstance(error, TyperException):
         return None
@@ -134,7 +134,7 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
     message = message.replace("is not a valid float", "is not a number")
     message = re.sub(r"(?s)^Got unexpected extra argument\(s\) \((.*)\)", r"unexpected argument: \1", message)
     message = re.sub(r"^Invalid value for '\[([A-Z]+)\]'", r"Invalid value for \1", message)
-    message = re.sub(r"is not in the range (.*)", lambda of: f"is out of range; give {in_words(of[1])}", message)
+    message = re.sub(r"is not in the range (.*)", lambda of: f"is out of range; give {ranges_in_words(of[1])}", message)
     return message[:1].lower() + message[1:] + hint, error.exit_code
 
 

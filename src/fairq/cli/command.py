@@ -63,8 +63,8 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from fairq import interrupts
 from fairq.cli.examples import laid_out
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import OUTPUT, OUTPUT_CONSTRAINT, read_output
-from fairq.cli.other_commands import COMMANDS, INSIDE
+from fairq.cli.options import OUTPUT, OUTPUT_CONSTRAINT, ranges_in_words, read_output
+from fairq.cli.other_commands import in_fairq, in_group
 from fairq.cli.output.activity import activity
 from fairq.cli.single_dash import WATCH_DEFAULT, Dialect, Reader, Values
 from fairq.cli.tools import COMMON, NO_TOOL
@@ -268,7 +268,7 @@ class Command(TyperCommand):
         """Write the arguments and the options, with their ranges in words."""
         for heading, kind in (("Arguments", "argument"), ("Options", "option")):
             found = (one.get_help_record(ctx) for one in self.get_params(ctx) if one.param_type_name == kind)
-            rows = [(words, in_words(text)) for words, text in filter(None, found)]
+            rows = [(words, ranges_in_words(text)) for words, text in filter(None, found)]
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
@@ -285,16 +285,6 @@ def _values(option: Any) -> Values:
         return Values(form="number")
     count = len(metavar.split()) or 1
     return Values(count, joined=count > option.nargs)
-
-
-_RANGES = ((re.compile(r"(-?\d+)<=x<=(-?\d+)"), r"\1 to \2"), (re.compile(r"x>=(-?\d+)"), r"at least \1"))
-
-
-def in_words(text: str) -> str:
-    """Return *text* with its ranges written as ``1 to 9`` or ``at least 1``."""
-    for pattern, words in _RANGES:
-        text = pattern.sub(words, text)
-    return text
 
 
 def bare(metavar: str) -> str:
@@ -382,16 +372,17 @@ class Group(TyperGroup):
     def unknown(self, ctx: Any, word: str) -> str:
         """Return what to say about *word*, which is no command of this group."""
         names = self.list_commands(ctx)
-        close = nearest(word, names)
-        if ctx.parent is None and word in COMMANDS:
-            hint = "; use " + " or ".join(f"'fairq {own}'" for own in COMMANDS[word])
-        elif ctx.parent is not None and INSIDE.get(word) in names:
-            hint = f"; use '{ctx.command_path} {INSIDE[word]}'"
-        elif ctx.parent is None and "/" in word:
-            hint = "; 'fairq submit -- PROGRAM ARGS...' queues a program"
-        else:
-            hint = f"; perhaps {close!r}" if close else ""
-        return f"no such command {word!r}{hint}; try '{ctx.command_path} --help'"
+        hint = in_fairq(word) if ctx.parent is None else in_group(word, ctx.command_path, names)
+        if not hint and (close := nearest(word, names)):
+            hint = f"perhaps {close!r}"
+        elif not hint and self._takes_arguments(ctx):
+            hint = f"perhaps '{ctx.command_path} {self.default} {word}'"
+        return "; ".join(filter(None, [f"no such command {word!r}", hint, f"try '{ctx.command_path} --help'"]))
+
+    def _takes_arguments(self, ctx: Any) -> bool:
+        """Return whether the default command has arguments."""
+        params = self.get_command(ctx, self.default).params if self.default else ()
+        return any(parameter.param_type_name == "argument" for parameter in params)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands with their line, or the first paragraph of their help."""

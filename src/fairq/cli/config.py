@@ -13,7 +13,7 @@ from fairq.cli.config_import import import_notes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun
 from fairq.cli.output import Column, Table, View, emit, write_text
-from fairq.errors.base import FairqError
+from fairq.errors.base import FairqError, UsageError
 from fairq.quantities import counted
 
 if TYPE_CHECKING:
@@ -79,9 +79,20 @@ def get(
     write_text(to_text(entry.key, entry.value) or "\n")
 
 
+def _two_words(words: list[str]) -> list[str]:
+    """Return *words*; raises UsageError for a setting and its value in one word."""
+    key, equals, value = words[0].partition("=") if len(words) == 1 else ("", "", "")
+    if equals and not key.startswith("-"):
+        import shlex
+
+        raise UsageError(message=f"a value is a word of its own: fairq config set {shlex.join([key, value])}")
+    return words
+
+
 @app.command(
     "set",
     value_last=True,
+    rewrite=_two_words,
     examples="""
         fairq config set priority_halflife 12h
         fairq config set groups.physics.quota 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, get_args
@@ -166,3 +167,13 @@ def read_output(values: Mapping[str, Any], quiet: bool) -> Output:
         constraint=constraint,
         quiet=quiet,
     )
+
+
+_RANGES = ((re.compile(r"(-?\d+)<=x<=(-?\d+)"), r"\1 to \2"), (re.compile(r"x>=(-?\d+)"), r"at least \1"))
+
+
+def ranges_in_words(text: str) -> str:
+    """Return *text* with its ranges written as ``1 to 9`` or ``at least 1``."""
+    for pattern, words in _RANGES:
+        text = pattern.sub(words, text)
+    return text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _BY_OWN = {
     "queue": "condor_q squeue sstat qstat bjobs ls list ps job jobs",
     "history": "condor_history sacct bhist",
@@ -30,8 +32,19 @@ _BY_OWN = {
 }
 """Commands of other tools by those of fairq."""
 
-COMMANDS = {word: own.split(", ") for own, words in _BY_OWN.items() for word in words.split()}
-"""What to use in fairq, one command or several, for a command of another tool."""
+_OWN = {word: own.split(", ") for own, words in _BY_OWN.items() for word in words.split()}
 
-INSIDE = {"ls": "list", "rm": "remove", "delete": "remove", "cancel": "remove", "show": "list", "list": "show"}
+_INSIDE = {"ls": "list", "rm": "remove", "delete": "remove", "cancel": "remove", "show": "list", "list": "show"}
 """What to use in a group of commands for a word of a shell, if the group has such a command."""
+
+
+def in_fairq(word: str) -> str:
+    """Return what to use for *word* in place of a command: another tool's command, or a program; empty if unknown."""
+    if word in _OWN:
+        return "use " + " or ".join(f"'fairq {own}'" for own in _OWN[word])
+    return "'fairq submit -- PROGRAM ARGS...' queues a program" if "/" in word else ""
+
+
+def in_group(word: str, group: str, names: Sequence[str]) -> str:
+    """Return the same for *word* after the *group* of commands with these *names*."""
+    return f"use '{group} {_INSIDE[word]}'" if _INSIDE.get(word) in names else ""

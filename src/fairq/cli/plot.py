@@ -101,9 +101,11 @@ def plot(
     by = by or "submitter"
     if what == "wait":
         raise UsageError(message="plot wait draws a simulation; give its result with --simulation")
-    if what not in WHAT or by not in BY or (what in ("shares", "priority") and by == "pool"):
-        known = f"{', '.join(WHAT)}; --by takes {', '.join(BY)}, and pool for usage and queue only"
-        raise UsageError(message=f"plot {what} --by {by} is not known; give one of {known}")
+    if what not in WHAT:
+        raise UsageError(message=f"plot: {what!r} is not known; give one of {', '.join(WHAT)}")
+    ways = [one for one in BY if one != "pool" or what in ("usage", "queue")]
+    if by not in ways:
+        raise UsageError(message=f"plot {what} --by: {by!r} is not known; give one of {', '.join(ways)}")
     time = invocation.now(now)
     begin = time - _WEEK if since is None else parse_time(since, "--since", time)
     end = time if until is None else parse_time(until, "--until", time)

@@ -146,18 +146,19 @@ class Reader:
             return
         spelling = self._find(name)
         if spelling is None:
-            raise UsageError(message=self._unknown(text))
+            raise UsageError(message=self._unknown(text if name.strip("-") else word))
         if spelling.cure:
             dashes = "--" if word.startswith("--") else "-"
             # Whoever writes a part of the name may mean something else: an option of a program to submit.
             hint = "" if name.lstrip("-") == spelling.name else self._dialect.hint
             cure = "; ".join(filter(None, [spelling.cure, hint]))
             raise UsageError(message=f"{self._path} has no {dashes}{spelling.name}: {cure}")
-        if not spelling.effect or spelling.bare:
-            dropped = self._taken(word, spelling.values, waiting)
-            result += dropped if spelling.effect else []
-            return
         option, before = spelling.option, [given] if equals else []
+        if not spelling.effect or spelling.bare:
+            before += self._taken(word, spelling.values - len(before), waiting)
+            if spelling.effect:
+                result += self._arguments(word, before)
+            return
         if text != name and option != "--af":
             raise UsageError(message=self._unknown(text))
         values = self._options[option]
@@ -190,7 +191,7 @@ class Reader:
 
     def _find(self, word: str) -> Spelling | None:
         """Return the option for *word*, with its dashes and without a value."""
-        name = word.lstrip("-")
+        name = word[2:] if word.startswith("--") else word[1:]
         if word in self._options:
             return Spelling(name)
         if (found := self._dialect.by_name.get(name)) is not None:
@@ -212,7 +213,8 @@ class Reader:
         name = word.lstrip("-")
         of_tool = {one.name for one in self._dialect.spellings if not one.cure}
         begun = [one for one in self._names if name and one.startswith(name)]
-        close = begun[0] if len(begun) == 1 else nearest(name, [*of_tool, *self._names])
+        near = nearest(name, [*of_tool, *self._names]) if len(name) > 1 else None
+        close = begun[0] if len(begun) == 1 else near
         hint = self._dialect.hint if close is None else f"perhaps {'--' if close in self._names else '-'}{close}"
         return "; ".join(filter(None, [f"no such option: {word}", hint, f"try '{self._path} --help'"]))
 
@@ -221,6 +223,12 @@ class Reader:
             noun = "value" if count == 1 else "values"
             raise UsageError(message=f"{word} needs {count} {noun}; see {self._path} --help")
         return [waiting.pop() for _ in range(count)]
+
+    def _arguments(self, word: str, values: list[str]) -> list[str]:
+        """Return the *values* of the option *word* as arguments; raises UsageError for one that is an option."""
+        if any(value.startswith("-") and value != "-" for value in values):
+            raise UsageError(message=f"{word} needs {len(values)} value; see {self._path} --help")
+        return values
 
     def _rest(self, word: str, option: str, waiting: list[str]) -> list[str]:
         taken = []

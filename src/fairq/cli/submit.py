@@ -231,7 +231,7 @@ def _description(
 
     if file is None and queue is not None:
         raise UsageError(message="no submit description; name it before --queue, which takes the words after it")
-    if file is None:
+    if not file:
         raise UsageError(message="nothing to submit; name a submit description, or give -- PROGRAM ARGS...")
     if given or count is not None:
         name = next(iter(given), "count").replace("_", "-")

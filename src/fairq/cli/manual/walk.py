@@ -8,8 +8,8 @@ from typing import Any, Literal
 import typer
 from msgspec import Struct, field
 
-from fairq.cli.command import bare, in_words
-from fairq.cli.options import OUTPUT, OUTPUT_CONSTRAINT
+from fairq.cli.command import bare
+from fairq.cli.options import OUTPUT, OUTPUT_CONSTRAINT, ranges_in_words
 from fairq.cli.registry import REGISTRY, root
 
 _OUTPUT = (*OUTPUT, OUTPUT_CONSTRAINT)
@@ -112,7 +112,7 @@ def _parameter(parameter: Any, context: Any) -> Parameter:
     return Parameter(
         spellings=tuple(sorted([*parameter.opts, *parameter.secondary_opts], key=_length_of_dashes)),
         metavar="" if flag else parameter.make_metavar(ctx=context),
-        help=" ".join(in_words(meaning).split()),
+        help=" ".join(ranges_in_words(meaning).split()),
         required=parameter.required,
         shared=shared,
     )
