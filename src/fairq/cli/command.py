@@ -129,6 +129,7 @@ class App(typer.Typer):
         lines = inspect.cleandoc(examples).splitlines()
         if lines:
             settings["epilog"] = "\n".join(["\b", "Examples:", *laid_out(lines)])
+        # Typer takes a class of commands, and makes the command itself.
         of_kind = {
             "examples": lines, "output": output, "dialect": dialect, "rewrite": staticmethod(rewrite),
             "value_last": value_last, "watch": watch,
@@ -165,6 +166,7 @@ class Listing(Struct, frozen=True):
 
 
 def _store(context: Any, parameter: Any, value: Any) -> None:
+    """Keep the value of a global option; the default after a command does not undo what is given before it."""
     if value or value == "":
         setattr(context.obj, parameter.name, value)
 

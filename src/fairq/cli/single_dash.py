@@ -176,7 +176,10 @@ class Reader:
             result += [f"{option}={SEPARATOR.join(taken)}"] if values.joined else [option, *taken]
 
     def _letters(self, word: str) -> int | None:
-        """Return the number of values of *word* as short options, one or several; None: it is none."""
+        """Return how many of the next words belong to *word*, one option of a letter or several: ``-n 5``, ``-qv``.
+
+        None: it is no such word.
+        """
         if word.startswith("--"):
             return None
         if word not in self._options and (self._dialect.find(word[1:]) or f"-{word}" in self._options):

@@ -1,4 +1,4 @@
-"""The options of HTCondor's tools, by tool.
+"""The options of HTCondor's tools, by tool, and some of Slurm's sbatch.
 
 A table has the options of a tool in the order in which it checks them, then fairq's own that are abbreviated as well.
 """
@@ -188,6 +188,20 @@ JOBS = Dialect(
 
 PRIO = Dialect("condor_prio", _OF_TOOLS)
 
+_OF_SBATCH = {
+    "mem": "use --request-memory",
+    "cpus-per-task": "use --request-cpus",
+    "ntasks": "use --count for the number of jobs, --request-cpus for the cores of each",
+    "gres": "use --request-gpus",
+    "gpus": "use --request-gpus",
+    "time": "set allowed_execute_duration in a description",
+    "array": "use --count",
+    "job-name": "use --batch-name",
+    "chdir": "use --initialdir",
+    "wrap": "give -- /bin/sh -c COMMAND",
+}
+"""Options of Slurm's sbatch, and what to use for each."""
+
 SUBMIT = Dialect(
     "condor_submit",
     (
@@ -215,6 +229,7 @@ SUBMIT = Dialect(
         Spelling("allow-crlf-script", 3, effect=False),
         Spelling("capabilities", 3, cure="fairq submit --help and docs/submit.md name them"),
         Spelling("dry-run", 3, cure="use --dry-run, with --json for whole ads; '> FILE' writes them to a file"),
+        *(Spelling(name, len(name), cure=cure) for name, cure in _OF_SBATCH.items()),
     ),
     hint="a command with its options goes after --",
 )
