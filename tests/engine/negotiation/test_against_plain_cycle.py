@@ -65,10 +65,18 @@ def pool_of(shapes: list[dict[str, Any]]) -> list[Ad]:
     st.sampled_from([0.0, 0.5, None]),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
 )
-def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta, consider, manual) -> None:  # type: ignore[no-untyped-def]
-    """The same matches in the same order, with the same victims, on any small pool, under either set of rules."""
+def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta, consider, manual, divides) -> None:  # type: ignore[no-untyped-def]
+    """The same matches in the same order, with the same victims, on any small pool, under either set of rules.
+
+    If it *divides*, free slots of one core are partitionable: one job takes all that they have.
+    """
     pool = pool_of(shapes)
+    if divides:
+        free = (ad for ad in pool if ad["Cpus"] == 1 and "RemoteUser" not in ad)
+        for ad in free:
+            ad |= {"PartitionableSlot": True, "SlotType": "Partitionable", "Memory": 2048}
     queues = {name: [(count, {**JOB, **shape}) for count, shape in jobs] for name, jobs in wants.items()}
     accounts = []
     for name, record in known.items():

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.engine.negotiation.pools import HTCONDOR, SLOT, cycle, jobs, matched, slots
+from tests.engine.negotiation.pools import HTCONDOR, SLOT, claimed, cycle, jobs, matched, slots
 
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.records import Ad
@@ -15,6 +15,12 @@ POLICY: Ad = {
     "MachineResources": "Cpus Memory Swap",
     "ConsumptionCpus": "/Expr(TARGET.RequestCpus)/",
     "ConsumptionMemory": "/Expr(TARGET.RequestMemory)/",
+}
+
+_BOB_MAY_BE_PREEMPTED: Any = {
+    "priorities": {"a@x": 1.0, "b@x": 1.0, "bob@x": 1000.0},
+    "running": True,
+    "preemption_requirements": "true",
 }
 
 
@@ -290,3 +296,25 @@ def test_claimed_partitionable_slots_of_others(attributes: Ad, considered: bool,
     pool = machines(1, State="Claimed", Activity="Busy", **attributes)
     decision = cycle(pool, {"a@x": [jobs(1)]}, match_working_cm_slots=considered)
     assert len(decision.matches) == count
+
+
+@pytest.mark.parametrize(("mips", "victims"), [(1, []), (2, []), (3, ["bob@x"])])
+def test_nobody_leaves_a_slot_while_what_is_left_of_a_machine_ranks_higher_or_equally(
+    mips: int, victims: list[str]
+) -> None:
+    """Four jobs and eight cores on each of two machines: bob keeps his slot, unless the jobs like it better."""
+    pool = [*machines(2, Mips=2), claimed({**SLOT, "Name": "slot1@bob", "Mips": mips}, "bob@x")]
+    decision = cycle(pool, {"a@x": [jobs(4, Rank="/Expr(TARGET.Mips)/")]}, pre_job_rank="0", **_BOB_MAY_BE_PREEMPTED)
+    assert matched(decision)["a@x"] == 4
+    assert [match.preempted for match in decision.matches if match.preempted] == victims
+
+
+@pytest.mark.parametrize(("mips", "first"), [(1, "slot1@m1"), (2, "slot1@m1"), (3, "slot1@bob")])
+def test_a_free_part_beyond_the_slice_bars_preemption_where_it_ranks_higher_or_equally(mips: int, first: str) -> None:
+    """A slice is two cores, the only free part has four: bob is preempted before it is gone only for a better slot."""
+    bobs = claimed({**SLOT, "Name": "slot1@bob", "Cpus": 4, "SlotWeight": 1, "Mips": mips}, "bob@x")
+    pool = [*machines(1, cpus=4, Mips=2), bobs]
+    wants = {name: [jobs(1, Rank="/Expr(TARGET.Mips)/", RequestCpus=4)] for name in ("a@x", "b@x")}
+    decision = cycle(pool, wants, pre_job_rank="0", **_BOB_MAY_BE_PREEMPTED)
+    assert [pool[match.slot]["Name"] for match in decision.matches if match.submitter == "a@x"] == [first]
+    assert matched(decision) == {"a@x": 1, "b@x": 1, "bob@x": 0}

@@ -77,7 +77,9 @@ class CandidateLists:
                 keys = [order.key_of(key, entries) for key in order.keys]
                 return self._by_policy(kind, ask, entries, keys, order.classes, self._classes, limits, len(kept_off))
             parts = self._parts_on_list(kind, ask, only_free=only_free)
-            pieces, are_all = parts.in_order(rows, [order.key_of(key, rows) for key in order.keys]), False
+            by_priority = self._by_priority(order, rows, listed, allowed, limits)
+            keys = [order.key_of(key, rows) for key in order.keys]
+            pieces, are_all = parts.in_order(rows, keys, by_priority), False
         elif self._static is not None or (self._policy.tie_break == "std_sort" and order.ties):
             pieces, refused = self._sorted(slots, *part_of(), limits)
         made = MatchList(
@@ -102,6 +104,17 @@ class CandidateLists:
             allowed = (preemptable & ~self._preemption.own(submitter)) | (order.state != PRIO)
             last = self._allowed_last = preemptable, order, submitter, allowed
         return last[3]
+
+    def _by_priority(
+        self, order: Order, rows: NDArray[np.int32], listed: set[int], allowed: NDArray[np.bool_] | None, limits: Limits
+    ) -> NDArray[np.bool_]:
+        """Which of *rows* would be preempted by priority, as far as the limits permit it."""
+        if allowed is None:
+            return np.zeros(len(rows), np.bool_)
+        used = limits.used, limits.used_unclaimed
+        of_priority = [number for number in sorted(listed) if self._classes.of(number).state == PRIO]
+        permitted = [number for number in of_priority if self._is_permitted(number, limits, used)]
+        return np.isin(order.classes[rows], permitted) & allowed[rows] & ~self._taken.marks[rows]
 
     def _parts_on_list(self, kind: int, ask: Ask, *, only_free: bool) -> PartsOnList:
         parts = self._kinds.parts

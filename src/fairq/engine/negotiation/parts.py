@@ -5,7 +5,9 @@ docs/htcondor.md 3.14.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,8 +94,8 @@ class Parts:
 class PartsOnList:
     """The divided slots on a list of candidates.
 
-    Breadth first, a slot comes up again, with its new rank, when all others had their turn. Depth first, it is filled
-    before any other slot. Once no other slot is left, *make_room* may preempt dynamic slots.
+    Breadth first, a slot comes up again, with its new rank, when all others that are free had their turn. Depth first,
+    it is filled before any other slot. Once no other slot is left, *make_room* may preempt dynamic slots.
     """
 
     def __init__(self, parts: Parts, offers: Offers, *, depth_first: bool, make_room: MakeRoom | None) -> None:
@@ -102,18 +104,60 @@ class PartsOnList:
         self._prices: Iterator[float] = iter(())
         self._filling = -1
 
-    def in_order(self, whole: NDArray[np.int32], whole_keys: Sequence[Key]) -> Iterator[NDArray[np.int32]]:
-        """Yield the *whole* slots and parts, best first; then again those given meanwhile, with their new ranks."""
+    def in_order(
+        self, whole: NDArray[np.int32], whole_keys: Sequence[Key], by_priority: NDArray[np.bool_]
+    ) -> Iterator[NDArray[np.int32]]:
+        """Yield the *whole* slots and parts, best first; then again those given meanwhile, with their new ranks.
+
+        Before a slot that would be preempted *by_priority*, the given ones that rank higher or equally come up again:
+        as long as one of them suits, nobody leaves that slot (docs/htcondor.md 3.9).
+        """
         offers, of_parts = self._offers, self._parts
         parts = np.flatnonzero(offers.suitable)
         rows = np.concatenate([whole, of_parts.rows[parts]])
-        keys = [np.concatenate([own, key[parts]]) for own, key in zip(whole_keys, offers.keys, strict=True)]
-        yield rows[np.lexsort([of_parts.ties[rows], *(-key for key in reversed(keys))])]
-        while self._given:
-            among = of_parts.of[self._given].astype(np.intp)
-            self._given.clear()
-            offers.refresh()
-            yield of_parts.rows[offers.best_first(among)]
+        keys = [-np.concatenate([own, key[parts]]) for own, key in zip(whole_keys, offers.keys, strict=True)]
+        order = np.lexsort([of_parts.ties[rows], *reversed(keys)])
+        rows, preempts = rows[order], np.append(by_priority, np.zeros(len(parts), np.bool_))[order]
+        ranks = np.array(keys)[:, order].T
+        changes = (np.flatnonzero(preempts[1:] != preempts[:-1]) + 1).tolist()
+        for start, end in pairwise([0, *changes, len(rows)]):
+            if preempts[start:end].any():
+                yield from self._after_given(rows[start:end], ranks[start:end])
+            else:
+                yield rows[start:end]
+        while given := self._suitable_given():
+            yield self._give_again(given)
+
+    def _after_given(self, rows: NDArray[np.int32], ranks: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
+        """Yield *rows*, which have these sort keys (lower is better), after the given parts that rank higher."""
+
+        def rank(place: int) -> tuple[float, ...]:
+            return tuple(ranks[place].tolist())
+
+        start, size = 0, len(rows)
+        while start < size:
+            given, stop = self._suitable_given(), size
+            if given:
+                better = bisect_right(given, rank(start), key=self._offers.key)
+                if better:
+                    yield self._give_again(given[:better])
+                    continue
+                stop = start + bisect_left(range(start, size), self._offers.key(given[0]), key=rank)
+            yield rows[start:stop]
+            start = stop
+
+    def _suitable_given(self) -> list[int]:
+        """The parts given before that suit again, best first."""
+        if not self._given:
+            return []
+        self._offers.refresh()
+        return self._offers.best_first(self._parts.of[self._given].astype(np.intp))
+
+    def _give_again(self, parts: Sequence[int]) -> NDArray[np.int32]:
+        rows = self._parts.rows[list(parts)]
+        again = set(rows.tolist())
+        self._given = [row for row in self._given if row not in again]
+        return rows
 
     def price(self, row: int) -> float:
         """What a match with a slot costs now."""
