@@ -25,6 +25,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: many tests wait for a process, a lock or a disk."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a run of fairq ended: its exit code, stdout and stderr."""
