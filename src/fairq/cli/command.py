@@ -357,12 +357,12 @@ class Group(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands in the order of the help."""
-        return [*self.lazy, *self.commands]
+        return list({**self.lazy, **self.commands})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command *cmd_name*, or None if there is none."""
-        if cmd_name in self.lazy:
-            return self.lazy[cmd_name].load(cmd_name)
+        if cmd_name in self.lazy and cmd_name not in self.commands:
+            self.commands[cmd_name] = self.lazy[cmd_name].load(cmd_name)
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
