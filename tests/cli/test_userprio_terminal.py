@@ -45,3 +45,11 @@ def test_a_terminal_shows_each_view_within_its_width(userprio, monkeypatch, view
     exact = userprio(*view.split(), "--plain").out
     monkeypatch.delenv("FORCE_COLOR")
     assert exact == userprio(*view.split()).out
+
+
+def test_records_that_were_never_used_are_no_obstacle(userprio, run, state: Path):
+    """The htcondor rules leave the times of use out of their ads."""
+    assert run("--state", state, "userprio", "--setfactor", "bob@pool", "5", "--now", NOW).code == 0
+    assert run("--state", state, "config", "set", "negotiator.rules", "htcondor").code == 0
+    assert userprio().code == 0
+    assert "bob@pool" in userprio("-allusers").out

@@ -94,7 +94,8 @@ def active(ads: Sequence[Ad], cutoff: int | None) -> list[Ad]:
     """Return the ads with usage since *cutoff*, all if it is None."""
     if cutoff is None:
         return list(ads)
-    return [ad for ad in ads if ad["LastUsageTime"] and ad["LastUsageTime"] >= cutoff]
+    # The htcondor rules leave the time out of records that were never used.
+    return [ad for ad in ads if (last := ad.get("LastUsageTime")) and last >= cutoff]
 
 
 def midnight(month: int, day: int, year: int) -> int:
