@@ -52,7 +52,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
@@ -152,17 +152,19 @@ class Listing(Struct, frozen=True):
     help: str
     is_one: bool = False
 
-    def load(self, name: str) -> Any:
-        """Return the command *name*, importing its module."""
-        try:
-            module = import_module(self.module)
-        except ModuleNotFoundError as error:
-            if error.name != self.module:
-                raise
-            raise UsageError(message=f"{name} is not part of this installation of fairq") from None
-        command = typer.main.get_command(module.app_of(name) if self.is_one else module.app)
-        command.name = name
-        return command
+
+@cache
+def load(listing: Listing, name: str) -> Any:
+    """Return the command *name*, importing its module."""
+    try:
+        module = import_module(listing.module)
+    except ModuleNotFoundError as error:
+        if error.name != listing.module:
+            raise
+        raise UsageError(message=f"{name} is not part of this installation of fairq") from None
+    command = typer.main.get_command(module.app_of(name) if listing.is_one else module.app)
+    command.name = name
+    return command
 
 
 def _store(context: Any, parameter: Any, value: Any) -> None:
@@ -361,8 +363,8 @@ class Group(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command *cmd_name*, or None if there is none."""
-        if cmd_name in self.lazy and cmd_name not in self.commands:
-            self.commands[cmd_name] = self.lazy[cmd_name].load(cmd_name)
+        if cmd_name in self.lazy:
+            return load(self.lazy[cmd_name], cmd_name)
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import typer
@@ -46,7 +45,6 @@ REGISTRY: dict[str, Listing] = {
 """Every command, in the order of the help."""
 
 
-@cache
 def root() -> Any:
     """Return the ``fairq`` command itself."""
     app = App(
