@@ -35,6 +35,7 @@ def header(name: str, section: int) -> list[str]:
     """Return the lines at the start of every page."""
     return [
         '.\\" Written by python -m fairq.cli.manual; do not edit.',
+        ".ds AD l",  # groff adjusts lines anew at each heading, but for this
         f'.TH {text(name.upper())} {section} "{DATE}" "fairq {__version__}" "fairq manual"',
         ".nh",
         ".ad l",

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from fairq.engine.classad import EVERY_ATTRIBUTE, columns_read, expression_of, parse
 from fairq.engine.classad.reduced import NotReducedError, Numbers, Of, Reduced, Reducer
 from fairq.engine.classad.scopes import Side
-from fairq.engine.negotiation.carving import CORES, MODIFIED, Alone, price
 from fairq.engine.negotiation.evaluation import LOWEST, RequestContext, as_stored
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import weights_by
+from fairq.engine.negotiation.requests import CORES, MODIFIED, Alone, price
 from fairq.records import Ad
 
 _REQUIREMENTS, _SLOT_WEIGHT = parse("MY.Requirements"), parse("MY.SlotWeight")

@@ -20,13 +20,13 @@ from fairq.engine.classad import (
     parse,
 )
 from fairq.engine.distinct import distinct
-from fairq.engine.negotiation.carving import CORES, MODIFIED, price
 from fairq.engine.negotiation.evaluation import RequestContext, agreed, negotiator_rank
 from fairq.engine.negotiation.offer_terms import OfferTerms
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import slot_weights
 from fairq.engine.negotiation.preemption import NONE
+from fairq.engine.negotiation.requests import CORES, MODIFIED, price
 from fairq.records import Ad
 
 _REQUIREMENTS = parse("Requirements")

@@ -16,22 +16,17 @@ from numpy.typing import NDArray
 from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns, parse
 from fairq.engine.classad.kinds import UNDEFINED_KIND
 from fairq.engine.negotiation.carving import (
-    CORES,
-    MODIFIED,
-    Alone,
     Carving,
-    Requests,
     assigned_gpus,
     available_gpus,
-    default_modifications,
     described_by,
     suitable_gpus,
-    whole_cores,
     with_gpus,
     without_gpus,
 )
 from fairq.engine.negotiation.policy import NegotiationPolicy, PartitionableSlots
 from fairq.engine.negotiation.pool import slot_weights
+from fairq.engine.negotiation.requests import CORES, MODIFIED, Alone, Requests, default_modifications, whole_cores
 from fairq.expression_form import attribute
 from fairq.records import Ad
 

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from fairq.engine.classad import Expression
 from fairq.engine.negotiation.autoclusters import SignificantAttributes
 from fairq.engine.negotiation.budgets import TimeBudgets
-from fairq.engine.negotiation.carving import default_modifications
+from fairq.engine.negotiation.requests import default_modifications
 from fairq.engine.quotas.policy import QuotaPolicy
 
 JobOrder = Literal["submission_time", "job_id"]
