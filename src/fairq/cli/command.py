@@ -155,7 +155,7 @@ class Listing(Struct, frozen=True):
 
 @cache
 def load(listing: Listing, name: str) -> Any:
-    """Return the command *name*, importing its module."""
+    """Return the command *name*, importing its module; built once, though a process may run many lines."""
     try:
         module = import_module(listing.module)
     except ModuleNotFoundError as error:

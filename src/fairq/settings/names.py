@@ -104,28 +104,25 @@ def _nearest(text: str) -> str | None:
     return _of_htcondor(text) or _alike(text.lower().replace(".", "_"), SINGLE, 0.9) or _alike(name, SINGLE, 0.75)
 
 
-def _alike(name: str, among: Iterable[str], cutoff: float) -> str | None:
+def _alike(name: str, among: Iterable[str], least: float) -> str | None:
     """Return the setting spelled most like *name*, or the few that have it as a word."""
-    import difflib
-
     settings = {full.rpartition(".")[2]: full for full in among}
-    close = difflib.get_close_matches(name, settings, 1, cutoff)
-    found = close or [word for word in settings if f"_{name}_" in f"_{word}_"]
+    close = nearest(name, settings, least)
+    found = [close] if close else [word for word in settings if f"_{name}_" in f"_{word}_"]
     return _meant(*(settings[word] for word in found)) if 0 < len(found) <= _FEW else None
 
 
 def _with_free_name(text: str) -> str | None:
     """Return the setting of a group, or the limit, that *text* means: ``group.x.quota`` and ``GROUP_QUOTA_x``."""
-    import difflib
     import re
 
     *words, last = text.split(".")
     for table, keys in (("groups", GROUP_KEYS), ("shares.groups", SHARE_GROUP_KEYS)):
-        if close := difflib.get_close_matches(last.lower(), keys, 1, 0.8):
+        if close := nearest(last, keys, 0.8):
             while words and words[0].lower() in (*SECTIONS, "group"):
                 del words[0]
-            return _meant(f"{table}.{'.'.join(words) or 'NAME'}.{close[0]}")
-    if words and difflib.get_close_matches(words[-1].lower(), ("limits",), 1, 0.8):
+            return _meant(f"{table}.{'.'.join(words) or 'NAME'}.{close}")
+    if words and nearest(words[-1], ("limits",), 0.8):
         return _meant(f"limits.{last.lower()}")
     if text.upper() == "GROUP_NAMES":
         return "a group exists as soon as it has a setting, such as groups.NAME.quota"

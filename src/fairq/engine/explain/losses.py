@@ -97,15 +97,11 @@ class Standing:
     """How all slots of the pool stand to the kinds of jobs of a cycle, at this moment."""
 
     def __init__(self, kinds: Kinds) -> None:
-        self._kinds, policy, preemption = kinds, kinds.policy, kinds.preemption
+        self._kinds, preemption = kinds, kinds.preemption
         self._rows = np.arange(len(kinds.pool.ads))
-        ranks = [] if kinds.static is not None else [policy.pre_job_rank, policy.post_job_rank]
-        if preemption.any_held:
-            ranks += [policy.preemption_rank, *RANKS]
-        of_job = [] if policy.ignore_job_ranks else ["rank"]
         self._suitable = kinds.evaluation(self._find_suitable, ["requirements"], [parse("Requirements")])
         self._claims = kinds.evaluation(lambda context: preemption.claims(context.ad()), [], RANKS)
-        self._places = kinds.evaluation(self._find_place, of_job, ranks)
+        self._places = kinds.evaluation_of_order(self._find_place, holds=preemption.any_held)
 
     def tests(self, context: RequestContext) -> SlotTests:
         """Return the relation of every slot to the job."""

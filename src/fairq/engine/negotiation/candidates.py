@@ -113,7 +113,7 @@ class CandidateLists:
             return np.zeros(len(rows), np.bool_)
         used = limits.used, limits.used_unclaimed
         of_priority = [number for number in sorted(listed) if self._classes.of(number).state == PRIO]
-        permitted = [number for number in of_priority if self._is_permitted(number, limits, used)]
+        permitted = [number for number in of_priority if self._classes.is_permitted(number, limits, used)]
         return np.isin(order.classes[rows], permitted) & allowed[rows] & ~self._taken.marks[rows]
 
     def _parts_on_list(self, kind: int, ask: Ask, *, only_free: bool) -> PartsOnList:
@@ -205,7 +205,7 @@ class CandidateLists:
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Those of *rows* that are free and on the list, and those that the limits keep off it."""
         used = limits.used, limits.used_unclaimed
-        permitted = {number for number in sorted(listed) if self._is_permitted(number, limits, used)}
+        permitted = {number for number in sorted(listed) if self._classes.is_permitted(number, limits, used)}
         rows = rows[~self._taken.marks[rows]] if allowed is None else rows[allowed[rows] & ~self._taken.marks[rows]]
         if all_listed and len(permitted) == len(listed):
             return rows, rows[:0]
@@ -213,7 +213,3 @@ class CandidateLists:
         marks[0, list(listed)] = marks[1, list(permitted)] = True
         of_rows = slots.order.classes[rows]
         return rows[marks[1, of_rows]], rows[marks[0, of_rows] & ~marks[1, of_rows]]
-
-    def _is_permitted(self, number: int, limits: Limits, used: tuple[float, float]) -> bool:
-        state, cost, freed = self._classes.of(number)
-        return limits.permit_on_list(cost, state, freed, *used)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PreemptState
 from fairq.engine.quotas.enforcement import Freed
 
@@ -123,6 +124,11 @@ class SlotClasses:
             freed = ((group - 1, cost),) if state != NONE and self._groups > 1 else ()
             found = self._known[number] = SlotClass(PREEMPT_STATES[state], cost, freed)
         return found
+
+    def is_permitted(self, number: int, limits: Limits, used: tuple[float, float]) -> bool:
+        """Return whether *limits* let a class onto a list that is built when so much is *used* (`Limits`)."""
+        state, cost, freed = self.of(number)
+        return limits.permit_on_list(cost, state, freed, *used)
 
     def in_state(self, state: NDArray[np.int8]) -> NDArray[np.int32]:
         """Return the class of every slot in these states."""

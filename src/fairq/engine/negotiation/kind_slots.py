@@ -187,10 +187,7 @@ class Kinds:
         self._by_content: dict[bytes, tuple[NDArray[np.int32], int]] = {}
         self._suitable = self.evaluation(self._find_suitable, ["requirements"], [_REQUIREMENTS])
         self._suits_elsewhere = self.evaluation(self._find_elsewhere, ["requirements"], [_REQUIREMENTS])
-        ranks = [] if static is not None else [policy.pre_job_rank, policy.post_job_rank]
-        if self.holds:
-            ranks += [*([] if static is not None else [policy.preemption_rank]), *RANKS]
-        self._orders = self.evaluation(self._find_order, [] if policy.ignore_job_ranks else ["rank"], ranks)
+        self._orders = self.evaluation_of_order(self._find_order, holds=self.holds)
         self._number = 0
         self._machine_ranks = self.evaluation(self._find_ranks, [], [RANKS[0]])
         self.ranks_of_all: list[float] | None = None
@@ -327,6 +324,14 @@ class Kinds:
         """Return the results of *make* for the kinds of jobs; *slots* are those of the pool unless others are given."""
         ads = self._slots if slots is None else slots
         return Evaluation(make, self._kinds, ads, of_job, of_slots, self._live)
+
+    def evaluation_of_order(self, make: Callable[[RequestContext], Result], *, holds: bool) -> Evaluation[Result]:
+        """Return the results of *make*, which reads what `order_of` reads."""
+        policy, is_static = self.policy, self.static is not None
+        ranks = [] if is_static else [policy.pre_job_rank, policy.post_job_rank]
+        if holds:
+            ranks += [*([] if is_static else [policy.preemption_rank]), *RANKS]
+        return self.evaluation(make, [] if policy.ignore_job_ranks else ["rank"], ranks)
 
     def _users_of(self, suits: Suitable) -> int:
         known = _NOBODY

@@ -200,8 +200,7 @@ class MatchList:
         return self._permits_on_list(number) if self._on_list is None else number in self._on_list
 
     def _permits_on_list(self, number: int) -> bool:
-        state, cost, freed = self._classes.of(number)
-        return self._limits.permit_on_list(cost, state, freed, *self._start)
+        return self._classes.is_permitted(number, self._limits, self._start)
 
     def _close(self, number: int) -> None:
         """Leave out all slots of a class."""

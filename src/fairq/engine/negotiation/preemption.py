@@ -49,9 +49,6 @@ class PreemptState(IntEnum):
 PREEMPT_STATES = tuple(PreemptState)
 PRIO, RANK, NONE = PREEMPT_STATES
 
-NO_GROUP = -1
-"""The number of the group of a slot without a holder, or where hard caps do not matter."""
-
 
 def permits_preemption(policy: NegotiationPolicy) -> bool:
     """Whether the policy may ever let priority preempt a job: PREEMPTION_REQUIREMENTS is not the constant false."""

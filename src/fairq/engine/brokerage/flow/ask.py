@@ -22,29 +22,21 @@ Answers = dict[Callable[["Ask"], Any], Any]
 
 def once_per_task(compute: Callable[[Ask], T]) -> Callable[[Ask], T]:
     """Make *compute* a function that is evaluated once per task."""
-
-    @wraps(compute)
-    def answer(ask: Ask) -> T:
-        found: T
-        if compute in ask.of_task:
-            found = ask.of_task[compute]
-        else:
-            found = ask.of_task[compute] = compute(ask)
-        return found
-
-    return answer
+    return _once(compute, lambda ask: ask.of_task)
 
 
 def once_per_pass(compute: Callable[[Ask], T]) -> Callable[[Ask], T]:
     """Make *compute* a function that is evaluated once per pass of a task."""
+    return _once(compute, lambda ask: ask.of_pass)
 
+
+def _once(compute: Callable[[Ask], T], answers_of: Callable[[Ask], Answers]) -> Callable[[Ask], T]:
     @wraps(compute)
     def answer(ask: Ask) -> T:
-        found: T
-        if compute in ask.of_pass:
-            found = ask.of_pass[compute]
-        else:
-            found = ask.of_pass[compute] = compute(ask)
+        answers = answers_of(ask)
+        if compute not in answers:
+            answers[compute] = compute(ask)
+        found: T = answers[compute]
         return found
 
     return answer

@@ -184,10 +184,8 @@ class Flow:
         return Weighing(rows, weights, factors, None if alike is None else (*factors, *alike))
 
     def _factor(self, one: Weight, values: Values, rows: Booleans) -> Floats | None:
-        if one.looks_back:
-            return one.weigh(self.pool, Left(rows), *values)[0]
-        if not one.kept:
-            return one.weigh(self.pool, *values)[0]
+        if one.looks_back or not one.kept:
+            return one.weigh(self.pool, *_look_back(one, Left(rows)), *values)[0]
         (factor,) = self._kept_as((one.name, values), lambda: one.weigh(self.pool, *values)[:1], 8 * len(self.pool))
         return factor
 
@@ -224,7 +222,7 @@ class Flow:
         values = one.reads(ask)
         if values is None:
             return None
-        refusals = one.judge(self.pool, left, *values) if one.looks_back else one.judge(self.pool, *values)
+        refusals = one.judge(self.pool, *_look_back(one, left), *values)
         return None if refusals is None else list(refusals)
 
     def weight_figures(self, ask: Ask, rows: Booleans) -> list[Figures]:
@@ -233,8 +231,13 @@ class Flow:
         for one in self.plan.weights:
             values = one.reads(ask)
             if values is not None:
-                found.append(one.weigh(self.pool, *((Left(rows),) if one.looks_back else ()), *values)[1])
+                found.append(one.weigh(self.pool, *_look_back(one, Left(rows)), *values)[1])
         return found
+
+
+def _look_back(one: Filter | Weight, left: Left) -> tuple[Left, ...]:
+    """Return what a filter or weight gets between the pool and its values: what is left, if it looks back."""
+    return (left,) if one.looks_back else ()
 
 
 def _numbered(stage: int, one: Filter, first: int, codes: np.ndarray) -> Answer:
