@@ -18,8 +18,7 @@ from statistics import mean, median
 
 from msgspec.structs import replace
 
-from fairq.dumps.trace import Trace, TraceJob
-from fairq.dumps.trace_table import read_trace
+from fairq.common.records import Ad, Claim, JobRange, JobStatus
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.decision import CycleDecision, Match
@@ -27,7 +26,8 @@ from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.runtimes import LAST, Estimate, RunTimes, of_similar
 from fairq.engine.simulation.simulation import Arrival, Simulation
-from fairq.records import Ad, Claim, JobRange, JobStatus
+from fairq.formats.trace import Trace, TraceJob
+from fairq.formats.trace_table import read_trace
 from fairq.settings import load
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.negotiation_policy import negotiation_policy

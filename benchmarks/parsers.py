@@ -16,9 +16,9 @@ from typing import Any
 
 from benchmarks import pools
 
-from fairq.dumps.jobs import read_jobs
-from fairq.dumps.slots import read_slots
-from fairq.dumps.source import opened
+from fairq.formats.jobs import read_jobs
+from fairq.formats.slots import read_slots
+from fairq.formats.source import opened
 
 POOL = "b100000-100000-100"
 """Every slot has another Memory and Disk; the jobs are in 20,000 clusters."""

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from benchmarks.measure import fairq
 
-from fairq.past import EndedJob, UsageRow
-from fairq.records import AccountingRecord, Run, SlotRecord
+from fairq.common.past import EndedJob, UsageRow
+from fairq.common.records import AccountingRecord, Run, SlotRecord
 from fairq.state import ended_jobs, job_ads, meta, runs, slots, submitters, usage
 from fairq.state.connection import writing
 

@@ -3,41 +3,11 @@
 Names of modules are those below `fairq`.
 """
 
-AT_THE_ROOT = (
-    "ad_overlay",
-    "ad_table",
-    "alike_records",
-    "arguments",
-    "claim_table",
-    "committed",
-    "expression_form",
-    "files",
-    "filling",
-    "hardware",
-    "idle_jobs",
-    "inputs",
-    "interleaved",
-    "interrupts",
-    "nesting",
-    "past",
-    "people",
-    "periods",
-    "quantities",
-    "quoting",
-    "records",
-    "rows",
-    "slot_table",
-    "versions",
-    "waiting",
-)
-"""Modules that lie at the root, and belong into a package."""
-
 NAMED_BY_A_PARTICIPLE = (
     "cli.broker.importing",
     "cli.output.printing",
-    "committed",
-    "dumps.published",
-    "dumps.separated",
+    "formats.published",
+    "formats.separated",
     "engine.brokerage.flow.pending",
     "engine.brokerage.jobs.memory_needed",
     "engine.brokerage.jobs.scratch_needed",
@@ -50,14 +20,10 @@ NAMED_BY_A_PARTICIPLE = (
     "engine.classad.reduced",
     "engine.explain.fitting",
     "engine.negotiation.carving",
-    "filling",
-    "interleaved",
     "launch.owned",
     "launch.slurm.listing",
     "launch.supervisor.owned",
     "launch.waiting",
-    "nesting",
-    "quoting",
     "settings.writing",
     "steps.broker.derived",
     "steps.broker.importing",
@@ -75,9 +41,8 @@ NAMED_BY_A_PARTICIPLE = (
     "steps.quotas.configured",
     "steps.reports.simulated",
     "steps.reports.standing",
-    "steps.setup.installed",
+    "host.setup.installed",
     "steps.userprio.reported",
-    "waiting",
 )
 """Modules whose name ends as a participle or is a riddle; a file is a noun of the field."""
 
@@ -89,7 +54,7 @@ KEYED_BY_ID = (
     "engine.simulation.simulation",
     "settings.dirac.translate",
     "state.idle_columns",
-    "steps.host.changes",
+    "host.client.changes",
     "steps.jobs.submit",
     "steps.reports.report",
 )

@@ -21,13 +21,11 @@ FILES = {
 }
 
 ARROWS = {
-    "cli": {"steps", "settings", "dumps", "state", "engine", "words"},
-    "steps": {"state", "engine", "settings", "dumps", "submitfile", "launch", "words"},
-    "verb": {"steps", "settings", "submitfile", "engine"},
+    "cli": {"host", "steps", "settings", "formats", "state", "engine"},
+    "host": {"steps", "settings", "formats", "state", "engine"},
+    "steps": {"state", "engine", "settings", "formats", "launch"},
     "launch": set(),
-    "words": {"engine"},
-    "dumps": {"engine"},
-    "submitfile": {"engine"},
+    "formats": {"engine"},
     "settings": {"engine"},
     "state": set(),
     "engine": set(),
@@ -61,9 +59,9 @@ HEAVY_ALLOWED = (
     "fairq.engine.",
     "fairq.steps.",
     "fairq.cli.output.rich_table",
-    "fairq.idle_jobs",
+    "fairq.columns.idle_jobs",
     "fairq.state.idle_",
-    "fairq.claim_table",
+    "fairq.columns.claims",
     "fairq.state.claim_columns",
 )
 
@@ -132,7 +130,7 @@ def may_import(own: str | None, module: str, imported: str) -> bool:
         return True
     if own is None:
         return module in ("fairq.__main__", "fairq")
-    if own in ("dumps", "submitfile", "settings"):
+    if own in ("formats", "settings"):
         return layer in ARROWS[own] and imported.startswith(LANGUAGE)
     if own == "cli" and layer == "engine":
         return module in ENGINE_FROM_CLI  # rules belong behind a step

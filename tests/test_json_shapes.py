@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.json_sample import collect
 
-from fairq.steps.setup import rule
+from fairq.host.setup import rule
 
 PAGE = Path(__file__).parents[1] / "docs" / "json.md"
 ROW = re.compile(r"\| `(\w+)` \| ([^|]*) \|")

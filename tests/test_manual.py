@@ -17,8 +17,8 @@ from fairq.cli.manual import generated
 from fairq.cli.manual.overview import exit_codes
 from fairq.cli.manual.walk import walk
 from fairq.cli.registry import REGISTRY
+from fairq.common.records import AccountingRecord
 from fairq.errors.codes import error_classes
-from fairq.records import AccountingRecord
 from fairq.settings.keys import KEYS
 from fairq.state import submitters
 from fairq.state.connection import writing

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from fairq.cli.broker.sentences.reasons import change_of
+from fairq.common.quantities import counted, rounded
 from fairq.engine.explain.machines import TooLarge
-from fairq.quantities import counted, rounded
 from fairq.settings.names import unknown, unknown_section
-from fairq.words.advice import too_large_sentence
-from fairq.words.idle_job import free_sentence
+from fairq.steps.why.advice import too_large_sentence
+from fairq.steps.why.idle_job import free_sentence
 
 
 @pytest.mark.parametrize(

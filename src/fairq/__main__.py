@@ -27,7 +27,7 @@ def main() -> int:
 
             # A warning of NumPy about a number says nothing to those who run fairq; tests and developers ask for it.
             warnings.simplefilter("ignore")
-        from fairq import interrupts
+        from fairq.common import interrupts
 
         interrupts.end_at_once()
         from fairq.cli.app import main as run

@@ -9,7 +9,7 @@ import pytest
 
 from fairq.cli.command import Listing
 from fairq.cli.registry import REGISTRY
-from fairq.periods import day_start, next_day, parts
+from fairq.common.periods import day_start, next_day, parts
 
 
 @pytest.fixture

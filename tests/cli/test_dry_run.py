@@ -61,7 +61,7 @@ LINES: dict[str, list[str]] = {
 }
 
 ELSEWHERE = {"pool create", "pool remove", "slots sync"}
-"""They need a host or an engine of their own; tests/steps/setup and tests/engines try them."""
+"""They need a host or an engine of their own; tests/host/setup and tests/engines try them."""
 
 
 def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:

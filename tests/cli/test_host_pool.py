@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from fairq.common.lock_wait import holders
+from fairq.host.client import stuck
 from fairq.settings.layers import site_file
-from fairq.steps.host import stuck
-from fairq.waiting import holders
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         f'[pool]\nstate = "{state}"\nprogram = "{program}"\naccount = "root"\n[accounting]\nuid_domain = "lab"\n'
     )
     program.write_text(
-        f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\nfrom fairq.verb.main import main\n"
+        f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\nfrom fairq.host.verb.main import main\n"
         f"sys.exit(main(Path({str(state)!r}), Path({str(site_file())!r})))\n"
     )
     sudo.write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/calls\nexec "$4"\n')

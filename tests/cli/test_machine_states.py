@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fairq.records import Ad
+from fairq.common.records import Ad
 
 NOW = 1_795_210_080
 

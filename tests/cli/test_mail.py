@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from fairq import files
-from fairq.records import Actor, Change, JobStatus, Launch, LaunchPhase
+from fairq.common import files
+from fairq.common.records import Actor, Change, JobStatus, Launch, LaunchPhase
 from fairq.settings import load
 from fairq.state import history, launches, slots
 from fairq.state.connection import writing

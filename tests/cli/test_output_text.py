@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from fairq.common.excerpt import QUOTED_AT_MOST, shortened, shortened_sentence
 from fairq.errors.base import InvalidNameError, StateError, UsageError
-from fairq.quoting import QUOTED_AT_MOST, shortened, shortened_sentence
 
 Run = Callable[..., Any]
 

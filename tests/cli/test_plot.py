@@ -13,7 +13,7 @@ import pytest
 
 from fairq.cli import blocks
 from fairq.cli.plot_views import short_names
-from fairq.quantities import local
+from fairq.common.quantities import local
 
 Run = Callable[..., Any]
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fairq.quantities import shown_time
+from fairq.common.quantities import shown_time
 
 T = 1_795_000_000
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fairq.periods import parts, periods
+from fairq.common.periods import parts, periods
 
 Run = Callable[..., Any]
 

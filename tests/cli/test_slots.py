@@ -75,7 +75,7 @@ def test_this_machine_can_join_the_pool_as_one_slot(slots):
 
 
 def test_gpus_are_read_as_nvidia_smi_prints_them():
-    from fairq.hardware import gpu_of
+    from fairq.common.hardware import gpu_of
 
     gpu = gpu_of("GPU-c4a646d7-aa14-1dd1-f1b0-57288cda864d, NVIDIA A100, 40536, 8.0, 535.129")
     assert gpu.name == "GPU-c4a646d7"
@@ -84,7 +84,7 @@ def test_gpus_are_read_as_nvidia_smi_prints_them():
 
 
 def test_gpus_are_shared_out():
-    from fairq.hardware import Gpu, Machine
+    from fairq.common.hardware import Gpu, Machine
     from fairq.steps.pool.slot_ads import machine_slots
 
     machine = Machine(

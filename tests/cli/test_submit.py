@@ -65,7 +65,7 @@ def test_the_words_of_a_program_survive_as_they_are(run, state):
     ended = run("submit", "--state", state, "--", "/bin/echo", *words)
     assert ended.code == 0, ended.err
 
-    from fairq.arguments import split_arguments
+    from fairq.common.arguments import split_arguments
 
     (job,) = ads(run, state)
     quoted = '"' + job["Arguments"].replace('"', '""') + '"'

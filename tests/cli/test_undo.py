@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairq.records import AccountingRecord
+from fairq.common.records import AccountingRecord
 from fairq.state import submitters
 from fairq.state.connection import reading, writing
 

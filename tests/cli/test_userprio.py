@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fairq.quantities import shown_time
-from fairq.records import AccountingRecord, Claim, SlotRecord
+from fairq.common.quantities import shown_time
+from fairq.common.records import AccountingRecord, Claim, SlotRecord
 from fairq.state import claims, history, meta, slots, submitters
 from fairq.state.connection import reading, writing
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fairq.quantities import shown_time
-from fairq.records import AccountingRecord
+from fairq.common.quantities import shown_time
+from fairq.common.records import AccountingRecord
 from fairq.state import submitters
 from fairq.state.connection import writing
 

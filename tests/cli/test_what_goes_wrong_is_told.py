@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from fairq.verb.command import command_of
-from fairq.verb.document import Request
+from fairq.host.verb.command import command_of
+from fairq.host.verb.document import Request
 
 Run = Callable[..., Any]
 
@@ -73,7 +73,7 @@ def test_the_narrow_verb_answers_odd_descriptors_in_one_line(tmp_path: Path, red
     code = f"""
 import sys
 from pathlib import Path
-from fairq.verb.main import main
+from fairq.host.verb.main import main
 sys.exit(main(Path({str(tmp_path / "pool.db")!r}), Path({str(site)!r})))
 """
     shell = f"exec {sys.executable} -I -c '{code.replace(chr(39), chr(34))}' {redirections}"

@@ -11,8 +11,8 @@ import pytest
 from tests.conftest import Ended
 from tests.engine.negotiation.pools import JOB, NOW, SLOT, claimed
 
-from fairq.quantities import shown_time
-from fairq.records import Ad
+from fairq.common.quantities import shown_time
+from fairq.common.records import Ad
 
 Run = Callable[..., Ended]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairq.brokerdata.kinds import STORED
-from fairq.records import Actor
+from fairq.common.records import Actor
 from fairq.state import broker_data
 from fairq.state.connection import writing
 from fairq.steps.broker import run as broker_run

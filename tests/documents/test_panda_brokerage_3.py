@@ -22,7 +22,7 @@ from tests.documents.broker_pool import (
 )
 from tests.documents.sentences import Text, says
 
-from fairq.records import Actor
+from fairq.common.records import Actor
 from fairq.settings import load
 from fairq.steps.broker.timeouts import clean
 

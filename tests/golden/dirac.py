@@ -16,13 +16,13 @@ from tests.golden.dirac_comparison import DIRAC, refused, unequal
 from tests.golden.dirac_corrector import run_corrector
 from tests.golden.dirac_queues import run_calculate_priority, run_match, run_task_queues
 
+from fairq.common.records import JobStatus
 from fairq.engine.shares.groups import read_group
 from fairq.engine.shares.needs import SEGMENTS, JobDefaults, bucket, default_within, read_segments
 from fairq.engine.shares.pilot import Credentials, apply_credentials, match_conditions
 from fairq.engine.shares.user_priority import read_priority, real_priority
 from fairq.errors.base import FairqError
 from fairq.errors.shares import DiracStopsError, JobRequirementError, PilotDescriptionError
-from fairq.records import JobStatus
 from fairq.settings.keys import SINGLE
 from fairq.steps.taskqueues.pilots import LIMITED_STATUSES, SiteLoad
 from fairq.steps.taskqueues.policy import SharePolicy

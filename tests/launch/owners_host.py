@@ -12,15 +12,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.host.verb import host as hosts
+from tests.host.verb.host import ACCOUNT, PLACE, PREFIX, PYTHON, START_RULE, USERS, processes
+from tests.host.verb.test_sudo import answer, call, document
 from tests.launch.conftest import is_alive, until
-from tests.verb import host as hosts
-from tests.verb.host import ACCOUNT, PLACE, PREFIX, PYTHON, START_RULE, USERS, processes
-from tests.verb.test_sudo import answer, call, document
 
-from fairq.records import JobStatus
+from fairq.common.records import JobStatus
+from fairq.host.setup.program import head
 from fairq.state import jobs, launches
 from fairq.state.connection import reading
-from fairq.steps.setup.program import head
 
 ANN, BOB, EVE = USERS
 ALIAS = f"{PREFIX.upper()}_START"

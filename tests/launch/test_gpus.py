@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.launch.conftest import until
 
-from fairq.hardware import amd_gpus
+from fairq.common.hardware import amd_gpus
 from fairq.launch.interface import GPU_VARIABLES
 from fairq.steps.launch.gpus import gpu_variables, gpus_of
 from fairq.steps.pool.slot_ads import WITHIN

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from fairq.common.records import Actor
 from fairq.errors.base import FairqError
-from fairq.records import Actor
+from fairq.host.verb.changes import Pool, make
+from fairq.host.verb.document import Request
 from fairq.settings import load
 from fairq.steps.launch.values import KINDS, UnusableValueError, read
-from fairq.verb.changes import Pool, make
-from fairq.verb.document import Request
 
 DRAWN = int(os.environ.get("FAIRQ_TEST_HOSTILE", "60"))
 

@@ -9,10 +9,10 @@ import json
 from typing import Any
 
 import pytest
+from tests.host.verb.host import ACCOUNT, missing
+from tests.host.verb.test_sudo import answer, call, document
 from tests.launch.owners_host import ANN, EVE, emptied, home, owners_host
 from tests.launch.test_hostile_attributes import DRAWN, drawn
-from tests.verb.host import ACCOUNT, missing
-from tests.verb.test_sudo import answer, call, document
 
 from fairq.state import jobs
 from fairq.state.connection import reading

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.host.verb.host import ACCOUNT, GONE, PYTHON, USERS, missing
 from tests.launch.conftest import is_alive, until
 from tests.launch.owners_host import (
     ANN,
@@ -33,7 +34,6 @@ from tests.launch.owners_host import (
     starters,
     supervisor_of,
 )
-from tests.verb.host import ACCOUNT, GONE, PYTHON, USERS, missing
 
 from fairq.state import launches
 from fairq.state.connection import reading

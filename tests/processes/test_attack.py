@@ -20,13 +20,13 @@ from typing import Any
 import pytest
 from tests.cli.broker_sample import NOW, TASK, fill
 
+from fairq.common.records import Actor
 from fairq.errors.base import FairqError
-from fairq.records import Actor
+from fairq.host.verb.changes import Pool, make
+from fairq.host.verb.document import parse
 from fairq.settings import load
 from fairq.state import check
 from fairq.state.connection import reading
-from fairq.verb.changes import Pool, make
-from fairq.verb.document import parse
 
 Run = Callable[..., Any]
 

@@ -206,7 +206,8 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize(
-    "module", ["fairq.interrupts", "fairq.cli.app", "fairq.errors", "typer", "fairq.cli.registry", "fairq.cli.queue"]
+    "module",
+    ["fairq.common.interrupts", "fairq.cli.app", "fairq.errors", "typer", "fairq.cli.registry", "fairq.cli.queue"],
 )
 def test_an_interrupt_while_the_command_is_loaded_ends_it_without_a_traceback(module: str, state: Path) -> None:
     ended = subprocess.run(

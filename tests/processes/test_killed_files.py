@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.processes.live import NOW, start
 
-from fairq.records import SlotRecord
+from fairq.common.records import SlotRecord
 from fairq.state import slots
 from fairq.state.connection import writing
 

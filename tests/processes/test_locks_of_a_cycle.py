@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.processes.live import NOW, start
 
-from fairq.records import JobStatus
+from fairq.common.records import JobStatus
 from fairq.state import idle_columns, jobs
 from fairq.state.connection import State, reading
 

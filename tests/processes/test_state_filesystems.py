@@ -36,7 +36,7 @@ WRITE = """
 import sys
 from pathlib import Path
 from fairq.errors.base import FairqError
-from fairq.records import SlotRecord
+from fairq.common.records import SlotRecord
 from fairq.state import meta, slots
 from fairq.state.connection import writing
 try:
@@ -51,7 +51,7 @@ except FairqError as error:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from fairq.records import SlotRecord
+from fairq.common.records import SlotRecord
 from fairq.state import slots
 from fairq.state.connection import writing
 with writing(Path(sys.argv[1])) as state:

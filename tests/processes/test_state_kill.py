@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairq.records import SlotRecord
+from fairq.common.records import SlotRecord
 from fairq.state import check, meta, slots
 from fairq.state.connection import reading, writing
 
@@ -19,7 +19,7 @@ SLOTS = 40_000
 WRITER = f"""
 import sys
 from pathlib import Path
-from fairq.records import SlotRecord
+from fairq.common.records import SlotRecord
 from fairq.state import meta, slots
 from fairq.state.connection import writing
 

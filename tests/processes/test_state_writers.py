@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fairq.records import JobRange
+from fairq.common.records import JobRange
 from fairq.state import check, history, jobs, submitters
 from fairq.state.connection import reading, writing
 
@@ -15,7 +15,7 @@ WRITERS = 20
 SUBMITTER = """
 import sys
 from pathlib import Path
-from fairq.records import JobRange
+from fairq.common.records import JobRange
 from fairq.state import jobs
 from fairq.state.connection import writing
 

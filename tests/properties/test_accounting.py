@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import policies
 
+from fairq.common.records import AccountingRecord
 from fairq.engine.accounting import Accountant
-from fairq.records import AccountingRecord
 
 START = 1_800_000_000
 HALF_LIFE = 86400.0

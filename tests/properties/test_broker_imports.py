@@ -17,7 +17,7 @@ from fairq.brokerdata.machines import SOFTWARE
 from fairq.brokerdata.places import QUEUES, STORAGES
 from fairq.brokerdata.work import TASKS
 from fairq.cli.broker.sentences.findings import told
-from fairq.records import Actor
+from fairq.common.records import Actor
 from fairq.settings import load
 from fairq.state.connection import reading
 from fairq.steps.broker.importing import import_records

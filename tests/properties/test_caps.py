@@ -11,9 +11,9 @@ from tests.engine.negotiation.pools import JOB, claimed, cycle, jobs, slots
 from tests.engine.negotiation.test_against_plain_cycle import MEMBERS, group_slots, job_shapes, pool_of, trees
 from tests.engine.quotas.groups import rules_of
 
+from fairq.common.records import AccountingRecord, Ad
 from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.groups import quota_tree
-from fairq.records import AccountingRecord, Ad
 
 
 @settings(deadline=None, max_examples=150)

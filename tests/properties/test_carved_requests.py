@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.engine.negotiation.pools import SLOT, cycle
 
-from fairq.records import Ad, Launch, LaunchPhase
+from fairq.common.records import Ad, Launch, LaunchPhase
 from fairq.settings import load
 from fairq.steps.launch.assignment import assignment
 from fairq.steps.pool.dynamic_slots import carved_slots

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.engine.shares.plain_needs import plain_needs
 
+from fairq.common.expression_form import is_expression
+from fairq.common.records import Actor, JobRange, JobStatus
 from fairq.engine.shares.queues import RequirementTable
 from fairq.errors.shares import JobRequirementError
-from fairq.expression_form import is_expression
-from fairq.records import Actor, JobRange, JobStatus
 from fairq.settings import load
 from fairq.state import check, document, idle_ranges, jobs
 from fairq.state.connection import State, reading, trying, writing

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.engine.negotiation.pools import HTCONDOR, SLOT, claimed, cycle, jobs, matched, slots
 from tests.engine.quotas.groups import rules_of
 
+from fairq.common.records import AccountingRecord, Ad
 from fairq.engine.negotiation.decision import CycleDecision, StopReason, SubmitterDecision
-from fairq.records import AccountingRecord, Ad
 
 PEOPLE = ("ann@x", "ben@x", "g.cy@x", "g.di@x", "g.h.ed@x", "k.flo@x")
 

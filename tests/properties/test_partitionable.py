@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import SLOT, claimed, cycle, jobs
 
+from fairq.common.records import AccountingRecord, Ad
 from fairq.engine.negotiation.decision import CycleDecision
-from fairq.records import AccountingRecord, Ad
 
 machine = st.fixed_dictionaries(
     {

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from tests.properties.pool_lives import AGAIN, NOW, REFUSALS, RENAMED, Step, lives, settings_files
 
-from fairq.records import Actor
+from fairq.common.records import Actor
 from fairq.settings import load
 from fairq.state import check
 from fairq.state.connection import reading

@@ -18,9 +18,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import NOW, SLOT
 
+from fairq.common.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, SlotRecord
 from fairq.engine.negotiation.decision import MatchReason, StopReason
 from fairq.engine.negotiation.rejections import RejectReason
-from fairq.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, SlotRecord
 from fairq.settings import Settings, load
 from fairq.state import check, claims, job_ads, jobs, meta, slots, submitters
 from fairq.state.connection import reading, writing

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairq.records import Actor, JobRange, JobStatus
+from fairq.common.records import Actor, JobRange, JobStatus
 from fairq.settings import load
 from fairq.state import check, document, jobs
 from fairq.state.connection import reading, writing

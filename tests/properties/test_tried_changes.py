@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from tests.engine.negotiation.pools import NOW
 from tests.properties.test_why import fill, pools, rules
 
+from fairq.common.records import Actor
 from fairq.engine.explain.diagnosis import Diagnosis
 from fairq.engine.explain.remedies import remedies
-from fairq.records import Actor
 from fairq.settings import Settings
 from fairq.state.connection import reading
 from fairq.steps.cycle.load import load_pool, load_round_robin_times

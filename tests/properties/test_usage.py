@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import NOW, SLOT
 
-from fairq.records import Actor, JobRange, JobStatus, SlotRecord
+from fairq.common.records import Actor, JobRange, JobStatus, SlotRecord
 from fairq.settings import load
 from fairq.state import claims, job_ads, jobs, meta, slots, submitters
 from fairq.state.connection import reading, writing

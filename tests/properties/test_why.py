@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.engine.negotiation.pools import JOB, NOW, SLOT, claimed
 
-from fairq.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, SlotRecord
+from fairq.common.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, SlotRecord
 from fairq.settings import Settings, load
 from fairq.state import job_ads, job_changes, jobs, meta, slots, submitters
 from fairq.state.connection import State, reading, writing

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from tests.engine.negotiation.pools import NOW
 from tests.properties.test_why import fill, pools, rules
 
+from fairq.common.records import Actor, JobRange
 from fairq.engine.explain.changes import Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.remedies import Remedy, remedies
-from fairq.records import Actor, JobRange
 from fairq.settings import Settings
 from fairq.state.connection import reading
 from fairq.steps.cycle.load import load_pool, load_round_robin_times

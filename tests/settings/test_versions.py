@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fairq.common.versions import newest, version_of
 from fairq.settings import Settings
 from fairq.settings.model import load
-from fairq.versions import newest, version_of
 
 OLD = '[negotiator]\nrules = "htcondor"\ncondor_version = "23.9.6"\n'
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.state.broker_pool import fill_broker
 
-from fairq.past import EndedJob, UsageRow
-from fairq.records import (
+from fairq.common.past import EndedJob, UsageRow
+from fairq.common.records import (
     AccountingRecord,
     Actor,
     Change,

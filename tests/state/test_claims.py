@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fairq.records import Claim, SlotRecord
+from fairq.common.records import Claim, SlotRecord
 from fairq.state import claim_columns, claims, slots
 from fairq.state.claims import AlikeClaims
 from fairq.state.connection import State, reading, writing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fairq.records import CycleRecord
+from fairq.common.records import CycleRecord
 from fairq.state import cycles
 from fairq.state.connection import reading, writing
 

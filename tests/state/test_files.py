@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.state.pools import fill
 
+from fairq.common.files import own_state
 from fairq.errors.base import (
     FairqError,
     StateDamagedError,
@@ -23,7 +24,6 @@ from fairq.errors.base import (
     StateNewerError,
     StateOlderError,
 )
-from fairq.files import own_state
 from fairq.state import meta, migrations, schema
 from fairq.state.connection import cycle_lock, reading, writing
 from fairq.state.schema import BASELINE, newest

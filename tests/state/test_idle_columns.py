@@ -9,7 +9,7 @@ import pytest
 from tests.engine.negotiation.pools import JOB, NOW
 from tests.steps.cycle.test_negotiate import cycle, fill
 
-from fairq.records import Ad, JobRange, JobStatus
+from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.state import check, copies, idle_columns, idle_copy, job_ads, job_changes, jobs
 from fairq.state.connection import State, reading, writing
 from fairq.state.document import export, restore

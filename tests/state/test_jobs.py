@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.state.pools import layout, procs, queued
 
-from fairq.records import JobStatus
+from fairq.common.records import JobStatus
 from fairq.state import jobs, whole_queue
 from fairq.state.connection import reading, writing
 from fairq.state.job_ranges import Piece, by_cluster, rewrite

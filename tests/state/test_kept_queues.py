@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairq.records import JobRange, QueueNumber
+from fairq.common.records import JobRange, QueueNumber
 from fairq.state import jobs, kept_queues, task_queues
 from fairq.state.connection import State, in_memory, migrated
 from fairq.state.hidden import hide

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairq.records import MatchRecord, MatchRun
+from fairq.common.records import MatchRecord, MatchRun
 from fairq.state import match_runs
 from fairq.state.rows import dumps
 

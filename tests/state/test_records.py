@@ -7,8 +7,18 @@ from pathlib import Path
 import pytest
 from tests.state.pools import ACTOR, fill
 
+from fairq.common.records import (
+    AccountingRecord,
+    Actor,
+    Change,
+    Claim,
+    CycleRecord,
+    Lease,
+    MatchRecord,
+    Run,
+    SlotRecord,
+)
 from fairq.errors.base import StateError
-from fairq.records import AccountingRecord, Actor, Change, Claim, CycleRecord, Lease, MatchRecord, Run, SlotRecord
 from fairq.state import claims, cycles, history, meta, runs, slots, submitters
 from fairq.state.connection import reading, writing
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fairq.common.records import Ad, SlotRecord
 from fairq.engine.classad import AdColumns
-from fairq.records import Ad, SlotRecord
 from fairq.state import check, document, slot_columns, slots
 from fairq.state.connection import State, reading, writing
 

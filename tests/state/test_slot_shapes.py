@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fairq.columns.slots import SlotTable
+from fairq.common.records import Ad, SlotRecord
 from fairq.errors.base import StateDamagedError
-from fairq.records import Ad, SlotRecord
-from fairq.slot_table import SlotTable
 from fairq.state import slots
 from fairq.state.check import findings
 from fairq.state.connection import reading, writing

@@ -10,8 +10,8 @@ from tests.state.test_idle_columns import has_copy, in_order, read
 from tests.state.test_idle_columns import pool as pool  # noqa: PLC0414 - a fixture
 from tests.state.test_kept_queues import POLICY, keep
 
-from fairq.past import EndedJob
-from fairq.records import JobStatus
+from fairq.common.past import EndedJob
+from fairq.common.records import JobStatus
 from fairq.state import check, copies, ended_jobs, job_ads, jobs, kept_queues, whole_queue
 from fairq.state.connection import State, in_memory, reading, writing
 

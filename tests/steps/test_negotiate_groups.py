@@ -9,7 +9,7 @@ import pytest
 from tests.engine.negotiation.pools import NOW, SLOT
 from tests.steps.cycle.test_negotiate import fill
 
-from fairq.records import AccountingRecord, Actor, Ad, SlotRecord
+from fairq.common.records import AccountingRecord, Actor, Ad, SlotRecord
 from fairq.settings import Settings, load
 from fairq.state import claims, cycles, meta, slots, submitters
 from fairq.state.connection import reading, writing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairq.records import Claim, JobRange, JobStatus, SlotRecord
+from fairq.common.records import Claim, JobRange, JobStatus, SlotRecord
 from fairq.state import claims, jobs, slots
 from fairq.state.connection import writing
 from fairq.steps.jobs.pages import queue_pages

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from fairq.common.people import Person, behind
+from fairq.common.records import Actor
 from fairq.errors.people import NotAllowedError
-from fairq.people import Person, behind
-from fairq.records import Actor
 from fairq.settings import load
 from fairq.steps.rights import check_submitters, is_administrator
 

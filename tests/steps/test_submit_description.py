@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
-from fairq.submitfile import Context, Description, External, Program, Submission, submission, time_macros
+from fairq.formats.submitfile import Context, Description, External, Program, Submission, submission, time_macros
 
 
 def read(text: str, cluster: int = 7, directory: Path = Path("/tmp")) -> Submission:

@@ -4,7 +4,7 @@
 when the reader of stdout closed it, without a message, as shells report for ``yes | head -1``.
 
 **What is stored is never reported as failed.** A command writes to stdout only after its change is stored
-(``fairq.committed``). If the output then fails, the code is that of DoneNotShownError; if its reader closed it, 0.
+(``fairq.common.commit``). If the output then fails, the code is that of DoneNotShownError; if its reader closed it, 0.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 
-from fairq import committed, interrupts
 from fairq.cli import streams
+from fairq.common import commit, interrupts
 from fairq.errors import alerts
 from fairq.errors.base import CycleUnderWayError, DoneNotShownError, FairqError, OutputError
 
@@ -27,13 +27,13 @@ CLOSED_PIPE = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; every error ends as one line on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    committed.begin()
+    commit.begin()
     try:
         streams.prepare()
         code = _run(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        code = 0 if committed.happened() else CLOSED_PIPE
+        code = 0 if commit.happened() else CLOSED_PIPE
     except BaseException as error:
         with _uninterrupted():
             if isinstance(error, KeyboardInterrupt):
@@ -56,7 +56,7 @@ def _run(words: list[str]) -> int:
     from fairq.cli.invocation import Invocation
     from fairq.cli.output.messages import NOTE, tell_error
     from fairq.cli.registry import root
-    from fairq.waiting import LISTENER
+    from fairq.common.lock_wait import LISTENER
 
     invocation = Invocation()
     LISTENER.set(invocation.note_wait)
@@ -108,7 +108,7 @@ def _report(error: BaseException) -> int:
 
 def _after_commit(error: BaseException) -> BaseException:
     """Return the error to report: a stored change must be mentioned, unless *error* does so itself."""
-    if not committed.happened() or (isinstance(error, FairqError) and not isinstance(error, OutputError)):
+    if not commit.happened() or (isinstance(error, FairqError) and not isinstance(error, OutputError)):
         return error
     reason = error.fields["reason"] if isinstance(error, OutputError) else _other_error(error)[0]
     return DoneNotShownError(reason=reason)

@@ -60,7 +60,6 @@ import typer
 from msgspec import Struct
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from fairq import interrupts
 from fairq.cli.examples import laid_out
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import OUTPUT, OUTPUT_CONSTRAINT, ranges_in_words, read_output
@@ -68,6 +67,7 @@ from fairq.cli.other_commands import in_fairq, in_group
 from fairq.cli.output.activity import activity
 from fairq.cli.single_dash import WATCH_DEFAULT, Dialect, Reader, Values
 from fairq.cli.tools import COMMON, NO_TOOL
+from fairq.common import interrupts
 from fairq.errors.base import InvalidNumberError, UsageError
 from fairq.errors.nearest import nearest
 from fairq.steps.current import settings_in_force

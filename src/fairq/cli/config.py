@@ -13,8 +13,8 @@ from fairq.cli.config_import import import_notes
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun
 from fairq.cli.output import Column, Table, View, emit, write_text
+from fairq.common.quantities import counted
 from fairq.errors.base import FairqError, UsageError
-from fairq.quantities import counted
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairq.alike_records import column
 from fairq.cli.figures import SLOT, counted, percent, share_colour, short, stopped_by, two_places
 from fairq.cli.output import Column, Record, Table, View
+from fairq.columns.alike_records import column
 
 
 def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = False) -> View:

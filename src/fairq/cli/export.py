@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from fairq import files
 from fairq.cli.command import App, Context
 from fairq.cli.options import Now
 from fairq.cli.output.printing import make_room
+from fairq.common import files
 from fairq.errors.base import UsageError
 from fairq.errors.pool import UnwritableExportError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairq.cli.output import Form
 from fairq.cli.output.text import unsigned
-from fairq.quantities import counted, local, shown_duration
+from fairq.common.quantities import counted, local, shown_duration
 
 __all__ = [
     "SLOT",

@@ -20,7 +20,7 @@ from fairq.errors.base import InvalidNumberError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fairq.records import Ad
+    from fairq.common.records import Ad
     from fairq.steps.jobs.past import Past
 
 app = App()

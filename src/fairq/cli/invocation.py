@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from fairq.cli.output.selection import Output
+from fairq.common.files import user_name
 from fairq.errors.base import FairqError, UsageError
 from fairq.errors.people import MissingStateError, NotAllowedError
-from fairq.files import user_name
 
 if TYPE_CHECKING:
     from fairq.cli.pool_in_use import HostPool, PoolInUse
-    from fairq.records import Actor
+    from fairq.common.lock_wait import Holder
+    from fairq.common.records import Actor
+    from fairq.host.client.ask import Door
     from fairq.settings import Settings
     from fairq.steps.config import SettingsFiles
-    from fairq.steps.host.ask import Door
-    from fairq.waiting import Holder
 
 _LONGEST_COMMAND = 120
 """Maximum number of characters quoted from another process's command line."""
@@ -78,11 +78,11 @@ class Invocation(Struct, dict=True):
         if host is not None:
             private = bool(host.settings["pool.private_jobs"])
             if not found.is_direct:
-                from fairq.steps.host.copy import read_a_copy
+                from fairq.host.client.copy import read_a_copy
 
                 read_a_copy(host.state, host.site, self.door(host), self._refusal, private=private)
             elif private:
-                from fairq.steps.host.share import withdraw
+                from fairq.host.client.share import withdraw
 
                 withdraw(host.state)
         return found
@@ -99,7 +99,7 @@ class Invocation(Struct, dict=True):
 
     def door(self, host: HostPool, reason: str | None = None) -> Door:
         """Return the way to the program of the *host*'s pool; *reason* is that of a change."""
-        from fairq.steps.host.ask import Door
+        from fairq.host.client.ask import Door
 
         return Door(host.program, host.account, host.socket, self.command_line, reason)
 
@@ -226,8 +226,8 @@ class Invocation(Struct, dict=True):
 
         Under sudo, this is the person who called sudo.
         """
-        from fairq.people import behind
-        from fairq.records import Actor
+        from fairq.common.people import behind
+        from fairq.common.records import Actor
         from fairq.steps.rights import is_administrator, names
 
         person = behind(self.environment)
@@ -258,7 +258,7 @@ class Invocation(Struct, dict=True):
         ]
         self.note(escape(f"waiting for {place}, which is locked by {', '.join(known) or 'another process'}"))
         if (host := self.pool.host) is not None:
-            from fairq.steps.host.stuck import end_stuck
+            from fairq.host.client.stuck import end_stuck
 
             for process in end_stuck(host.program, place, holders):
                 self.note(f"killed process {process}, which held the lock for too long")

@@ -192,7 +192,7 @@ def finish(
     if door is None:
         targets = finished(dry_run=dry_run).chosen.targets
     else:
-        from fairq.steps.host.changes import change_jobs
+        from fairq.host.client.changes import change_jobs
 
         chosen = lambda: finished(dry_run=True).chosen  # noqa: E731
         targets = change_jobs(door, "finish", selection, chosen, end=end, exit_code=exit_code).targets

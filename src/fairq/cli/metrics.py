@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Struct
 from typer import Option
 
-from fairq import files
 from fairq.cli.command import App, Context
 from fairq.cli.options import Now
 from fairq.cli.output.printing import write_text
+from fairq.common import files
 from fairq.errors.report import ReportFileError
 
 if TYPE_CHECKING:

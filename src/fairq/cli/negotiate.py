@@ -156,7 +156,7 @@ def _tell(invocation: Invocation, cycle: Cycle) -> None:
     for lease in cycle.expired:
         invocation.detail(f"the {lease.what.value} lease of {lease.record.name} has ended")
     if cycle.decision.problems:
-        from fairq.words.groups import problem_words
+        from fairq.steps.quotas.sentences import problem_words
 
         for problem in cycle.decision.problems:
             invocation.detail(f"group {problem.group}: {problem_words(problem)}")

@@ -12,12 +12,12 @@ from typer.core import TyperOption
 
 from fairq.cli.output.selection import Format, Output
 from fairq.cli.single_dash import SEPARATOR
+from fairq.common.quantities import LONGEST, OutsideError, duration, moment
 from fairq.errors.base import InvalidNumberError, InvalidTimeError, TimeRangeError, UsageError
-from fairq.quantities import LONGEST, OutsideError, duration, moment
 
 
 def parse_time(text: str, what: str = "--now", now: int | None = None) -> int:
-    """Return *text* as seconds since 1970 (see `fairq.quantities.moment`); *now* is the clock's time if not given.
+    """Return *text* as seconds since 1970, as `fairq.common.quantities.moment` does; *now*: else the clock's time.
 
     Raises InvalidTimeError naming *what*, TimeRangeError for a time before 1970 or after 2200.
     """

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from fairq import files
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Output, View, emit
+from fairq.common import files
 from fairq.errors.pool import DemoError
 
 if TYPE_CHECKING:

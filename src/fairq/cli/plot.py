@@ -12,8 +12,8 @@ from fairq.cli.figures import local
 from fairq.cli.options import Now, parse_time
 from fairq.cli.output import Output, emit
 from fairq.cli.output.terminal import is_plain
+from fairq.common.quantities import shown_duration
 from fairq.errors.base import UsageError
-from fairq.quantities import shown_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq import files
 from fairq.cli.plot_views import short_names
+from fairq.common import files
+from fairq.common.quantities import local, shown_duration
 from fairq.errors.base import UsageError
 from fairq.errors.report import PlotPackageError, ReportFileError
-from fairq.quantities import local, shown_duration
 from fairq.steps.reports.series import OTHERS
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from fairq.cli import blocks
 from fairq.cli.figures import local, percent
 from fairq.cli.output import Column, Output, Table, View
 from fairq.cli.output.text import escape, filled, width
-from fairq.quantities import shown_duration
+from fairq.common.quantities import shown_duration
 
 if TYPE_CHECKING:
     from fairq.steps.reports.series import Series, Share

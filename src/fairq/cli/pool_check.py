@@ -11,8 +11,8 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now, duration_of
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.output.messages import tell
+from fairq.common.quantities import shown_duration
 from fairq.errors.report import MailSettingError, PoolFaultError
-from fairq.quantities import shown_duration
 
 if TYPE_CHECKING:
     from fairq.steps.pool.finding import Finding
@@ -74,11 +74,13 @@ def add_check(app: App) -> None:
         the settings cannot be read, the command and the address of the last check with --mail are used; without one,
         the faults are printed.
         """
+        from fairq.host.setup.check import check_host
         from fairq.steps.pool.check import check_pool
         from fairq.steps.pool.finding import FAULT
 
         invocation, output = context.obj, context.obj.output
-        found = check_pool(invocation.state_path, lambda: invocation.settings, invocation.now(now), max_age or _LONGEST)
+        longest = max_age or _LONGEST
+        found = check_pool(invocation.state_path, lambda: invocation.settings, invocation.now(now), longest, check_host)
         failed = sum(one.status == FAULT for one in found)
         if mail and _mail(invocation, found):
             raise SystemExit(PoolFaultError.exit_code if failed else 0)

@@ -18,7 +18,7 @@ from fairq.cli.output import Output, View, emit
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
-    from fairq.steps.setup.plan import Step
+    from fairq.host.setup.plan import Step
 
 Administrators = Annotated[
     list[str] | None,
@@ -69,8 +69,8 @@ def add_host(app: App) -> None:
         Run it again to bring everything into order, or after an upgrade. If a step fails, the steps before it are
         taken back. docs/lab-server.md shows the whole way.
         """
-        from fairq.steps.setup.create import change, planned, require_root
-        from fairq.steps.setup.site import Wishes
+        from fairq.host.setup.create import change, planned, require_root
+        from fairq.host.setup.site import Wishes
 
         invocation, output = context.obj, context.obj.output
         if not dry_run:
@@ -100,7 +100,7 @@ def add_host(app: App) -> None:
 
         While jobs have slots, nothing is removed without --force.
         """
-        from fairq.steps.setup.create import change, removal, require_root
+        from fairq.host.setup.create import change, removal, require_root
 
         invocation, output = context.obj, context.obj.output
         if not dry_run:

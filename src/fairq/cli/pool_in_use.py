@@ -54,7 +54,7 @@ def pool_in_use(named: Path | None, named_by: str | None, environ: Mapping[str, 
     if named is not None:
         host = _named_host(named, environ)
         return PoolInUse(named, f"{named_by} names it", host, host is None or _opens_it(host))
-    from fairq.files import own_state
+    from fairq.common.files import own_state
 
     neither = "neither --state nor FAIRQ_STATE names another"
     host = _host(environ)

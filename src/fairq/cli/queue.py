@@ -16,8 +16,8 @@ from fairq.cli.output import Column, Form, Output, Record, Table, View, emit, te
 from fairq.cli.output.long import long_texts
 from fairq.cli.queue_options import Jobs
 from fairq.cli.tools import QUEUE
+from fairq.common.expression_form import is_expression, within
 from fairq.errors.base import UsageError
-from fairq.expression_form import is_expression, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fairq.cli.invocation import Invocation
-    from fairq.steps.host.changes import JobRequests
+    from fairq.host.client.changes import JobRequests
     from fairq.steps.jobs.change import JobEditor
     from fairq.steps.jobs.selection import Selection, Target
 
@@ -62,7 +62,7 @@ def job_editor(
     door = invocation.by_program(actor, now)
     if door is None:
         return JobEditor(path, settings, actor), trial
-    from fairq.steps.host.changes import JobRequests
+    from fairq.host.client.changes import JobRequests
 
     return JobRequests(door, trial), trial
 

@@ -13,7 +13,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.output import Column, Output, Table, View
 
 if TYPE_CHECKING:
-    from fairq.records import Ad, JobRange
+    from fairq.common.records import Ad, JobRange
     from fairq.steps.jobs.view import Queue
     from fairq.steps.simulate.forecast import Forecast
 

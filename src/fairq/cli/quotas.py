@@ -15,8 +15,8 @@ from fairq.cli.options import Now
 from fairq.cli.output import Output, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.cli.whatif_options import Factor, Set, With, Without
+from fairq.common.quantities import rounded
 from fairq.errors.base import InvalidNumberError, UsageError
-from fairq.quantities import rounded
 
 if TYPE_CHECKING:
     from fairq.steps.quotas.tree import QuotaReport

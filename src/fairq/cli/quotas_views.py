@@ -11,7 +11,7 @@ from fairq.cli.quotas_bars import bar
 from fairq.cli.userprio_views import options_of, selected, table_view
 
 if TYPE_CHECKING:
-    from fairq.records import Ad
+    from fairq.common.records import Ad
     from fairq.steps.quotas.check import Checked
     from fairq.steps.quotas.compare import Comparison
     from fairq.steps.quotas.tree import QuotaReport

@@ -92,7 +92,7 @@ def report(
 
 
 def _dimensions(by: list[str] | None) -> tuple[str, ...]:
-    from fairq.periods import KINDS
+    from fairq.common.periods import KINDS
     from fairq.steps.reports.report import DIMENSIONS
 
     names = tuple(name.strip() for text in by or ["user"] for name in text.split(","))
@@ -105,7 +105,7 @@ def _dimensions(by: list[str] | None) -> tuple[str, ...]:
 
 
 def _window(since: str | None, until: str | None, month: str | None, now: int) -> tuple[int, int]:
-    from fairq.periods import month_start, next_month
+    from fairq.common.periods import month_start, next_month
 
     if month is not None:
         if since is not None or until is not None:

@@ -13,11 +13,11 @@ from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import duration_of
 from fairq.cli.output.messages import tell_error
+from fairq.common.interrupts import INTERRUPTED
 from fairq.errors import alerts
-from fairq.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
-    from fairq.records import Launch
+    from fairq.common.records import Launch
     from fairq.steps.launch.outcome import Outcome
     from fairq.steps.launch.run import Standing
     from fairq.steps.launch.turn import Turn

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fairq.cli.output import Column, Record, Table, View
 
 if TYPE_CHECKING:
-    from fairq.records import Launch
+    from fairq.common.records import Launch
     from fairq.steps.launch.outcome import Outcome
     from fairq.steps.launch.turn import Turn
 

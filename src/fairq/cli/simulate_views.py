@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fairq.cli.figures import counted, moment, percent
 from fairq.cli.output import Column, Record, Table, View
-from fairq.quantities import shown_duration
+from fairq.common.quantities import shown_duration
 
 
 class _Metric(Struct, frozen=True):

@@ -19,7 +19,7 @@ from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fairq.records import Actor, Ad, SlotRecord
+    from fairq.common.records import Actor, Ad, SlotRecord
 
 app = App(help="Manage the slots of the pool: add, detect, list, remove and drain them.", default="list")
 app.report("sync", examples=EXAMPLES)(sync)
@@ -79,8 +79,8 @@ def add(
     A job takes a whole slot. Out of a partitionable slot, it takes only the resources that it requests: fairq carves a
     dynamic slot such as slot1_1@node3 and merges it back when the job ends.
     """
-    from fairq.hardware import architecture, operating_system
-    from fairq.steps.host.changes import add_slots
+    from fairq.common.hardware import architecture, operating_system
+    from fairq.host.client.changes import add_slots
     from fairq.steps.pool import slots as step
     from fairq.steps.pool.slot_ads import Platform, Shape, parse_attribute, slot_ad
 
@@ -157,8 +157,8 @@ def detect(
     With --launch local, fairq starts the jobs of these slots as processes on this machine. The option sets the
     attribute Launch of the slots. Without it, the setting launch.kind decides.
     """
-    from fairq import hardware
-    from fairq.steps.host.changes import add_slots
+    from fairq.common import hardware
+    from fairq.host.client.changes import add_slots
     from fairq.steps.pool import slots as step
     from fairq.steps.pool.slot_ads import machine_slots
 
@@ -387,7 +387,7 @@ def _checked(name: str) -> str:
 def _amount(option: str, text: str | None, unit: int, default: int) -> int:
     if text is None:
         return default
-    from fairq.quantities import size
+    from fairq.common.quantities import size
 
     value = size(text, unit)
     if value is None or value <= 0 or value >= 2**62:

@@ -14,8 +14,8 @@ from fairq.cli.confirm import Yes, asks, confirm
 from fairq.cli.figures import second
 from fairq.cli.options import Now, Reason, time_of
 from fairq.cli.output import Column, Form, Record, Table, View, emit
+from fairq.common.quantities import counted
 from fairq.errors.base import FairqError
-from fairq.quantities import counted
 
 _FEW = 3
 

@@ -11,7 +11,7 @@ from fairq.cli.figures import counted, moment, percent, stopped_by, two_places
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.tools import STATUS
-from fairq.quantities import shown_duration
+from fairq.common.quantities import shown_duration
 
 if TYPE_CHECKING:
     from fairq.steps.reports.standing import Standing

@@ -16,9 +16,9 @@ from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.single_dash import SEPARATOR
 from fairq.cli.tools import SUBMIT
+from fairq.common.inputs import STANDARD_INPUT, read_bytes
 from fairq.errors.base import UsageError
 from fairq.errors.pool import InvalidSubmitValueError, UnreadableDescriptionError
-from fairq.inputs import STANDARD_INPUT, read_bytes
 
 if TYPE_CHECKING:
     from fairq.steps.jobs.submit import Description, Program, Submitted
@@ -134,7 +134,7 @@ def submit(
 
     Identical jobs are stored once: a million cost no more than one.
     """
-    from fairq.hardware import architecture, host_name, operating_system
+    from fairq.common.hardware import architecture, host_name, operating_system
     from fairq.steps.jobs.submit import Context as JobContext
     from fairq.steps.jobs.submit import submit as step
     from fairq.steps.jobs.submit import time_macros
@@ -189,7 +189,7 @@ def submit(
     if door is None:
         submitted = step(path, settings, source, user, actor, host=host, dry_run=dry_run)
     else:
-        from fairq.steps.host.changes import submit_jobs
+        from fairq.host.client.changes import submit_jobs
 
         submitted = submit_jobs(door, path, settings, source, user, actor, host)
     for warning in submitted.submission.warnings:

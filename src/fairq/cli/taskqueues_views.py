@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairq.cli.comparison import comparison_sentence, comparison_table
 from fairq.cli.figures import counted, short
 from fairq.cli.output import Column, Table, View
-from fairq.quantities import shown_duration
+from fairq.common.quantities import shown_duration
 
 if TYPE_CHECKING:
     from fairq.steps.taskqueues.check import CheckReport

@@ -15,13 +15,13 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import parse_duration, parse_time
 from fairq.cli.output import Output, View, emit
 from fairq.cli.single_dash import SEPARATOR
+from fairq.common.quantities import duration
+from fairq.common.records import Actor
 from fairq.errors.base import InvalidNumberError, UsageError
-from fairq.quantities import duration
-from fairq.records import Actor
 
 if TYPE_CHECKING:
-    from fairq.steps.host.ask import Door
-    from fairq.steps.host.changes import RecordedEdits
+    from fairq.host.client.ask import Door
+    from fairq.host.client.changes import RecordedEdits
     from fairq.steps.userprio.edit import Bound, Edited, Editor
 
 _ORDER = (
@@ -163,7 +163,7 @@ def _made(invocation: Invocation, edits: Edits, actor: Actor, *, dry_run: bool) 
 
 def _requested(door: Door, edits: Edits, actor: Actor) -> Edited:
     """Send all edits to the program of the pool."""
-    from fairq.steps.host.changes import RecordedEdits
+    from fairq.host.client.changes import RecordedEdits
 
     recorded = RecordedEdits()
     for kind in edits.given:

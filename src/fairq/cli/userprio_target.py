@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 from fairq.cli.figures import percent, short
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Column, Output, Table, View, emit
-from fairq.quantities import rounded, shown_duration
+from fairq.common.quantities import rounded, shown_duration
 
 if TYPE_CHECKING:
     from fairq.steps.userprio.target import Plan
@@ -32,7 +32,7 @@ def run_target(
     here = apply and door is None
     plan = plan_targets(invocation.state_path, invocation.settings, targets, actor, apply=here, all_=scale_all)
     if door is not None:
-        from fairq.steps.host.changes import RecordedEdits
+        from fairq.host.client.changes import RecordedEdits
 
         edits = RecordedEdits()
         for entry in plan.entries:

@@ -20,9 +20,9 @@ from fairq.cli.userprio_layout import (
     update_line,
     without_year,
 )
+from fairq.common.quantities import shown_time
+from fairq.common.records import Ad
 from fairq.errors.base import UsageError
-from fairq.quantities import shown_time
-from fairq.records import Ad
 from fairq.steps.userprio.rows import (
     ALL,
     MOST,

@@ -9,8 +9,8 @@ from typer import Argument, Option
 from fairq.cli.command import App, Context
 from fairq.cli.options import duration_of
 from fairq.cli.tools import WAIT
+from fairq.common.quantities import shown_duration
 from fairq.errors.launch import JobHeldError, JobRemovedError, WaitTimeoutError
-from fairq.quantities import shown_duration
 
 app = App()
 

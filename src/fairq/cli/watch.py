@@ -15,11 +15,11 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from typing import TextIO
 
-from fairq import committed
 from fairq.cli.options import parse_duration
 from fairq.cli.output.messages import tell_error
+from fairq.common import commit
+from fairq.common.quantities import counted, shown_duration
 from fairq.errors.base import FairqError, InvalidNumberError, UsageError
-from fairq.quantities import counted, shown_duration
 
 _OTHER_SCREEN, _BACK = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 _HOME, _REST_OF_LINE, _REST = "\x1b[H", "\x1b[K", "\x1b[J"
@@ -50,10 +50,10 @@ def watch(show: Callable[[], None], text: str, title: str) -> None:
     head = f"{title}, every {shown_duration(seconds)}; q ends"
     stdout = sys.stdout
     with _Screen(stdout) as screen:
-        while not committed.happened():
+        while not commit.happened():
             lines = _printed(show)
             screen.draw(_drawn(lines, head))
-            if not committed.happened() and _is_ended(seconds):
+            if not commit.happened() and _is_ended(seconds):
                 return
     # The command has changed the state: this must happen only once.
     stdout.writelines(f"{line}\n" for line in lines)

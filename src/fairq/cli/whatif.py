@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.cli.figures import short, two_places
 from fairq.cli.output import Column, Table
-from fairq.quantities import rounded
+from fairq.common.quantities import rounded
 
 if TYPE_CHECKING:
     from fairq.steps.simulate.whatif import WhatIf

@@ -14,7 +14,7 @@ from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.cli.tools import WHY
 from fairq.errors.base import UsageError
-from fairq.words.starts import start_sentence
+from fairq.steps.why.starts import start_sentence
 
 app = App()
 

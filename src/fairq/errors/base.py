@@ -42,7 +42,7 @@ class FairqError(Exception):
 
         Of a long value in *fields* the message quotes the beginning and the end.
         """
-        from fairq.filling import filled
+        from fairq.errors.template import filled
 
         if case is not None:
             fields |= {name: filled(sentence, fields, _SENTENCES) for name, sentence in case.value.items()}

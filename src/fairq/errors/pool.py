@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairq.common.quantities import shown_time
 from fairq.errors.base import FairqError
-from fairq.quantities import shown_time
 
 # 30-39: jobs and submit descriptions
 

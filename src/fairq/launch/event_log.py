@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from fairq.waiting import Patience, take
+from fairq.common.lock_wait import Patience, take
 
 _PATIENCE = 1.0
 """Seconds to wait for a log that another process has locked; a turn must not wait for a user's process."""

@@ -9,6 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from fairq.common.depth import deeper_than
+from fairq.common.inputs import read_text_once
 from fairq.errors.base import (
     FairqError,
     SettingsFileError,
@@ -17,8 +19,6 @@ from fairq.errors.base import (
     SettingValueError,
     UnknownSettingError,
 )
-from fairq.inputs import read_text_once
-from fairq.nesting import deeper_than
 from fairq.settings import names, share_blocks
 from fairq.settings.key import Key
 from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE, TABLES

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairq.common.versions import Version, version_of
 from fairq.errors.base import FairqError, SettingValueError
 from fairq.settings.collect import Collection, Entry, Report, bad_value
 from fairq.settings.groups import GroupSettings
@@ -16,7 +17,6 @@ from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
 from fairq.settings.layers import Layer, layers
 from fairq.settings.origin import DEFAULT, Origin
 from fairq.settings.share_blocks import nested
-from fairq.versions import Version, version_of
 
 CONDOR_VERSION = "negotiator.condor_version"
 UPLOADS = "schedd.max_concurrent_uploads"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fairq.inputs import read_text_once
+from fairq.common.inputs import read_text_once
 
 KEY_PATTERN = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 """One part of a key."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairq import quantities
+from fairq.common import quantities
 from fairq.settings.key import Key
 
 LARGEST_INTEGER = 2**63 - 1

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
 
-from fairq import files
+from fairq.common import files
+from fairq.common.lock_wait import WAIT, Patience, take
 from fairq.errors.base import SettingsFileError, StateLockedError
-from fairq.waiting import WAIT, Patience, take
 
 
 @contextmanager

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fairq.ad_table import AdTable, Part, Repeated, is_one_text, is_one_value
-from fairq.interleaved import interleaved
-from fairq.records import Ad
-from fairq.slot_table import STRETCH
+from fairq.columns.ads import AdTable, Part, Repeated, is_one_text, is_one_value
+from fairq.columns.row_texts import interleaved
+from fairq.columns.slots import STRETCH
+from fairq.common.records import Ad
 from fairq.state.rows import dumps
 
 _PLAIN = {str, int, float, bool, NoneType}

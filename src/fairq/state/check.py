@@ -11,8 +11,8 @@ from contextlib import closing
 from functools import cache
 from itertools import groupby
 
-from fairq.quantities import counted
-from fairq.records import SLOT_ELSEWHERE, JobStatus
+from fairq.common.quantities import counted
+from fairq.common.records import SLOT_ELSEWHERE, JobStatus
 from fairq.state import claims, copies, job_ads, meta, slot_shapes, usage
 from fairq.state.connection import State, migrated
 from fairq.state.json_columns import JSON_COLUMNS

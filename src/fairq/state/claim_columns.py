@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairq.claim_table import ClaimTable
-from fairq.records import Claim
+from fairq.columns.claims import ClaimTable
+from fairq.common.records import Claim
 from fairq.state.claims import TERMS, split_terms
 from fairq.state.connection import State
 from fairq.state.rows import loads_array

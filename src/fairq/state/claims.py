@@ -13,7 +13,7 @@ from itertools import count, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from fairq.records import Ad, Claim
+from fairq.common.records import Ad, Claim
 from fairq.state import rows
 from fairq.state.connection import State, keeping_few_pages
 from fairq.state.job_ranges import Procs

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fairq import committed
+from fairq.common import commit
+from fairq.common.files import sweep
+from fairq.common.lock_wait import WAIT, Patience
 from fairq.errors.base import BackupError, StateError
-from fairq.files import sweep
 from fairq.state import checksums
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
@@ -24,7 +25,6 @@ from fairq.state.kept import Lease, kept_open, take
 from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
 from fairq.state.schema import newest
-from fairq.waiting import WAIT, Patience
 
 __all__ = [
     "State",
@@ -212,10 +212,10 @@ def _commit(connection: sqlite3.Connection, patience: Patience, before: int) -> 
     except KeyboardInterrupt:
         # Python hears Ctrl-C only when SQLite has returned, perhaps with everything stored.
         if not connection.in_transaction and connection.total_changes > before:
-            committed.mark()
+            commit.mark()
         raise
     if connection.total_changes > before:
-        committed.mark()
+        commit.mark()
 
 
 def migrated() -> sqlite3.Connection:
@@ -244,7 +244,7 @@ def backup(path: Path, target: Path, wait: float = WAIT) -> None:
             raise BackupError(target=target, reason=f"the state file {path} does not exist")
         _begin_reading(connection, path, patience)
         write_copy(connection, target, path)
-    committed.mark()
+    commit.mark()
 
 
 def compact(path: Path, wait: float = WAIT) -> None:
@@ -264,7 +264,7 @@ def compact(path: Path, wait: float = WAIT) -> None:
         if connection is not None:
             identify(connection, path)
             _patiently(connection, "VACUUM", patience)
-    committed.mark()
+    commit.mark()
 
 
 def unused_share(state: State) -> float:

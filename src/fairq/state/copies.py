@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 
-from fairq.idle_jobs import IdleJobs
-from fairq.records import Ad, JobRange
+from fairq.columns.idle_jobs import IdleJobs
+from fairq.common.records import Ad, JobRange
 from fairq.state import idle_columns, idle_copy, slot_columns
 from fairq.state.connection import State
 

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from itertools import chain, count
 from pathlib import Path
 
-from fairq import files
+from fairq.common import files
 from fairq.errors.base import BackupError
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from fairq.files import resemble
+from fairq.common.files import resemble
 
 _LONGEST = 1000
 """Most characters that are kept of a message."""

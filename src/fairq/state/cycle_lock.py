@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fairq.common.files import NEW_MODE, is_at, resemble
 from fairq.errors.base import CycleUnderWayError, StateError
-from fairq.files import NEW_MODE, is_at, resemble
 from fairq.state.failures import from_os
 from fairq.state.location import exists, make_directory, resolve_for_writing
 

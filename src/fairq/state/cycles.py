@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fairq.records import CycleRecord, MatchRun
+from fairq.common.records import CycleRecord, MatchRun
 from fairq.state import match_runs
 from fairq.state.connection import State
 from fairq.state.rows import dumps

@@ -1,8 +1,8 @@
 """The whole state as one JSON document, and back without loss.
 
 The document is an object with these members, each a list of objects unless said otherwise. A record has
-exactly the fields of its class in `fairq.records`, times in seconds since 1970, numbers at full precision. A byte
-that is not UTF-8 in an ad, as a file's name may hold, is the escape of a lone surrogate: ``\\udcff`` is 0xff (PEP 383).
+exactly the fields of its class in `fairq.common.records`, times in seconds since 1970, numbers at full precision. A
+byte that is not UTF-8 in an ad, as in a file's name, is the escape of a lone surrogate: ``\\udcff`` is 0xff (PEP 383).
 
 - ``fairq``: an object, ``{"document": 1, "schema": n}``: the version of this form, and the schema of the
   state file that was exported. What later schemas added may be missing in the document of an older one: it then has
@@ -32,8 +32,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from fairq.common.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
 from fairq.errors.pool import InvalidDocumentError
-from fairq.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
 from fairq.state import (
     broker_document,
     check,

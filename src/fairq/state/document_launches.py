@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fairq.records import JobEvent, Launch
+from fairq.common.records import JobEvent, Launch
 from fairq.state import job_events, launches
 from fairq.state.connection import State
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fairq.past import EndedJob, UsageEdit, UsageRow
-from fairq.records import AccountingRecord
+from fairq.common.past import EndedJob, UsageEdit, UsageRow
+from fairq.common.records import AccountingRecord
 from fairq.state import ended_jobs, usage
 from fairq.state.connection import State
 

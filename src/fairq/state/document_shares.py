@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fairq.records import DelayState, PilotSlot, QueueNumber, ShareGroup, UsageReport
+from fairq.common.records import DelayState, PilotSlot, QueueNumber, ShareGroup, UsageReport
 from fairq.state import pilot_slots, rows, share_groups, task_queues
 from fairq.state.connection import State
 

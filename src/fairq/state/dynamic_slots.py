@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fairq.records import DynamicSlot
+from fairq.common.records import DynamicSlot
 from fairq.state import rows
 from fairq.state.connection import State
 

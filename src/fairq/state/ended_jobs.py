@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.past import EndedJob
+from fairq.common.past import EndedJob
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.job_ads import delete_unused

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from fairq.common.records import Actor, Change
 from fairq.errors.people import NotAllowedError, RepeatedError
-from fairq.records import Actor, Change
 from fairq.state import rows
 from fairq.state.connection import State
 

@@ -19,8 +19,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from fairq.idle_jobs import NUMBERS, TEXTS, IdleJobs, Kinds, KnownKind, Numbers, among, idle_jobs
-from fairq.records import JobStatus
+from fairq.columns.idle_jobs import NUMBERS, TEXTS, IdleJobs, Kinds, KnownKind, Numbers, among, idle_jobs
+from fairq.common.records import JobStatus
 from fairq.state import idle_content, idle_ranges, rows
 from fairq.state.connection import State
 from fairq.state.idle_copy import forget, is_tracked

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import numpy as np
 
-from fairq.idle_jobs import IdleJobs, Numbers
+from fairq.columns.idle_jobs import IdleJobs, Numbers
 
 _BYTES = 8
 """Of a number in a column."""

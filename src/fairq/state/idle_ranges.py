@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.records import Ad, JobStatus
+from fairq.common.records import Ad, JobStatus
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.kept_queues import JobKey

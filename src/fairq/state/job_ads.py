@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 
-from fairq.records import Ad
+from fairq.common.records import Ad
 from fairq.state import ad_texts, rows
 from fairq.state.connection import State
 

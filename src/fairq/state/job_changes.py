@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, TypedDict, Unpack
 
-from fairq.records import Ad, JobStatus
+from fairq.common.records import Ad, JobStatus
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.job_ads import delete_unused

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairq.records import JobEvent
+from fairq.common.records import JobEvent
 from fairq.state import rows
 from fairq.state.connection import State
 

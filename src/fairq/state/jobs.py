@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import astuple
 
-from fairq.expression_form import OPEN
-from fairq.records import WITHDRAWN, JobRange, JobStatus
+from fairq.common.expression_form import OPEN
+from fairq.common.records import WITHDRAWN, JobRange, JobStatus
 from fairq.state import ad_texts, rows
 from fairq.state.connection import State
 from fairq.state.job_ads import ad_id, ad_ids, ads

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairq.records import Launch, LaunchPhase
+from fairq.common.records import Launch, LaunchPhase
 from fairq.state import rows
 from fairq.state.connection import State
 

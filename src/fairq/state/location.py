@@ -6,8 +6,8 @@ import os
 import stat
 from pathlib import Path
 
+from fairq.common.files import followed, own_state, user_name
 from fairq.errors.base import StateError, StateForeignError, StatePermissionError, StateReadOnlyError
-from fairq.files import followed, own_state, user_name
 from fairq.state.elsewhere import elsewhere_of
 from fairq.state.failures import from_os
 

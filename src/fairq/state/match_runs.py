@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fairq.records import MatchRecord, MatchRun
+from fairq.common.records import MatchRecord, MatchRun
 
 
 def alone(match: MatchRecord) -> MatchRun:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fairq.records import DelayState, PilotSlot
+from fairq.common.records import DelayState, PilotSlot
 from fairq.state import rows
 from fairq.state.connection import State
 

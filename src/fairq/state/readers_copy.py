@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from fairq import files
+from fairq.common import files
+from fairq.common.lock_wait import WAIT, Patience, take
 from fairq.errors.base import StateLockedError
 from fairq.state import checksums
 from fairq.state.connection import reading
 from fairq.state.failures import mapped
 from fairq.state.hidden import hide
-from fairq.waiting import WAIT, Patience, take
 
 _FOLDER = "public"
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

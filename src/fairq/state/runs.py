@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairq.records import Run
+from fairq.common.records import Run
 from fairq.state.connection import State
 
 _COLUMNS = "cluster, proc, submitter, slot, slot_weight, start_time, end_time, how, exit_code, schedd"

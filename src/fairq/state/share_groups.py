@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairq.records import ShareGroup, UsageReport
+from fairq.common.records import ShareGroup, UsageReport
 from fairq.state import rows
 from fairq.state.connection import State
 

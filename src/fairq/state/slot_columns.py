@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.ad_table import AdTable, Part, picked, repeated
-from fairq.records import Ad
-from fairq.slot_table import STRETCH
+from fairq.columns.ads import AdTable, Part, picked, repeated
+from fairq.columns.slots import STRETCH
+from fairq.common.records import Ad
 from fairq.state import ad_texts, rows, slot_shapes
 from fairq.state.ad_texts import PartTexts
 from fairq.state.connection import State

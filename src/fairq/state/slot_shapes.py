@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from fairq.common.records import Ad
 from fairq.errors.base import StateDamagedError
-from fairq.records import Ad
 from fairq.state import rows
 from fairq.state.ad_texts import PartTexts
 from fairq.state.connection import State

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from fairq.ad_table import AdTable
-from fairq.records import Ad, Claim, SlotRecord
-from fairq.slot_table import SlotTable
+from fairq.columns.ads import AdTable
+from fairq.columns.slots import SlotTable
+from fairq.common.records import Ad, Claim, SlotRecord
 from fairq.state import ad_texts, claims, dynamic_slots, pilot_slots, rows, slot_columns, slot_shapes
 from fairq.state.connection import State
 

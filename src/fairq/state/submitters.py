@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from fairq.past import Charge
-from fairq.records import AccountingRecord, Lease
+from fairq.common.past import Charge
+from fairq.common.records import AccountingRecord, Lease
 from fairq.state import meta, rows, usage
 from fairq.state.connection import State
 from fairq.state.usage import Booking

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from fairq.records import QueueNumber
+from fairq.common.records import QueueNumber
 from fairq.state import rows
 from fairq.state.connection import State
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.records import Actor
+from fairq.common.records import Actor
 from fairq.state import rows
 from fairq.state.connection import State
 

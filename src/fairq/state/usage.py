@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.past import Charge, UsageEdit, UsageRow
-from fairq.periods import parts
+from fairq.common.past import Charge, UsageEdit, UsageRow
+from fairq.common.periods import parts
 from fairq.state import meta
 from fairq.state.connection import State
 

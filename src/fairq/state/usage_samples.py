@@ -6,8 +6,8 @@ import json
 
 from msgspec import Struct
 
-from fairq.past import UsageRow
-from fairq.periods import parts
+from fairq.common.past import UsageRow
+from fairq.common.periods import parts
 from fairq.state import meta, usage
 from fairq.state.connection import State
 
@@ -19,7 +19,7 @@ LONGEST_GAP = 3600
 
 
 class Sample(Struct, frozen=True):
-    """Of a submitter, or of the pool: see `fairq.past.UsageRow`; *delivered* is told of the pool alone."""
+    """Of a submitter, or of the pool: see `fairq.common.past.UsageRow`; *delivered* is told of the pool alone."""
 
     entitled: float
     wants: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from fairq.records import Ad, JobRange
+from fairq.common.records import Ad, JobRange
 from fairq.state import idle_copy, job_ads, jobs, kept_queues, rows
 from fairq.state.connection import State
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq import committed
+from fairq.common import commit
+from fairq.common.inputs import STANDARD_INPUT, read_bytes, read_once, says_nothing
 from fairq.errors.base import (
     ExpressionError,
     FairqError,
@@ -21,7 +22,6 @@ from fairq.errors.base import (
 )
 from fairq.errors.pool import EmptyInputError
 from fairq.errors.shares import DiracConfigError
-from fairq.inputs import STANDARD_INPUT, read_bytes, read_once, says_nothing
 from fairq.settings.collect import Collection, Entry, Report, bad_value, parse_document, read_text
 from fairq.settings.host_pool import host_destination, host_layers, users_variables
 from fairq.settings.htcondor.reader import NotTaken, Reader
@@ -143,7 +143,7 @@ def set_setting(chosen: SettingsFiles, name: str, text: str, *, dry_run: bool = 
         _as_if(chosen, file, edited)
         if not dry_run:
             replace(file, edited)
-            committed.mark()
+            commit.mark()
     return file, kept
 
 
@@ -176,7 +176,7 @@ def unset_setting(chosen: SettingsFiles, name: str, *, dry_run: bool = False) ->
         settings = _as_if(chosen, file, edited[0])
         if not dry_run:
             replace(file, edited[0])
-            committed.mark()
+            commit.mark()
     full_name = ".".join(path).lower()
     left = (entry for entry in settings if entry.name.lower() == full_name and entry.origin.is_given)
     return Unset(file, edited[1], next(left, None))
@@ -254,7 +254,7 @@ def import_texts(chosen: SettingsFiles, texts: Sequence[tuple[str, str]], *, dry
         settings = _as_if(chosen, file, text)
         former = None if dry_run else replace(file, text, keep_former=True)
         if not dry_run:
-            committed.mark()
+            commit.mark()
     return ImportedConfig(
         file,
         text,

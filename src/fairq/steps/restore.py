@@ -7,9 +7,9 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from fairq import committed, files
+from fairq.common import commit, files
+from fairq.common.records import Actor, Change
 from fairq.errors.base import BackupError, StateDamagedError, StateError
-from fairq.records import Actor, Change
 from fairq.state import check, cycles, history
 from fairq.state.connection import backup, cycle_lock, is_written, reading, writing
 from fairq.state.cycle_lock import BROKERAGE
@@ -49,7 +49,7 @@ def restore(path: Path, copy: Path, actor: Actor) -> Path | None:
             files.publish(draft, path)
             return None
         former = _replaced(draft, path, copy, actor)
-    committed.mark()
+    commit.mark()
     return former
 
 

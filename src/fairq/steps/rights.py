@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairq.common.people import Person
+from fairq.common.records import Actor, JobRange
 from fairq.engine.accounting.identity import (
     NICE_PREFIX,
     ROOT_GROUP,
@@ -17,8 +19,6 @@ from fairq.engine.accounting.identity import (
     group_and_ancestors,
 )
 from fairq.errors.people import NotAllowedError
-from fairq.people import Person
-from fairq.records import Actor, JobRange
 from fairq.state.history import ADMINISTRATORS
 
 if TYPE_CHECKING:

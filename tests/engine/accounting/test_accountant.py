@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import policies
 
+from fairq.common.records import AccountingRecord
 from fairq.engine.accounting import Accountant
 from fairq.engine.accounting.charges import SlotCharge
-from fairq.records import AccountingRecord
 
 DAY = 86400
 START = 1_800_000_000

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairq.claim_table import ClaimTable
+from fairq.columns.claims import ClaimTable
+from fairq.common.records import Claim
 from fairq.engine.accounting.charges import Charges, SingleCharges, SlotCharge, SlotKey, charges_of
 from fairq.engine.accounting.claim_charges import ClaimCharges, charges_in
-from fairq.records import Claim
 
 SUBMITTERS = st.sampled_from(["ann@d", "bob@d", "cy@d"])
 TERMS = st.builds(SlotCharge, SUBMITTERS, st.sampled_from([1.0, 0.1, 4.0]), st.sampled_from([10, 20]))

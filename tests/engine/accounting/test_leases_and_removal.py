@@ -3,6 +3,7 @@
 import pytest
 from tests import policies
 
+from fairq.common.records import AccountingRecord, Lease
 from fairq.engine.accounting.leases import (
     Leasable,
     cancel_lease,
@@ -13,7 +14,6 @@ from fairq.engine.accounting.leases import (
 )
 from fairq.engine.accounting.removal import idle_since, removable
 from fairq.errors.pool import LeaseInEffectError, NoLeaseError
-from fairq.records import AccountingRecord, Lease
 
 NOW = 1_800_000_000
 

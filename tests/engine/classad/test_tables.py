@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairq.ad_table import AdTable, EditedAds
+from fairq.columns.ads import AdTable, EditedAds
 from fairq.engine.classad import AdColumns
 
 values = st.sampled_from(

@@ -7,6 +7,7 @@ from typing import Any
 from tests import policies
 from tests.engine.negotiation.pools import NOW, claimed, jobs, policy, slots
 
+from fairq.common.records import AccountingRecord, Ad, JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
 from fairq.engine.explain.losses import LostTo
@@ -15,7 +16,6 @@ from fairq.engine.negotiation.cycle import negotiate
 from fairq.engine.negotiation.decision import CycleDecision, StopReason
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
-from fairq.records import AccountingRecord, Ad, JobRange
 
 
 def lost(

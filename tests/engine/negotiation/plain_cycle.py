@@ -11,8 +11,8 @@ from typing import Any
 
 from tests.engine.negotiation.pools import NOW, PRE_JOB_RANK
 
+from fairq.common.records import AccountingRecord, Ad
 from fairq.engine.classad import evaluate_scalar, expression_of, parse
-from fairq.records import AccountingRecord, Ad
 
 NONE, RANK, PRIO = 2, 1, 0
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from tests.engine.negotiation.plain_cycle import NONE, PRIO, RANK, PlainCycle
 from tests.engine.negotiation.pools import NOW
 
+from fairq.common.records import Ad
 from fairq.engine.negotiation.groups import quota_tree
 from fairq.engine.quotas.flat import FlatTurns
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.rounds import AllocationRounds, GroupPie, PoolTerms, Rounding
 from fairq.engine.quotas.tree import QuotaGroup
-from fairq.records import Ad
 
 
 class Turn(NamedTuple):

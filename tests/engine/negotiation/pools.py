@@ -8,6 +8,8 @@ from typing import Any
 from msgspec.structs import replace
 from tests import policies
 
+from fairq.columns.idle_jobs import NUMBERS, TEXTS, IdleJobs, idle_jobs
+from fairq.common.records import AccountingRecord, Ad, JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns, parse
 from fairq.engine.negotiation.autoclusters import SignificantAttributes
@@ -16,8 +18,6 @@ from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
-from fairq.idle_jobs import NUMBERS, TEXTS, IdleJobs, idle_jobs
-from fairq.records import AccountingRecord, Ad, JobRange
 
 NOW = 1_700_000_000
 

@@ -11,7 +11,7 @@ from tests.engine.negotiation.plain_documented_cycle import PlainDocumentedCycle
 from tests.engine.negotiation.pools import JOB, claimed, cycle, slots
 from tests.engine.quotas.groups import rules_of
 
-from fairq.records import AccountingRecord, Ad
+from fairq.common.records import AccountingRecord, Ad
 
 NAMES = [f"{letter}@x" for letter in "abcde"]
 

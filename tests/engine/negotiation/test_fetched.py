@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, slots
 
+from fairq.common.records import Ad
 from fairq.engine.classad import parse
-from fairq.records import Ad
 
 
 def pie(own: Ad, **changes: Any) -> float:

@@ -6,9 +6,9 @@ import pytest
 from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, matched, slots
 from tests.engine.quotas.groups import hold, rules_of, used
 
+from fairq.common.records import AccountingRecord, Ad
 from fairq.engine.negotiation.decision import StopReason
 from fairq.engine.negotiation.slices import Wanting, slices
-from fairq.records import AccountingRecord, Ad
 
 
 def wants(names: str, count: int) -> dict[str, list[tuple[int, Ad]]]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.engine.negotiation.pools import HTCONDOR, SLOT, claimed, cycle, jobs, matched, slots
 
+from fairq.common.records import Ad
 from fairq.engine.negotiation.decision import CycleDecision
-from fairq.records import Ad
 
 POLICY: Ad = {
     "MachineResources": "Cpus Memory Swap",

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, matched, slots
 
+from fairq.common.records import AccountingRecord
 from fairq.engine.classad import parse
 from fairq.engine.negotiation.decision import StopReason
-from fairq.records import AccountingRecord
 
 
 class TestWorkedExamples:

@@ -8,7 +8,7 @@ import pytest
 from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, matched, slots
 from tests.engine.quotas.groups import rules_of
 
-from fairq.records import AccountingRecord
+from fairq.common.records import AccountingRecord
 
 WORSE = {"a@x": 10.0, "v@x": 1000.0}
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.engine.negotiation.pools import HTCONDOR, SLOT, claimed, cycle, jobs
 
+from fairq.common.records import Ad
 from fairq.engine.negotiation.decision import CycleDecision, MatchReason
-from fairq.records import Ad
 
 PRIORITIES = {"eve@x": 1.0, "bob@x": 20.0, "ann@x": 10.0}
 NAME = "slot1_{}@m1"

@@ -6,10 +6,10 @@ import pytest
 from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, slots
 from tests.engine.quotas.groups import both_rules, hold, rules_of, used
 
+from fairq.common.records import AccountingRecord
 from fairq.engine.classad import parse
 from fairq.engine.negotiation.decision import StopReason
 from fairq.engine.negotiation.rejections import RejectReason
-from fairq.records import AccountingRecord
 
 PHYSICS = {"p": 20, "p.hep": 15, "p.lep": 5, "c": 10}
 

@@ -8,10 +8,10 @@ import pytest
 from tests.engine.negotiation.pools import cycle, jobs, slots
 from tests.engine.quotas.groups import rules_of
 
+from fairq.common.records import JobRange
 from fairq.engine.classad import parse
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.policy import DemandPolicy
-from fairq.records import JobRange
 
 
 def demand(job: dict[str, Any], count: int = 1, policy: DemandPolicy | None = None, **overlay: Any) -> float:

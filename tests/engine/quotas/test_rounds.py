@@ -5,7 +5,7 @@ from tests.engine.negotiation.pools import HTCONDOR, cycle, jobs, slots
 from tests.engine.quotas.groups import both_rules, hold, rules_of, used
 
 from fairq.engine.negotiation.decision import CycleDecision
-from fairq.words.groups import skip_words
+from fairq.steps.quotas.sentences import skip_words
 
 HALVES = {"a": 10, "b": 10}
 

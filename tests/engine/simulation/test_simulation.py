@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fairq.dumps.trace import Trace, TraceJob
+from fairq.common.records import AccountingRecord, JobRange, JobStatus
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
 from fairq.engine.simulation.fairness import jain_index
@@ -15,7 +15,7 @@ from fairq.engine.simulation.longrun import factors_for, long_run_use
 from fairq.engine.simulation.pool import SimulatedPool
 from fairq.engine.simulation.queues import Queues
 from fairq.engine.simulation.simulation import Simulation
-from fairq.records import AccountingRecord, JobRange, JobStatus
+from fairq.formats.trace import Trace, TraceJob
 from fairq.settings import load
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.negotiation_policy import negotiation_policy

@@ -42,7 +42,7 @@ def test_words_that_a_submit_description_cannot_express_reach_the_program(word: 
     found = asked("/usr/bin/printf", "%s|", word, environment={"PLAIN": "1"})
     assert found["fairq_program"] == "/bin/sh"
     written = found["fairq_arguments"][1:-1].replace('\\"', '"').replace("$(DOLLAR)", "$")
-    from fairq.arguments import split_quoted
+    from fairq.common.arguments import split_quoted
 
     words = split_quoted('"' + written.replace('"', '""') + '"')
     done = subprocess.run(["/bin/sh", *words], capture_output=True, check=True)

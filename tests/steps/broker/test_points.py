@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.documents.broker_pool import HOUR, NOW, answer, asked, at, files, pool, setting, user
 
-from fairq.records import Actor
+from fairq.common.records import Actor
 from fairq.steps.broker import run as broker_run
 from fairq.steps.broker.rules import preset
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fairq.records import Actor
+from fairq.common.records import Actor
 from fairq.settings import load
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.negotiate import negotiate

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.engine.negotiation.pools import JOB, NOW, SLOT
 
-from fairq.records import AccountingRecord, Actor, Ad, Claim, JobRange, JobStatus, Lease, SlotRecord
+from fairq.common.records import AccountingRecord, Actor, Ad, Claim, JobRange, JobStatus, Lease, SlotRecord
 from fairq.settings import Settings, load
 from fairq.state import claims, cycles, history, job_ads, job_changes, jobs, meta, runs, slots, submitters
 from fairq.state.connection import reading, writing

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairq.records import Claim, Launch, LaunchPhase, SlotRecord
+from fairq.common.records import Claim, Launch, LaunchPhase, SlotRecord
 from fairq.settings.model import load
 from fairq.state import claims, launches, meta, slots, submitters
 from fairq.state.connection import State, writing

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from fairq.ad_table import AdTable
-from fairq.claim_table import ClaimTable
+from fairq.columns.ads import AdTable
+from fairq.columns.claims import ClaimTable
+from fairq.columns.slots import SlotTable
+from fairq.common.records import Ad, Claim, SlotRecord
 from fairq.engine.classad import AdColumns
-from fairq.records import Ad, Claim, SlotRecord
-from fairq.slot_table import SlotTable
 from fairq.steps.pool.claimed_ads import with_claim, with_claims, without_claim, without_claims
 from fairq.steps.pool.claimed_columns import ClaimedAds
 

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairq.ad_table import AdTable
-from fairq.records import DynamicSlot
+from fairq.columns.ads import AdTable
+from fairq.common.records import DynamicSlot
 from fairq.steps.pool.dynamic_columns import laid_out
 from fairq.steps.pool.dynamic_slots import lay_out
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairq.dumps.json_form import as_unicode
-from fairq.records import SlotRecord
+from fairq.common.records import SlotRecord
+from fairq.formats.json_form import as_unicode
 from fairq.state import slots
 from fairq.state.connection import writing
 from fairq.steps.pool.export_document import export_document

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.steps.import_cases import NOW, dump, job, slot, user
 
-from fairq.records import JobRange
+from fairq.common.records import JobRange
 from fairq.state import history, jobs, meta, slots, submitters
 from fairq.state.connection import reading
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.steps.import_cases import NOW, claimed, dump, job, slot
 
-from fairq.records import Claim, JobStatus
+from fairq.common.records import Claim, JobStatus
 from fairq.state import check, claims, jobs, runs, slots, submitters
 from fairq.state.connection import reading, writing
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from fairq.common.records import Actor
 from fairq.engine.simulation.queues import JobKey
 from fairq.engine.simulation.runtimes import PastRun, RunTimes
-from fairq.records import Actor
 from fairq.settings import load
 from fairq.state import claims
 from fairq.state.connection import reading

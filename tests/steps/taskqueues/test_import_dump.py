@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairq.records import Actor, JobRange
+from fairq.common.records import Actor, JobRange
 from fairq.settings import load
 from fairq.state import jobs, task_queues
 from fairq.state.connection import reading, writing

@@ -33,7 +33,7 @@ def writer_of(out: Path | None) -> Callable[[dict[str, Any]], None] | None:
         raise UsageError(message=f"--out {out}: give a file whose name ends in .json or .csv")
 
     def write(document: dict[str, Any]) -> None:
-        from fairq import files
+        from fairq.common import files
 
         text = as_csv(document) if out.suffix == ".csv" else as_json(document)
         try:

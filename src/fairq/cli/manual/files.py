@@ -13,7 +13,7 @@ from fairq.cli.manual.settings_page import settings_page
 from fairq.cli.manual.submit_page import submit_page
 from fairq.cli.manual.walk import walk
 from fairq.cli.manual.zsh import zsh_script
-from fairq.files import write as write_whole
+from fairq.common.files import write as write_whole
 
 
 def generated() -> dict[str, str]:

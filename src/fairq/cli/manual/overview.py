@@ -8,8 +8,8 @@ from fairq.cli.app import CLOSED_PIPE
 from fairq.cli.manual.roff import bold, examples, header, italic, listed, options, page, paragraphs, section, text
 from fairq.cli.manual.schedule import TEXTS
 from fairq.cli.manual.walk import Documented, global_options
+from fairq.common.interrupts import INTERRUPTED
 from fairq.errors.codes import error_classes
-from fairq.interrupts import INTERRUPTED
 
 DESCRIPTION = (
     "fairq decides whose jobs run next on shared machines. It implements three schemes. The negotiation cycle of "

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from fairq.cli.output.selection import Output
 from fairq.cli.output.text import escape, width
 from fairq.cli.output.view import Record
-from fairq.expression_form import as_expression, expression_text
+from fairq.common.expression_form import as_expression, expression_text
 
 if TYPE_CHECKING:
     from fairq.engine.classad import EvaluationBudget

@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.alike_records import column as column_of
 from fairq.cli.output.text import escape, shown, unsigned, width
 from fairq.cli.output.view import Column, Record
+from fairq.columns.alike_records import column as column_of
 
 
 class Cells(Struct):

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairq.records import Ad
+    from fairq.common.records import Ad
 
 
 def long_texts(ads: Iterable[Ad]) -> Iterator[str]:
     """Yield the text of each of *ads*, its attributes in the order of their names."""
-    from fairq.dumps.long_form import write
+    from fairq.formats.long_form import write
 
     for ad in ads:
         stream = io.StringIO()

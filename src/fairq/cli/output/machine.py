@@ -20,9 +20,9 @@ from typing import Any, TextIO
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fairq.alike_records import AlikeRecords
 from fairq.cli.output.text import escape
 from fairq.cli.output.view import Record
+from fairq.columns.alike_records import AlikeRecords
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 from fairq.cli.output import activity, terminal
 from fairq.cli.output.text import escape, prose
-from fairq.quoting import shortened_sentence
+from fairq.common.excerpt import shortened_sentence
 
 _LINE_END = r"\s*\n\s*"
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TextIO
 
-from fairq import committed
-from fairq.alike_records import AlikeRecords
 from fairq.cli.output import activity
 from fairq.cli.output.messages import tell
 from fairq.cli.output.selection import Output
 from fairq.cli.output.text import escape, prose
 from fairq.cli.output.view import Record, Table, View
+from fairq.columns.alike_records import AlikeRecords
+from fairq.common import commit
 from fairq.errors.base import DoneNotShownError, FairqError, OutputError
 
 _FIRST_PAGE = 1000
@@ -29,14 +29,14 @@ def emit(view: View, output: Output) -> None:
         ExpressionError: constraint or ``--af`` do not parse.
         DoneNotShownError: a change is stored, and showing it failed.
     """
-    if output.quiet and output.format == "table" and committed.happened():
+    if output.quiet and output.format == "table" and commit.happened():
         return
     make_room()
     try:
         _emit(view, output, sys.stdout)
         _flush_terminal()
     except FairqError as error:
-        if not committed.happened() or isinstance(error, OutputError):
+        if not commit.happened() or isinstance(error, OutputError):
             raise
         raise DoneNotShownError(reason=error) from error
 

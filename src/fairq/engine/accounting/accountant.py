@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from fairq.common.past import Charge
+from fairq.common.records import AccountingRecord
 from fairq.engine.accounting.charges import START, Charges, SingleCharges, SlotCharge, SlotKey
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import (
@@ -26,8 +28,6 @@ from fairq.engine.accounting.priority import (
     effective_priority,
 )
 from fairq.engine.sums import added, summed
-from fairq.past import Charge
-from fairq.records import AccountingRecord
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,8 @@ from typing import Self, TypeVar, cast
 
 from msgspec import Struct
 
+from fairq.common.records import Claim
 from fairq.engine.sums import summed
-from fairq.records import Claim
 
 SlotKey = Hashable
 """What a slot is charged under: its number in the pool; of a piece carved in this cycle (number, count of matches)."""

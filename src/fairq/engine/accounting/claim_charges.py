@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.claim_table import ClaimTable
+from fairq.columns.claims import ClaimTable
 from fairq.engine.accounting.charges import USE, WEIGHT, Charges, Key, SlotCharge, SlotKey
 from fairq.engine.slot_names import SlotNames
 from fairq.engine.sums import summed

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from fairq.common.expression_form import is_expression
 from fairq.errors.base import InvalidNameError, SubmitterName
-from fairq.expression_form import is_expression
 
 ROOT_GROUP = "<none>"
 """The accounting group of submitters without a configured group."""

@@ -10,9 +10,9 @@ from enum import Enum
 
 from msgspec import Struct
 
+from fairq.common.records import AccountingRecord, Lease
 from fairq.engine.accounting.factors import MINIMUM_FACTOR
 from fairq.errors.pool import LeaseInEffectError, NoLeaseError
-from fairq.records import AccountingRecord, Lease
 
 
 class Leasable(Enum):

@@ -7,7 +7,7 @@ makes many small steps differ from one large one.
 
 from __future__ import annotations
 
-from fairq.records import AccountingRecord
+from fairq.common.records import AccountingRecord
 
 MINIMUM_PRIORITY = 0.5
 """The best real priority there is; nobody's decays below it."""

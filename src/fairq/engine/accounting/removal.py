@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fairq.common.records import AccountingRecord
 from fairq.engine.accounting.factors import AccountingPolicy, resolve_factor
 from fairq.engine.accounting.priority import MINIMUM_PRIORITY
-from fairq.records import AccountingRecord
 
 
 def no_longer_matters(record: AccountingRecord, policy: AccountingPolicy) -> bool:

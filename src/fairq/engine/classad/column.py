@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from fairq.common.expression_form import as_expression, expression_text
 from fairq.engine.classad.convert import is_scalar, item
 from fairq.engine.classad.expression import Expression, constant_size, expression_of, parse
 from fairq.engine.classad.kinds import BOOLEAN, EXPRESSION, INTEGER, LIST, MISSING, RAW, REAL, STRING, Absent
@@ -16,7 +17,6 @@ from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Array, Rows, Vector, kinds_in, merge
 from fairq.engine.distinct import distinct
-from fairq.expression_form import as_expression, expression_text
 
 ABSENT: Final = object()
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.common.expression_form import expression_text
 from fairq.engine.classad.budget import EvaluationBudget
 from fairq.engine.classad.column import ABSENT, Column, build, build_array, build_numbers
 from fairq.engine.classad.expression import expression_of, parse
@@ -18,7 +19,6 @@ from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.source import EditedSource, Source, source_of
 from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.classad.vectors import Array
-from fairq.expression_form import expression_text
 
 
 class AdColumns:

@@ -9,6 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from fairq.common.depth import DEEPEST as DEEPEST_VALUE
+from fairq.common.depth import deeper_than
+from fairq.common.expression_form import expression_text, is_expression
 from fairq.engine.classad.grammar import Unreadable, read
 from fairq.engine.classad.kinds import UNDEFINED, Absent
 from fairq.engine.classad.lexer import wrapped_integer
@@ -16,9 +19,6 @@ from fairq.engine.classad.library import has_name, is_unicode, library, tree, wr
 from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, children, depth
 from fairq.engine.classad.unparse import unparse
 from fairq.errors.base import ExpressionDepthError, ExpressionError
-from fairq.expression_form import expression_text, is_expression
-from fairq.nesting import DEEPEST as DEEPEST_VALUE
-from fairq.nesting import deeper_than
 
 SHOWN = 100  # characters of a wrong expression that a message repeats
 DEPTH = 150  # deeper trees are left to the library, which gives up at 400 levels

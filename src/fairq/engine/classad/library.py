@@ -8,10 +8,10 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
+from fairq.common.depth import DEEPEST
+from fairq.common.expression_form import expression_text
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
 from fairq.engine.classad.lexer import wrapped_integer
-from fairq.expression_form import expression_text
-from fairq.nesting import DEEPEST
 
 _NOT_UNICODE = "[\ud800-\udfff]"
 _UNWRITABLE = "[\0\ud800-\udfff]"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fairq.common.expression_form import is_expression, may_read
 from fairq.engine.classad.expression import constant_size, expression_of
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.scopes import Side
-from fairq.expression_form import is_expression, may_read
 
 
 class Pair:

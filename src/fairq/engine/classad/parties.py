@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
+from fairq.common.expression_form import OPEN, expression_text, may_read
 from fairq.engine.classad.column import ABSENT, Column
 from fairq.engine.classad.columns import AdColumns
 from fairq.engine.classad.convert import constant, is_scalar
@@ -12,7 +13,6 @@ from fairq.engine.classad.expression import Expression, constant_size, expressio
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.scopes import Side
 from fairq.engine.classad.vectors import Rows, Vector
-from fairq.expression_form import OPEN, expression_text, may_read
 
 SHORT: Final = 64
 """Size that counts for every string of the single ad with at most this number of characters."""

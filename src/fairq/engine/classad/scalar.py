@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
+from fairq.common.expression_form import expression_text
 from fairq.engine.classad import apart
 from fairq.engine.classad.budget import Culprit, Ending, EvaluationBudget
 from fairq.engine.classad.clock import at_time, reads_clock
@@ -27,7 +28,6 @@ from fairq.engine.classad.references import closure
 from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Side
 from fairq.engine.classad.unparse import unparse
 from fairq.errors.base import ExpressionError
-from fairq.expression_form import expression_text
 
 _TOGETHER: Final = 1000
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.ad_overlay import OverlaidAds
-from fairq.ad_table import AdTable, Repeated
+from fairq.columns.ads import AdTable, Repeated
+from fairq.columns.overlay import OverlaidAds
+from fairq.common.expression_form import OPEN
 from fairq.engine.classad.column import ABSENT, Column, build
 from fairq.engine.classad.kinds import EXPRESSION, RAW
 from fairq.engine.classad.pools import ValuePool
 from fairq.engine.classad.vectors import MIXED, Rows, Vector, merge
-from fairq.expression_form import OPEN
 
 _LARGEST = 10**18
 """NumPy reads larger numbers as the largest one that it has."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+from fairq.common.expression_form import may_read
 from fairq.engine.classad.column import Column
 from fairq.engine.classad.expression import expression_of
 from fairq.engine.classad.nodes import Node
 from fairq.engine.classad.scopes import Side
-from fairq.expression_form import may_read
 
 
 class _Columns(Protocol):

@@ -10,6 +10,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.common.expression_form import is_expression, may_read
+from fairq.common.records import Ad
 from fairq.engine.classad import (
     ERROR_KIND,
     UNDEFINED_KIND,
@@ -22,8 +24,6 @@ from fairq.engine.classad.column import ABSENT
 from fairq.engine.classad.nodes import Literal
 from fairq.engine.explain.clauses import Clause, clauses_of
 from fairq.engine.explain.comparisons import Comparison, comparison, plain
-from fairq.expression_form import is_expression, may_read
-from fairq.records import Ad
 
 MOST_SLOT_EXPRESSIONS = 200
 """Maximum number of distinct slot Requirements to split; others count as one clause."""

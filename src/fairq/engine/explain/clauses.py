@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from fairq.common.expression_form import expression_text
 from fairq.engine.classad import Expression, expression_of, parse
 from fairq.engine.classad.lexer import LexicalError, Token, tokens
 from fairq.engine.classad.nodes import Reference
-from fairq.expression_form import expression_text
 
 _LOOSER = frozenset({"||", "?", "?:"})
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")

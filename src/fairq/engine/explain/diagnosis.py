@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.common.records import Ad, JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.losses import Losses, LostTo, Observer, Standing
@@ -27,7 +28,6 @@ from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, job_order
 from fairq.engine.negotiation.rejections import Rejection, RejectReason
 from fairq.engine.negotiation.submitters import JobConstraint
-from fairq.records import Ad, JobRange
 
 
 class Reason(StrEnum):

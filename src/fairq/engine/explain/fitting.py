@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.common.records import JOB_COLUMNS
 from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.explain.changes import Change, ChangeKind
 from fairq.engine.explain.checks import JobCheck, PoolChecks, SlotCheck
-from fairq.records import JOB_COLUMNS
 
 _OTHER_TEXT, _NO_CLAUSE, _OTHER_SLOT = 1.5, 3.0, 10.0
 """Costs of another text, of removing a clause of the job, and of removing a clause of a slot.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairq.common.records import Ad, JobRange
 from fairq.engine.classad import ERROR, UNDEFINED, AdColumns, evaluate_scalar, expression_of
 from fairq.engine.explain.clauses import Clause, clauses_of
 from fairq.engine.explain.diagnosis import Outcome
 from fairq.engine.explain.losses import TESTS
-from fairq.records import Ad, JobRange
 
 Document = dict[str, Any]
 

@@ -9,10 +9,10 @@ from contextlib import suppress
 
 import numpy as np
 
+from fairq.common.records import Ad
 from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.explain.comparisons import plain
 from fairq.engine.negotiation.pool import PoolSlots
-from fairq.records import Ad
 
 _DYNAMIC = re.compile(r"(.*[^_])_\d+(@.*)?", re.DOTALL)
 _RESOURCES = ("cpus", "memory", "disk", "gpus")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairq.common.records import JobRange
 from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Reason
@@ -15,7 +16,6 @@ from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.pieces import pieces_of
 from fairq.engine.explain.report import place_in_queue
 from fairq.engine.quotas.record import GroupFigures
-from fairq.records import JobRange
 
 BEST_FACTOR, BEST_PRIORITY = 1.0, 0.5
 _NEAREST = 3

@@ -8,10 +8,10 @@ from typing import Protocol, Self
 
 from msgspec import Struct
 
+from fairq.common.records import JobRange
 from fairq.engine.explain.changes import Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.remedies import Remedy, fits, levers, remedies
-from fairq.records import JobRange
 
 _DEEPEST = 8
 """So many remedies, at most, are combined."""

@@ -11,6 +11,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from fairq.columns.idle_jobs import IdleJobs, Kinds, KnownKind
+from fairq.common.expression_form import OPEN, is_expression
+from fairq.common.records import Ad, JobRange
 from fairq.engine.classad import (
     EVERY_ATTRIBUTE,
     AdColumns,
@@ -20,9 +23,6 @@ from fairq.engine.classad import (
     parse,
 )
 from fairq.engine.distinct import distinct
-from fairq.expression_form import OPEN, is_expression
-from fairq.idle_jobs import IdleJobs, Kinds, KnownKind
-from fairq.records import Ad, JobRange
 
 
 class SignificantAttributes(Struct, frozen=True):

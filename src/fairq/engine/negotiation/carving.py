@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.expression_form import as_expression, attribute, within
-from fairq.records import Ad
+from fairq.common.expression_form import as_expression, attribute, within
+from fairq.common.records import Ad
 
 
 class Carving(Struct, frozen=True):

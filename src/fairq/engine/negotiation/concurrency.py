@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.common.expression_form import is_expression
+from fairq.common.records import Ad
 from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, expression_of
 from fairq.engine.negotiation.decision import LimitFigures
 from fairq.engine.negotiation.evaluation import Evaluation, RequestContext
 from fairq.engine.negotiation.match_list import Candidates
 from fairq.engine.negotiation.preemption import PreemptState
-from fairq.expression_form import is_expression
-from fairq.records import Ad
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.rooms import Room

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from fairq.common.records import JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.removal import removable
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
@@ -56,7 +57,6 @@ from fairq.engine.negotiation.submitters import (
     find_submitters,
     submitters_taking_part,
 )
-from fairq.records import JobRange
 
 _ALIKE = 200
 """So many pairs of a slot and an autocluster take as long to look at together as one slot."""

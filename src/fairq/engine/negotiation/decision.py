@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from msgspec import Struct, field
 
+from fairq.common.records import JobRange
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.negotiation.budgets import Budget
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.rejections import Rejections
-from fairq.records import JobRange
 
 if TYPE_CHECKING:
     from fairq.engine.quotas.record import GroupFigures, GroupTurn

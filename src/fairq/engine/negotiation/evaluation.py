@@ -9,6 +9,8 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from fairq.common.expression_form import as_expression, is_expression
+from fairq.common.records import Ad
 from fairq.engine.classad import (
     EVERY_ATTRIBUTE,
     AdColumns,
@@ -30,8 +32,6 @@ from fairq.engine.classad.nodes import (
     Unary,
 )
 from fairq.engine.classad.unparse import unparse
-from fairq.expression_form import as_expression, is_expression
-from fairq.records import Ad
 
 
 class RequestContext(Struct, frozen=True):

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.common.records import Ad
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import AdColumns, evaluate_in_columns
@@ -33,7 +34,6 @@ from fairq.engine.quotas.rounds import AllocationRounds, GroupPie, PoolTerms, Ro
 from fairq.engine.quotas.tree import QuotaGroup, Tree, build_tree
 from fairq.engine.slot_names import SlotNames
 from fairq.engine.weights import tolerance
-from fairq.records import Ad
 
 
 def quota_tree(policy: QuotaPolicy, total: float) -> Tree:

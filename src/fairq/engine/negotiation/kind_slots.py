@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.common.records import Ad
 from fairq.engine.classad import Expression, evaluate_in_columns, parse
 from fairq.engine.negotiation.evaluation import Ask, Evaluation, RequestContext, Result, negotiator_rank, suitable
 from fairq.engine.negotiation.free_slots import SlotClasses, Taken
@@ -23,7 +24,6 @@ from fairq.engine.negotiation.pool import PoolSlots, tie_order
 from fairq.engine.negotiation.preemption import PREEMPT_STATES, PRIO, RANK, RANKS, Preemption, PreemptState
 from fairq.engine.negotiation.rejections import LIMIT, NO_MATCH, POLICY
 from fairq.engine.negotiation.remote_attributes import Holders
-from fairq.records import Ad
 
 OPEN, GONE = 0, 1
 """States of a kind: a slot may be left for it; none is, whoever asks, to the end of the cycle."""

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.common.records import Ad
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.classad import AdColumns, EvaluationBudget
@@ -38,7 +39,6 @@ from fairq.engine.negotiation.remote_attributes import InUse
 from fairq.engine.negotiation.slices import Demands
 from fairq.engine.negotiation.submitters import ScheddLimits, Submitter
 from fairq.engine.sums import added
-from fairq.records import Ad
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.groups import Groups

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.common.records import Ad
 from fairq.engine.classad import EVERY_ATTRIBUTE, columns_read, expression_of, parse
 from fairq.engine.classad.reduced import NotReducedError, Numbers, Of, Reduced, Reducer
 from fairq.engine.classad.scopes import Side
@@ -19,7 +20,6 @@ from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import weights_by
 from fairq.engine.negotiation.requests import CORES, MODIFIED, Alone, price
-from fairq.records import Ad
 
 _REQUIREMENTS, _SLOT_WEIGHT = parse("MY.Requirements"), parse("MY.SlotWeight")
 

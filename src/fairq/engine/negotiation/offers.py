@@ -11,6 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from fairq.common.records import Ad
 from fairq.engine.classad import (
     AdColumns,
     Expression,
@@ -27,7 +28,6 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import slot_weights
 from fairq.engine.negotiation.preemption import NONE
 from fairq.engine.negotiation.requests import CORES, MODIFIED, price
-from fairq.records import Ad
 
 _REQUIREMENTS = parse("Requirements")
 

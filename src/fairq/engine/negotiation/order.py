@@ -13,12 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from fairq.common.records import Ad
 from fairq.engine.classad import AdColumns, evaluate_in_ad, expression_of
 from fairq.engine.negotiation.evaluation import negotiator_rank
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import slot_weights
 from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
-from fairq.records import Ad
 
 Key = NDArray[np.floating] | NDArray[np.integer]
 

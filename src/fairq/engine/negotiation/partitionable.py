@@ -13,6 +13,8 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from fairq.common.expression_form import attribute
+from fairq.common.records import Ad
 from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns, parse
 from fairq.engine.classad.kinds import UNDEFINED_KIND
 from fairq.engine.negotiation.carving import (
@@ -27,8 +29,6 @@ from fairq.engine.negotiation.carving import (
 from fairq.engine.negotiation.policy import NegotiationPolicy, PartitionableSlots
 from fairq.engine.negotiation.pool import slot_weights
 from fairq.engine.negotiation.requests import CORES, MODIFIED, Alone, Requests, default_modifications, whole_cores
-from fairq.expression_form import attribute
-from fairq.records import Ad
 
 _ALWAYS = ("Cpus", "Memory", "Disk")
 """Resources of every slot, even if its MachineResources omits them."""

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.common.records import Ad
 from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.dynamic_slots import Permits, PslotPreemption
 from fairq.engine.negotiation.evaluation import Ask, Evaluation, RequestContext
@@ -21,7 +22,6 @@ from fairq.engine.negotiation.order import Key
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import PreemptState
-from fairq.records import Ad
 
 _MOST_KEPT = 2_000_000
 """Number of offers of slots to autoclusters that are kept, at most; about 60 bytes each."""

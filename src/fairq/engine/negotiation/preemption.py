@@ -25,6 +25,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.common.records import Ad
 from fairq.engine.classad import EVERY_ATTRIBUTE, AdColumns, attributes_read, columns_read, evaluate_in_columns, parse
 from fairq.engine.classad.nodes import Literal
 from fairq.engine.negotiation.evaluation import (
@@ -35,7 +36,6 @@ from fairq.engine.negotiation.evaluation import (
 )
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.remote_attributes import Holders
-from fairq.records import Ad
 
 
 class PreemptState(IntEnum):

@@ -9,11 +9,11 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from fairq.columns.idle_jobs import IdleJobs, Kinds
+from fairq.common.records import Ad, JobRange
 from fairq.engine.negotiation.autoclusters import PRIORITY_KEYS, Autoclusters, KindsInCycle
 from fairq.engine.negotiation.decision import ProcRange
 from fairq.engine.negotiation.policy import JobOrder, SkipBy
-from fairq.idle_jobs import IdleJobs, Kinds
-from fairq.records import Ad, JobRange
 
 
 class SubmitterQueue(Struct, frozen=True):

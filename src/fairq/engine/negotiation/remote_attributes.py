@@ -10,6 +10,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.common.expression_form import as_expression, is_expression
+from fairq.common.records import Ad
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
 from fairq.engine.classad.column import ABSENT, Column
@@ -19,8 +21,6 @@ from fairq.engine.negotiation.pool import HOLDER_NAMES, holders_of, running_on, 
 from fairq.engine.quotas.tree import QuotaGroup
 from fairq.engine.slot_names import SlotNames
 from fairq.engine.weights import whole
-from fairq.expression_form import as_expression, is_expression
-from fairq.records import Ad
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.groups import Groups

@@ -10,11 +10,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.common.expression_form import may_read
+from fairq.common.records import Ad
 from fairq.engine.classad import UNDEFINED, AdColumns, Expression, evaluate_in_ad, expression_of, parse
 from fairq.engine.classad.kinds import UNDEFINED_KIND
 from fairq.engine.classad.scalar import evaluate_scalar, names_deciding
-from fairq.expression_form import may_read
-from fairq.records import Ad
 
 DEFAULT_REQUEST = {"cpus": 1.0}
 """Default requests of a job; for other resources, nothing."""

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.common.records import Ad
 from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, expression_of
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.negotiation.dynamic_slots import Child, children, resources_of
@@ -22,7 +23,6 @@ from fairq.engine.negotiation.preemption import PRIO, RANK, Preemption, PreemptS
 from fairq.engine.negotiation.remote_attributes import Holders
 from fairq.engine.quotas.enforcement import Freed
 from fairq.engine.std_sort import std_sorted
-from fairq.records import Ad
 
 _HOLDER = "various_dSlot_users"
 """The RemoteUser of a slot on which room is made, for the ranks of the negotiator."""

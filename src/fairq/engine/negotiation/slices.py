@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fairq.common.records import job_count
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import EvaluationBudget
@@ -20,7 +21,6 @@ from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.policy import DemandPolicy
 from fairq.engine.weights import rounded
-from fairq.records import job_count
 
 if TYPE_CHECKING:
     from fairq.engine.negotiation.groups import Groups

@@ -9,6 +9,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.common.records import Ad, job_count
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import (
     AdColumns,
@@ -21,7 +22,6 @@ from fairq.engine.negotiation.autoclusters import Autoclusters, KindsInCycle
 from fairq.engine.negotiation.decision import StopReason, SubmitterDecision
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.queue import Jobs, Queue, SubmitterQueue, job_order, ranges_in_order
-from fairq.records import Ad, job_count
 
 
 class ScheddLimits:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairq.common.records import Ad, JobRange, job_count
 from fairq.engine.classad import EvaluationBudget, Expression, evaluate_scalar, expression_of
 from fairq.engine.quotas.policy import DemandPolicy
-from fairq.records import Ad, JobRange, job_count
 
 _REQUESTS = {"requestcpus": ("Cpus", 1), "requestmemory": ("Memory", 0), "requestdisk": ("Disk", 0)}
 """The resources of a slot made for the job, and their defaults."""

@@ -10,7 +10,7 @@ from fairq.engine.quotas.tree import QuotaGroup
 
 
 class SkipReason(StrEnum):
-    """The reason why a group is skipped in a round; `fairq.words.groups` has the negotiator's words."""
+    """The reason why a group is skipped in a round; `fairq.steps.quotas.sentences` has the negotiator's words."""
 
     NOTHING_ALLOCATED = "nothing allocated"
     QUOTA_IN_USE = "quota in use"

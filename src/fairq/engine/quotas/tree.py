@@ -98,7 +98,7 @@ class ProblemKind(StrEnum):
 
 
 class Problem(Struct, frozen=True):
-    """A problem of *group*; *ignored*: the group is left out. `fairq.words.groups` has the words."""
+    """A problem of *group*; *ignored*: the group is left out. `fairq.steps.quotas.sentences` has the words."""
 
     group: str
     kind: ProblemKind

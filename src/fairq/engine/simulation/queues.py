@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from fairq.common.records import JobRange
 from fairq.engine.negotiation.queue import SubmitterQueue
-from fairq.records import JobRange
 
 
 class JobKey(NamedTuple):

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
+from fairq.common.records import Ad, JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import expire_leases, leases_of
 from fairq.engine.accounting.removal import removable
@@ -17,7 +18,6 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
-from fairq.records import Ad, JobRange
 
 
 class Arrival(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from fairq.common.records import AccountingRecord, Ad, JobRange, JobStatus
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.classad import AdColumns
@@ -14,7 +15,6 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Simulation
-from fairq.records import AccountingRecord, Ad, JobRange, JobStatus
 
 _CYCLES_PER_HALF_LIFE = 12
 _HALF_LIVES = 9

@@ -10,7 +10,7 @@ import shlex
 import signal
 from pathlib import Path
 
-from fairq.arguments import joined, joined_environment
+from fairq.common.arguments import joined, joined_environment
 from fairq.launch.interface import GPU_VARIABLES, Assignment
 
 RUN, POOL, COLLECTED = "FairqRun", "FairqPool", "FairqCollected"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fairq import files, waiting
+from fairq.common import files, lock_wait
 from fairq.errors.launch import EngineError
 from fairq.launch import run_directories
 from fairq.launch.htcondor import ads, machines
@@ -175,7 +175,7 @@ class HTCondor:
         place = self._directory / "lock"
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            waiting.take(descriptor, waiting.Patience(waiting.WAIT, place))
+            lock_wait.take(descriptor, lock_wait.Patience(lock_wait.WAIT, place))
             yield
         finally:
             os.close(descriptor)

@@ -8,7 +8,7 @@ import zlib
 from functools import cache
 from pathlib import Path
 
-from fairq.files import write
+from fairq.common.files import write
 
 _LAUNCH = Path(__file__).parent.parent
 _PACKAGES = ("fairq", "fairq/launch", "fairq/launch/supervisor")

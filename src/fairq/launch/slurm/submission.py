@@ -95,7 +95,7 @@ def put_environment(directory: Path) -> Path:
 
     Without one, Slurm would pass on that of this command, or load that of a login.
     """
-    from fairq.files import write
+    from fairq.common.files import write
 
     place = directory / ".environment"
     if not place.exists():

@@ -11,14 +11,14 @@ from msgspec import Struct, field
 
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.kinds import STORED
-from fairq.dumps.bundle import files_of
-from fairq.dumps.published.recognise import recognise
-from fairq.dumps.published.storage import CRIC_STATES
-from fairq.dumps.source import Held, opened
-from fairq.dumps.table import Table, parse_table
+from fairq.common.records import Actor, Change
 from fairq.errors.broker import RecordsRefusedError, UnknownFilesError
 from fairq.errors.pool import InvalidDumpError
-from fairq.records import Actor, Change
+from fairq.formats.bundle import files_of
+from fairq.formats.published.recognise import recognise
+from fairq.formats.published.storage import CRIC_STATES
+from fairq.formats.source import Held, opened
+from fairq.formats.table import Table, parse_table
 from fairq.state import broker_data, history
 from fairq.state.broker_data import Row
 from fairq.state.connection import State

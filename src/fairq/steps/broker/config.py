@@ -10,10 +10,10 @@ from typing import Any
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.values import UnfitError
 from fairq.brokerdata.work import CONFIG
+from fairq.common.records import Actor, Change
 from fairq.engine.brokerage.pool.config import ALSO_ALONE, KEYS, ConfigKey, key_of
 from fairq.errors.broker import BrokerSettingValueError, UnknownBrokerSettingError
 from fairq.errors.nearest import nearest
-from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
 from fairq.steps.broker.config_values import Value, read_value

@@ -9,10 +9,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from fairq.brokerdata.column import Kind
-from fairq.dumps.source import Held, opened
-from fairq.dumps.table import parse_table
+from fairq.common.records import Actor, Change
 from fairq.errors.broker import RecordsRefusedError, RecordsSoftenedError
-from fairq.records import Actor, Change
+from fairq.formats.source import Held, opened
+from fairq.formats.table import parse_table
 from fairq.state import broker_data, history
 from fairq.state.broker_data import Row
 from fairq.state.connection import State, reading, writing

@@ -7,7 +7,7 @@ from typing import Any
 from fairq.brokerdata.column import Column, Kind
 from fairq.brokerdata.values import UnfitError, value_of
 from fairq.brokerdata.work import INPUTS
-from fairq.dumps.published.form import Entries
+from fairq.formats.published.form import Entries
 from fairq.steps.broker.reading import Checked, check_record
 
 _FILE = (

@@ -8,9 +8,9 @@ from typing import Any
 from fairq.brokerdata.column import Column, Kind
 from fairq.brokerdata.places import QUEUES, RELATIONS
 from fairq.brokerdata.values import UnfitError, shown, value_of
-from fairq.dumps.table import NAME
 from fairq.engine.brokerage.pool.cric import Complaint, read_queue
 from fairq.engine.brokerage.storage.cric import relations_of
+from fairq.formats.table import NAME
 from fairq.state import broker_data
 from fairq.state.connection import State
 from fairq.steps.broker.reading import Checked, Found, Remark, check_record

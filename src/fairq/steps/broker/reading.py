@@ -9,11 +9,11 @@ from msgspec import Struct, field
 
 from fairq.brokerdata.column import Kind
 from fairq.brokerdata.values import UnfitError, value_of
-from fairq.dumps.published.form import Entries, Form, LeftOut
-from fairq.dumps.published.forms import form_of
-from fairq.dumps.table import NAME, Repeated, Table, records_of
+from fairq.common.depth import DEEPEST, deeper_than
 from fairq.errors.nearest import nearest
-from fairq.nesting import DEEPEST, deeper_than
+from fairq.formats.published.form import Entries, Form, LeftOut
+from fairq.formats.published.forms import form_of
+from fairq.formats.table import NAME, Repeated, Table, records_of
 from fairq.state.broker_data import Row
 
 

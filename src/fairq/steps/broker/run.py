@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fairq.brokerdata.work import TASKS
+from fairq.common.records import Actor, Change
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
 from fairq.engine.brokerage.criteria.selection import unknown_sites
 from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, StageCount
@@ -23,7 +24,6 @@ from fairq.engine.brokerage.jobs.tasks import Case
 from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.errors.broker import UnknownTaskError
-from fairq.records import Actor, Change
 from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading, writing

@@ -6,8 +6,8 @@ from fairq.brokerdata.column import Kind
 from fairq.brokerdata.machines import SOFTWARE
 from fairq.brokerdata.places import QUEUES
 from fairq.brokerdata.work import CONFIG, INPUTS, TASKS
-from fairq.dumps.published.form import Form
-from fairq.dumps.table import Table
+from fairq.formats.published.form import Form
+from fairq.formats.table import Table
 from fairq.state.connection import State
 from fairq.steps.broker.config import check_setting
 from fairq.steps.broker.inputs import check_input, join_files

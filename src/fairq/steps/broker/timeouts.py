@@ -14,10 +14,10 @@ from fairq.brokerdata.counts import OUTCOMES
 from fairq.brokerdata.jobs import JOBS
 from fairq.brokerdata.values import value_of
 from fairq.brokerdata.work import TASKS
+from fairq.common.records import Actor, Change
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.table import ORDER
-from fairq.records import Actor, Change
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
 from fairq.steps.broker.actions import actions_of_timeouts

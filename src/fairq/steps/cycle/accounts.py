@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairq.common.records import AccountingRecord
+from fairq.common.versions import Version, newest
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import Charges, charges_of
 from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.accounting.leases import expire_leases
-from fairq.records import AccountingRecord
 from fairq.state import claims, meta, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.versions import Version, newest
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from fairq.common.records import Claim, MatchRecord
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.negotiation.decision import AlikeMatches, CycleDecision, Match, MatchReason
 from fairq.engine.negotiation.rejections import Rejection
-from fairq.records import Claim, MatchRecord
-from fairq.words.rejections import rejection_words
+from fairq.steps.cycle.rejections import rejection_words
 
 if TYPE_CHECKING:
-    from fairq.ad_table import AdTable
-    from fairq.alike_records import AlikeRun
+    from fairq.columns.ads import AdTable
+    from fairq.columns.alike_records import AlikeRun
     from fairq.engine.accounting.leases import ExpiredLease
     from fairq.engine.classad.budget import Overrun
     from fairq.engine.explain.record import ExplainedRejection
@@ -103,7 +103,7 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
 
 def turn_document(turn: GroupTurn) -> dict[str, Any]:
     """One group's turn in a round of allocation."""
-    from fairq.words.groups import skip_words
+    from fairq.steps.quotas.sentences import skip_words
 
     return {**asdict(turn), "skipped": skip_words(turn)}
 
@@ -139,7 +139,7 @@ def overrun_document(of: Overrun) -> dict[str, Any]:
 
 def match_documents(cycle: Cycle) -> Sequence[Mapping[str, Any]]:
     """All matches in the order made, as `match_document`."""
-    from fairq.alike_records import AlikeRecords
+    from fairq.columns.alike_records import AlikeRecords
 
     steps = cycle.decision.matches.steps
     runs = [_alike_documents(cycle, step) for step in steps if isinstance(step, AlikeMatches)]
@@ -156,7 +156,7 @@ def match_documents(cycle: Cycle) -> Sequence[Mapping[str, Any]]:
 
 
 def _alike_documents(cycle: Cycle, run: AlikeMatches) -> AlikeRun:
-    from fairq.alike_records import AlikeRun
+    from fairq.columns.alike_records import AlikeRun
 
     jobs = [f"{cluster}.{proc}" for cluster, first, last in run.jobs for proc in range(first, last + 1)]
     by_request = cycle.policy.report_job == "request" and run.request is not None

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.claim_table import ClaimTable
+from fairq.columns.claims import ClaimTable
+from fairq.common.records import AccountingRecord
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import Charges
 from fairq.engine.accounting.claim_charges import charges_in
@@ -21,7 +22,6 @@ from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
-from fairq.records import AccountingRecord
 from fairq.state import claim_columns, idle_columns, job_ads, jobs, meta, schedds
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from fairq.columns.idle_jobs import IdleJobs
+from fairq.common.records import JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.decision import CycleDecision, Match, Matches
 from fairq.engine.quotas.record import GroupFigures
-from fairq.idle_jobs import IdleJobs
-from fairq.records import JobRange
 from fairq.state import idle_columns
 from fairq.state.connection import State
 from fairq.steps.cycle.load import LoadedPool

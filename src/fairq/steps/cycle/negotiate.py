@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.columns.idle_jobs import KnownKind
+from fairq.common.records import Actor
 from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.errors.base import FairqError
-from fairq.idle_jobs import KnownKind
-from fairq.records import Actor
 from fairq.state import cycles, idle_columns, meta, tally
 from fairq.state.connection import State, keeping_few_pages, putting_together, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fairq.common.periods import KEPT_BY_HOUR, day_start, next_day
 from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
-from fairq.periods import KEPT_BY_HOUR, day_start, next_day
 from fairq.state import usage, usage_samples
 from fairq.state.connection import State
 from fairq.state.usage_samples import Sample

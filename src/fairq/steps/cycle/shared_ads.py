@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from fairq.columns.idle_jobs import IdleJobs
+from fairq.common.records import Ad
 from fairq.engine.distinct import distinct
-from fairq.idle_jobs import IdleJobs
-from fairq.records import Ad
 from fairq.state import job_ads
 from fairq.state.connection import reading
 

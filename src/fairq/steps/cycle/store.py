@@ -9,11 +9,11 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from fairq.common.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRun, Run
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.negotiation.decision import AlikeMatches, Matches, MatchReason
-from fairq.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRun, Run
 from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
 from fairq.state.claims import AlikeClaims
 from fairq.state.connection import State

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from fairq.common.expression_form import may_read
 from fairq.engine.classad.budget import EvaluationBudget, Limit
 from fairq.errors.base import EvaluationBudgetError
-from fairq.expression_form import may_read
 from fairq.steps.current import settings_in_force
 from fairq.steps.evaluation.guard import guarded
 

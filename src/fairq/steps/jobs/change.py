@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from fairq.common.records import Actor, Change, JobRange, JobStatus
 from fairq.errors.base import InvalidNumberError
 from fairq.errors.pool import JobStateError, NoMatchingJobError
-from fairq.records import Actor, Change, JobRange, JobStatus
 from fairq.state import claims, history, jobs, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from fairq.common.records import Claim, Run
 from fairq.engine.accounting.identity import group_and_ancestors
-from fairq.records import Claim, Run
 from fairq.state import claims, dynamic_slots, pilot_slots, runs, slots, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy

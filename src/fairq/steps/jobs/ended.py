@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fairq.past import EndedJob
-from fairq.records import Ad, JobRange, JobStatus, Launch, Run
+from fairq.common.past import EndedJob
+from fairq.common.records import Ad, JobRange, JobStatus, Launch, Run
 from fairq.state import ended_jobs, jobs, launches, runs
 from fairq.state.connection import State
 from fairq.steps.launch.values import read_if_usable

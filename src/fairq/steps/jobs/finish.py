@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fairq.common.quantities import shown_time
+from fairq.common.records import Actor, Change, JobStatus, Run
 from fairq.errors.pool import InvalidEndTimeError
-from fairq.quantities import shown_time
-from fairq.records import Actor, Change, JobStatus, Run
 from fairq.state import claims, history, jobs, undo
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists

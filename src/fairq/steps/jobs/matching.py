@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from fairq.expression_form import is_expression, may_read
-from fairq.records import Ad, JobRange, JobStatus
+from fairq.common.expression_form import is_expression, may_read
+from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import State
 from fairq.steps.evaluation.unknown import UnknownNames

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 
-from fairq.records import WITHDRAWN, Ad, Claim, JobRange, JobStatus, Launch, LaunchPhase
+from fairq.common.records import WITHDRAWN, Ad, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, jobs, launches, slots
 from fairq.state.connection import State
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from fairq.records import Ad, JobRange, JobStatus
+from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.state import job_ads, jobs, launches
 from fairq.state.connection import State, reading
 from fairq.steps.jobs.name import job_name

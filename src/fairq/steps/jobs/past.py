@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fairq.past import EndedJob
-from fairq.records import Ad
+from fairq.common.past import EndedJob
+from fairq.common.records import Ad
 from fairq.state import ended_jobs, jobs
 from fairq.state.connection import reading
 from fairq.state.ended_jobs import Wanted

@@ -10,10 +10,10 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.common.records import JobRange
 from fairq.engine.accounting.identity import answers_to, domain_of
 from fairq.errors.people import AmbiguousNameError
 from fairq.errors.pool import InvalidJobIdError, NoMatchingJobError, UnknownJobError
-from fairq.records import JobRange
 from fairq.state import ended_jobs, jobs
 from fairq.state.connection import State
 from fairq.steps.jobs.matching import Matcher

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fairq.common.records import Actor, Ad, Change, JobRange
 from fairq.engine.accounting.identity import submitter_name
 from fairq.errors.people import TooManyJobsError
 from fairq.errors.pool import JobAttributeError
-from fairq.records import Actor, Ad, Change, JobRange
+from fairq.formats.submitfile import (
+    Context,
+    Description,
+    External,
+    JobGroup,
+    Program,
+    Submission,
+    submission,
+    time_macros,
+)
+from fairq.formats.submitfile.standings import TABLE, Command, Standing, is_of_transfer
 from fairq.state import history, jobs, meta, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import resolve
@@ -21,8 +32,6 @@ from fairq.steps.launch.launchers import is_launching
 from fairq.steps.launch.values import unusable_literals
 from fairq.steps.mail import WANTED
 from fairq.steps.rights import check_submitters
-from fairq.submitfile import Context, Description, External, JobGroup, Program, Submission, submission, time_macros
-from fairq.submitfile.standings import TABLE, Command, Standing, is_of_transfer
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.records import Ad, JobRange, JobStatus
+from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import reading
 from fairq.steps.jobs.name import job_name

@@ -11,10 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairq.expression_form import is_expression
+from fairq.common.expression_form import is_expression
+from fairq.common.records import Ad, Launch
+from fairq.formats.submitfile.standings import refused_attributes
 from fairq.launch.interface import Assignment
 from fairq.launch.strays import MARKER
-from fairq.records import Ad, Launch
 from fairq.steps.launch.gpus import gpu_variables, gpus_of, wants_gpus
 from fairq.steps.launch.values import (
     UnusableValueError,
@@ -25,7 +26,6 @@ from fairq.steps.launch.values import (
     transfers_of,
     variables_of,
 )  # fmt: skip
-from fairq.submitfile.standings import refused_attributes
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from fairq.common.records import Launch
 from fairq.launch import processes
-from fairq.records import Launch
 
 _SAME = 5.0
 """Maximum difference in seconds between a command's time and the machine's clock for which the clock is used."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from fairq.common.records import Actor, Change, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.launch.interface import Condition, Known, Look, Queued, Started
-from fairq.records import Actor, Change, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, history, jobs, launches, slots
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from fairq.common.records import JobEvent
 from fairq.launch.interface import Assignment, Condition, Started
 from fairq.launch.root.document import FIELDS, LARGEST
-from fairq.records import JobEvent
 from fairq.state import ended_jobs, job_events, jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.state.ended_jobs import Wanted

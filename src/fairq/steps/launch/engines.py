@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from fairq.common.records import WITHDRAWN, Claim, Launch, LaunchPhase
 from fairq.launch.interface import Condition, Look, Queued
-from fairq.records import WITHDRAWN, Claim, Launch, LaunchPhase
 from fairq.state import claims, launches, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy

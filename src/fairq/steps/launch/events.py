@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.common.records import PROC_PLACEHOLDER, Ad, JobEvent, JobRange
 from fairq.launch.event_log import locked, write
-from fairq.records import PROC_PLACEHOLDER, Ad, JobEvent, JobRange
 from fairq.state import job_events, jobs
 from fairq.state.connection import State, kept_open, reading, writing
 from fairq.state.elsewhere import elsewhere_of

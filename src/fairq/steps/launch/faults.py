@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from msgspec import Struct, field
 
+from fairq.common.records import UNFORESEEN, UNUSABLE
 from fairq.errors.base import FairqError
 from fairq.errors.launch import ThirdFaultError
-from fairq.records import UNFORESEEN, UNUSABLE
 from fairq.state.failures import STORAGE_ERROR
 from fairq.state.job_ranges import Procs
 from fairq.steps.jobs.name import job_name

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairq.common.expression_form import attribute
+from fairq.common.records import Ad, Launch, LaunchPhase
 from fairq.engine.negotiation.carving import assigned_gpus, available_gpus, description
-from fairq.expression_form import attribute
 from fairq.launch.interface import GPU_VARIABLES
-from fairq.records import Ad, Launch, LaunchPhase
 from fairq.steps.launch.values import is_given, read
 from fairq.steps.pool.devices import BY_NUMBER, by_number, same_gpu  # fmt: skip
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairq.common.records import Actor, Change, JobRange, JobStatus
 from fairq.errors import alerts
-from fairq.records import Actor, Change, JobRange, JobStatus
 from fairq.state import claims, history, jobs, meta
 from fairq.state.connection import State, writing
 from fairq.steps.jobs.end import end_runs

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fairq.common.records import Launch
 from fairq.launch.interface import AT_ONCE, Known, Look, Queued, Started
-from fairq.records import Launch
 from fairq.steps.launch.launchers import Launchers
 
 

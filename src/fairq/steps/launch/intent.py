@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from fairq.common.records import Ad, Launch, LaunchPhase
 from fairq.launch.discovery import NONE
-from fairq.records import Ad, Launch, LaunchPhase
 from fairq.state import jobs, launches
 from fairq.state.connection import State
 from fairq.steps.launch.assignment import files

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairq.common.records import Launch
 from fairq.launch.discovery import NONE, OWN, check
 from fairq.launch.interface import Options
-from fairq.records import Launch
 from fairq.settings.keys import SINGLE
 from fairq.state import slots
 from fairq.state.connection import State

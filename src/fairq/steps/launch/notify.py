@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairq.quantities import shown_duration, shown_time
-from fairq.records import UNFORESEEN, Ad, JobStatus, Launch
+from fairq.common.quantities import shown_duration, shown_time
+from fairq.common.records import UNFORESEEN, Ad, JobStatus, Launch
 from fairq.state import ended_jobs, jobs, runs
 from fairq.state.connection import State, reading
 from fairq.state.ended_jobs import Wanted

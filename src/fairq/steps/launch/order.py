@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairq.records import JobRange, JobStatus
+from fairq.common.records import JobRange, JobStatus
 from fairq.state import launches
 from fairq.state.connection import State
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fairq.records import OVER_RESOURCES, Ad, JobStatus, Launch
+from fairq.common.records import OVER_RESOURCES, Ad, JobStatus, Launch
 from fairq.steps.launch.values import is_given, one_line, read, read_if_usable, read_literal
 
 if TYPE_CHECKING:

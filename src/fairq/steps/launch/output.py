@@ -7,9 +7,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fairq.common.past import EndedJob
+from fairq.common.records import JobEvent, JobStatus, LaunchPhase
 from fairq.errors.launch import NoOutputError, NoRunError
-from fairq.past import EndedJob
-from fairq.records import JobEvent, JobStatus, LaunchPhase
 from fairq.state import ended_jobs, job_events, jobs, launches
 from fairq.state.connection import reading
 from fairq.steps.jobs.selection import Target, jobs_of, missing

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.records import UNFORESEEN, UNUSABLE, Actor, Ad, Change, JobRange, JobStatus, Launch
+from fairq.common.records import UNFORESEEN, UNUSABLE, Actor, Ad, Change, JobRange, JobStatus, Launch
 from fairq.state import claims, history, jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs

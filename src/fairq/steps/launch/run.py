@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fairq.common.records import Actor
 from fairq.errors.base import CycleUnderWayError, StateFullError, StateLockedError
 from fairq.launch.waiting import stamp, wait
-from fairq.records import Actor
 from fairq.state import history, jobs, launches
 from fairq.state.connection import kept_open, reading, writing
 from fairq.state.location import resolve

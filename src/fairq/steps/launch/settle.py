@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairq.records import Actor
+from fairq.common.records import Actor
 from fairq.state import launches
 from fairq.state.connection import reading
 from fairq.steps.launch import events

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
 
+from fairq.common.quantities import counted
+from fairq.common.records import Actor, Launch, LaunchPhase
 from fairq.launch.cores import allot
 from fairq.launch.interface import Assignment, Known, Launcher, Queued, Refused, Started
-from fairq.quantities import counted
-from fairq.records import Actor, Launch, LaunchPhase
 from fairq.state import jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from fairq.records import Actor, Launch
+from fairq.common.records import Actor, Launch
 from fairq.state import job_events, launches
 from fairq.state.connection import State, kept_open, reading
 from fairq.state.cycle_lock import cycle_lock

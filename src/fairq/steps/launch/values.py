@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from fairq.arguments import split_arguments, split_environment, split_quoted
-from fairq.expression_form import attribute, expression_text, is_expression
-from fairq.records import PROC_PLACEHOLDER
+from fairq.common.arguments import split_arguments, split_environment, split_quoted
+from fairq.common.expression_form import attribute, expression_text, is_expression
+from fairq.common.records import PROC_PLACEHOLDER
 from fairq.steps.mail import is_address
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fairq.common.records import Actor, JobStatus
 from fairq.errors.pool import NoMatchingJobError
 from fairq.launch.waiting import stamp, wait
-from fairq.records import Actor, JobStatus
 from fairq.state import job_events, jobs, launches, runs
 from fairq.state.connection import State, reading
 from fairq.state.elsewhere import elsewhere_of

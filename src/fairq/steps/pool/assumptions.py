@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairq.common.versions import Version, newest, words
 from fairq.settings.key import DOCUMENTED
 from fairq.state import cycles, meta, submitters
 from fairq.state.connection import State, reading
 from fairq.steps.launch.launchers import is_launching
-from fairq.versions import Version, newest, words
 
 if TYPE_CHECKING:
-    from fairq.dumps.accounting import AccountingDump
-    from fairq.dumps.slots import SlotDump
+    from fairq.formats.accounting import AccountingDump
+    from fairq.formats.slots import SlotDump
     from fairq.settings import Settings
 
 _WITHOUT_ACCOUNTING = "without_accounting"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from fairq.dumps.source import Advance, Held
+from fairq.common.records import Actor
 from fairq.errors.pool import EmptyInputError, UnreadableDumpError
-from fairq.records import Actor
+from fairq.formats.source import Advance, Held
 from fairq.steps.pool.import_ import Dumps, Imported, import_dumps
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ class Bundle(Struct):
 
 def script() -> str:
     """Return the shell script that writes an archive of dumps."""
-    return resources.files("fairq.dumps").joinpath(SCRIPT).read_text(encoding="utf-8")
+    return resources.files("fairq.formats").joinpath(SCRIPT).read_text(encoding="utf-8")
 
 
 def is_archive(name: str) -> bool:
     """Say whether the file *name* is an archive of dumps."""
-    from fairq.dumps.bundle import is_tar
+    from fairq.formats.bundle import is_tar
 
     return is_tar(Path(name))
 
@@ -61,7 +61,7 @@ def read_archive(name: str) -> Bundle:
 
     Raises UnreadableDumpError if the archive is damaged or contains no dump.
     """
-    from fairq.dumps.bundle import DAMAGED
+    from fairq.formats.bundle import DAMAGED
 
     try:
         members = _members(name)
@@ -106,7 +106,7 @@ _KINDS: Mapping[str, str] = {
 
 
 def _members(name: str) -> dict[str, bytes]:
-    from fairq.dumps.bundle import check_end
+    from fairq.formats.bundle import check_end
 
     found: dict[str, bytes] = {}
     with tarfile.open(name) as archive:

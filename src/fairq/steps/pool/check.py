@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairq.common.lock_wait import holders
+from fairq.common.quantities import counted, shown_duration, shown_time
+from fairq.common.records import UNFORESEEN, JobStatus
 from fairq.engine.negotiation.carving import assigned_gpus, available_gpus
 from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition
-from fairq.quantities import counted, shown_duration, shown_time
-from fairq.records import UNFORESEEN, JobStatus
 from fairq.state import cycle_errors, cycles, dynamic_slots, history, jobs, launches, slots
 from fairq.state.connection import reading, unused_share
 from fairq.state.cycle_lock import cycle_lock, lock_file
@@ -28,7 +29,6 @@ from fairq.steps.launch.launchers import Launchers, is_launching, of_slot, opene
 from fairq.steps.mail import WANTED
 from fairq.steps.pool.devices import by_number, same_gpu
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
-from fairq.waiting import holders
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -47,8 +47,17 @@ _CRON_PLACES = ("/etc/crontab", "/etc/cron.d", "/var/spool/cron", "/var/spool/cr
 _UNIT_PLACES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
 
 
-def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int) -> list[Finding]:
-    """Return the findings at *now*; a last cycle older than *longest* seconds is a fault. *load* reads the settings."""
+def check_pool(
+    path: Path,
+    load: Callable[[], Settings],
+    now: int,
+    longest: int,
+    check_host: Callable[[Settings], Iterable[Finding]] = lambda settings: (),
+) -> list[Finding]:
+    """Return the findings at *now*; a last cycle older than *longest* seconds is a fault.
+
+    *load* reads the settings; *check_host* checks the pool of this host if *path* is its state.
+    """
     settings: Settings | None = None
     try:
         settings = load()
@@ -56,8 +65,6 @@ def check_pool(path: Path, load: Callable[[], Settings], now: int, longest: int)
     except FairqError as error:
         found = [Finding("settings", FAULT, str(error), "correct the file, then run 'fairq config check'")]
     if settings is not None and settings["pool.state"] and resolve(path) == resolve(Path(settings["pool.state"])):
-        from fairq.steps.setup.check import check_host
-
         found += check_host(settings)
     found.append(_state(path))
     if found[-1].status == FAULT or not exists(resolve(path)):

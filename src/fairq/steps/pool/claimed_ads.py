@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from fairq.ad_table import AdTable, Part, Repeated, repeated
-from fairq.records import Ad, Claim
-from fairq.slot_table import AlikeSlots, SlotCollector, SlotTable
+from fairq.columns.ads import AdTable, Part, Repeated, repeated
+from fairq.columns.slots import AlikeSlots, SlotCollector, SlotTable
+from fairq.common.records import Ad, Claim
 
 _Told = Callable[[Sequence[Claim], int], Sequence[Any]]
 """What claims tell of an attribute: a value for each."""

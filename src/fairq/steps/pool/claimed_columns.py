@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.ad_overlay import Over, OverlaidAds
-from fairq.ad_table import AdTable
-from fairq.claim_table import ClaimTable
-from fairq.records import Ad
+from fairq.columns.ads import AdTable
+from fairq.columns.claims import ClaimTable
+from fairq.columns.overlay import Over, OverlaidAds
+from fairq.common.records import Ad
 from fairq.steps.pool.claimed_ads import ALWAYS, IF_KNOWN, with_claim, with_claims
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from fairq.records import Ad, Claim, SlotRecord
+from fairq.common.records import Ad, Claim, SlotRecord
 from fairq.state import claims, dynamic_slots
 from fairq.state.connection import State, reading
 from fairq.steps.pool.claimed_ads import with_claim, with_draining

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count, islice
 
+from fairq.common.expression_form import attribute
+from fairq.common.records import Ad
 from fairq.engine.negotiation.carving import assigned_gpus, available_gpus
-from fairq.expression_form import attribute
-from fairq.records import Ad
 
 BY_NUMBER = re.compile(r"[A-Za-z]*(\d{1,9})")
 """The name of a device that its machine numbers, such as CUDA0."""
@@ -36,7 +36,7 @@ def by_number(names: Iterable[str]) -> Sequence[str]:
     """Return the GPUs of this machine by number, if *names* name some by number and some by identifier."""
     if len({BY_NUMBER.fullmatch(name) is None for name in names}) < 2:
         return ()
-    from fairq.hardware import gpus
+    from fairq.common.hardware import gpus
 
     return [gpu.name for gpu in gpus()]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from fairq.records import Actor, Change, JobStatus, SlotRecord
+from fairq.common.records import Actor, Change, JobStatus, SlotRecord
 from fairq.state import claims, history, jobs, launches, slots, undo
 from fairq.state.connection import State
 from fairq.state.location import exists

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairq.ad_table import AdTable, Part, picked, shared
+from fairq.columns.ads import AdTable, Part, picked, shared
+from fairq.common.records import Ad, DynamicSlot
 from fairq.engine.negotiation.carving import assigned_gpus
-from fairq.records import Ad, DynamicSlot
 from fairq.steps.pool.dynamic_slots import by_parent, inherited_by, rest_of
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
-from fairq.dumps import json_form, long_form
-from fairq.dumps.accounting import accounting_ad
-from fairq.records import Ad, Claim, JobRange, JobStatus, SlotRecord
+from fairq.common.records import Ad, Claim, JobRange, JobStatus, SlotRecord
+from fairq.formats import json_form, long_form
+from fairq.formats.accounting import accounting_ad
 from fairq.state import claims, jobs, meta
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounts import records_at

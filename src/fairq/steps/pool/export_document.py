@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import msgspec
 
-from fairq.dumps.json_form import as_unicode
+from fairq.formats.json_form import as_unicode
 from fairq.state import document
 from fairq.state.connection import reading
 

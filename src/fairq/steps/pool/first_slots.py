@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from fairq.ad_table import repeated
-from fairq.records import Ad
+from fairq.columns.ads import repeated
+from fairq.common.records import Ad
 from fairq.state import claims, dynamic_slots, slots
 from fairq.state.connection import State, reading
 from fairq.steps.pool.current_ads import PLATFORM, look, standing_ad, totals, totals_of

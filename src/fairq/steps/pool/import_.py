@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from fairq.dumps.accounting import AccountingDump, read_accounting
-from fairq.dumps.jobs import JobDump, read_jobs
-from fairq.dumps.schedds import read_schedds
-from fairq.dumps.slots import SlotDump, read_slots
-from fairq.dumps.source import Advance, Held, opened
-from fairq.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
-from fairq.slot_table import SlotTable
+from fairq.columns.slots import SlotTable
+from fairq.common.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
+from fairq.common.versions import words
+from fairq.formats.accounting import AccountingDump, read_accounting
+from fairq.formats.jobs import JobDump, read_jobs
+from fairq.formats.schedds import read_schedds
+from fairq.formats.slots import SlotDump, read_slots
+from fairq.formats.source import Advance, Held, opened
 from fairq.state import (
     claims,
     dynamic_slots,
@@ -36,7 +37,6 @@ from fairq.steps.jobs.end import end_runs
 from fairq.steps.pool.assumptions import assumptions, note_accounting
 from fairq.steps.pool.import_accounting import charge_imported
 from fairq.steps.pool.import_claims import ClaimPlan, plan_claims, running_elsewhere
-from fairq.versions import words
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

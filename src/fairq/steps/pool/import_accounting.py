@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fairq.dumps.accounting import AccountingDump, accounting_ad, real_of
+from fairq.common.records import AccountingRecord, Change
 from fairq.engine.accounting import Accountant, AccountingPolicy, charges_of, resolve_factor
 from fairq.engine.accounting.priority import charge, decay
-from fairq.records import AccountingRecord, Change
+from fairq.formats.accounting import AccountingDump, accounting_ad, real_of
 from fairq.state import meta, submitters
 from fairq.state.connection import State
 from fairq.state.usage import Booking

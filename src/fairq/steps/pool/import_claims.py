@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fairq.dumps.slots import IN_USE, Use, use_of
-from fairq.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
-from fairq.slot_table import SlotTable
+from fairq.columns.slots import SlotTable
+from fairq.common.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
+from fairq.formats.slots import IN_USE, Use, use_of
 from fairq.state import claims, job_ads, jobs, slots
 from fairq.state.connection import State
 from fairq.steps.jobs.overlay import start_date

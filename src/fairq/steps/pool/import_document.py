@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fairq.dumps.source import Source, opened
+from fairq.common.depth import DEEPEST, deeper_than
 from fairq.errors.pool import InvalidDumpError
-from fairq.nesting import DEEPEST, deeper_than
+from fairq.formats.source import Source, opened
 from fairq.state import document, jobs, slots, submitters
 from fairq.state.connection import in_memory, writing
 

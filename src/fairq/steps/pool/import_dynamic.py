@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from fairq.records import Claim, DynamicSlot, PilotSlot, SlotRecord
+from fairq.common.records import Claim, DynamicSlot, PilotSlot, SlotRecord
 from fairq.state import dynamic_slots, pilot_slots
 from fairq.state.connection import State
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from fairq.common.expression_form import attribute
+from fairq.common.records import Ad, DynamicSlot, SlotRecord
 from fairq.engine.negotiation.carving import Carved, assigned_gpus, with_gpus
-from fairq.expression_form import attribute
-from fairq.records import Ad, DynamicSlot, SlotRecord
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
 

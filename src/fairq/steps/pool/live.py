@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from fairq.dumps.source import Held
 from fairq.errors.pool import UnreachablePoolError
+from fairq.formats.source import Held
 from fairq.settings.keys import BY_MACRO
 from fairq.steps.pool.bundle import Bundle
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from fairq.common.expression_form import as_expression
+from fairq.common.hardware import Machine
+from fairq.common.quantities import counted
+from fairq.common.records import Ad
 from fairq.errors.base import ExpressionError
 from fairq.errors.pool import InvalidSlotError
-from fairq.expression_form import as_expression
-from fairq.hardware import Machine
-from fairq.quantities import counted
-from fairq.records import Ad
-from fairq.submitfile.values import value_of
+from fairq.formats.submitfile.values import value_of
 
 __all__ = ["Platform", "Shape", "machine_slots", "over", "parse_attribute", "slot_ad"]
 

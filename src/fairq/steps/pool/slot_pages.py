@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from fairq.records import Ad
+from fairq.common.records import Ad
 from fairq.state import claims, slots
 from fairq.state.connection import State, reading
 from fairq.steps.pool.current_ads import kind_of, part_ads, standing_ads, totals_of

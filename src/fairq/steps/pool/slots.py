@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from fairq.dumps.slots import read_slots
-from fairq.dumps.source import opened
+from fairq.common.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
 from fairq.errors.nearest import nearest
 from fairq.errors.pool import DuplicateSlotError, SlotInUseError, UnknownSlotError
+from fairq.formats.slots import read_slots
+from fairq.formats.source import opened
 from fairq.launch.discovery import NONE
-from fairq.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
 from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists

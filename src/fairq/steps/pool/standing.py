@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from fairq.claim_table import ClaimTable
+from fairq.columns.claims import ClaimTable
 from fairq.engine.negotiation.carving import Carved
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from fairq.common.hardware import architecture, operating_system
+from fairq.common.records import Actor, Ad, Change, SlotRecord
 from fairq.errors.launch import NoEngineError
 from fairq.errors.pool import DuplicateSlotError
-from fairq.hardware import architecture, operating_system
 from fairq.launch.interface import Node
-from fairq.records import Actor, Ad, Change, SlotRecord
 from fairq.state import claims, dynamic_slots, history, slot_columns, slots
 from fairq.state.connection import State
 from fairq.steps.launch.launchers import ATTRIBUTE, opened

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from fairq import files
+from fairq.common import files
 from fairq.state.location import resolve
 from fairq.steps.mail import Mailer
 from fairq.steps.pool.finding import FAULT, Finding

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from fairq.common.records import Ad
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.record import GroupFigures
-from fairq.records import Ad
 from fairq.state.connection import reading
 from fairq.steps.cycle.load import LoadedPool, load_pool
 from fairq.steps.quotas.forecast import Forecaster

@@ -14,8 +14,8 @@ from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.enforcement import rounding
 from fairq.engine.quotas.tree import ProblemKind, QuotaGroup, Tree
 from fairq.settings.keys import GROUP_KEYS, SINGLE
+from fairq.steps.quotas.sentences import problem_words
 from fairq.steps.quotas.tree import configured_tree
-from fairq.words.groups import problem_words
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from fairq.common.records import Ad
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.record import GroupFigures
 from fairq.engine.quotas.tree import Tree, build_tree
-from fairq.records import Ad
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import last_update, records_at

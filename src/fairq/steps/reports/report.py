@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from fairq.common.periods import KINDS, Period, bucket_start, day_start, periods
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
-from fairq.periods import KINDS, Period, bucket_start, day_start, periods
 from fairq.state import report_figures, usage
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy

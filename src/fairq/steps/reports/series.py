@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fairq.common.past import UsageRow
+from fairq.common.periods import bucket_start, day_start, next_day
 from fairq.engine.accounting.identity import assigned_group, is_group_name
-from fairq.past import UsageRow
-from fairq.periods import bucket_start, day_start, next_day
 from fairq.state import usage
 from fairq.state.connection import reading
 from fairq.steps.cycle.accounting_policy import accounting_policy

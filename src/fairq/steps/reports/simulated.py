@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.dumps.source import opened
 from fairq.errors.pool import InvalidDumpError
+from fairq.formats.source import opened
 from fairq.steps.reports.series import Line, Series, Share
 
 WHAT = ("usage", "queue", "shares", "wait")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from fairq.common.records import AccountingRecord
 from fairq.engine.accounting.factors import resolve_factor
 from fairq.engine.accounting.priority import effective_priority, real_priority
-from fairq.records import AccountingRecord
 from fairq.state import cycles, jobs, launches, report_figures
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy

@@ -9,12 +9,12 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.ad_table import AdTable
+from fairq.columns.ads import AdTable
+from fairq.common.records import Ad
 from fairq.engine.accounting.identity import is_group_name
 from fairq.engine.explain.pieces import pieces_of
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.errors.simulation import InvalidChangeError
-from fairq.records import Ad
 from fairq.steps.config import SettingsFiles, settings_with
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.quotas.source import read_settings

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.dumps.trace import Trace
-from fairq.dumps.trace_table import read_trace
+from fairq.common.quantities import OutsideError, duration, moment
+from fairq.common.records import Ad
 from fairq.errors.base import UsageError
 from fairq.errors.simulation import InvalidChangeError, NothingToSimulateError
-from fairq.quantities import OutsideError, duration, moment
-from fairq.records import Ad
+from fairq.formats.trace import Trace
+from fairq.formats.trace_table import read_trace
 from fairq.steps.quotas.source import read_settings
 from fairq.steps.simulate.changes import read_factors
 from fairq.steps.simulate.past import past_trace

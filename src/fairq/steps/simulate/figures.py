@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.dumps.trace import Trace
 from fairq.engine.simulation.fairness import HOUR, jain_index
+from fairq.formats.trace import Trace
 from fairq.steps.simulate.replay import Replay
 
 BOUND = 10

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.common.quantities import counted
+from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.simulation.pool import Tenant
 from fairq.engine.simulation.queues import JobKey
 from fairq.engine.simulation.runtimes import PastRun, RunTimes
 from fairq.engine.simulation.simulation import Arrival, Simulation
-from fairq.quantities import counted
-from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import cycles, ended_jobs, job_ads, runs
 from fairq.state.connection import State
 from fairq.steps.launch.values import read_if_usable

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fairq.dumps.trace import Trace, TraceJob
 from fairq.engine.classad import UNDEFINED, AdColumns
 from fairq.engine.explain.pieces import undivided
 from fairq.engine.negotiation.pool import PoolSlots, unusable
+from fairq.formats.trace import Trace, TraceJob
 from fairq.state import claim_columns, ended_jobs
 from fairq.state.connection import reading
 from fairq.steps.pool.standing import StandingSlots, load_standing

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from fairq.dumps.trace import Trace, TraceJob
+from fairq.common.expression_form import as_expression
+from fairq.common.quantities import shown_time
+from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group
 from fairq.engine.classad import AdColumns
@@ -19,9 +21,7 @@ from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Arrival, Simulation
 from fairq.errors.simulation import EndlessPreemptionError
-from fairq.expression_form import as_expression
-from fairq.quantities import shown_time
-from fairq.records import Ad, JobRange, JobStatus
+from fairq.formats.trace import Trace, TraceJob
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 

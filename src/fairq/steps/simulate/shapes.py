@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from fairq.common.records import Ad
 from fairq.errors.simulation import InvalidChangeError
-from fairq.records import Ad
 from fairq.steps.pool.slot_ads import Platform, Shape, slot_ad
 
 _SHAPE = re.compile(r"(\d{1,7})(?:x(\d{1,7})c(?:(\d{1,7})([gt]))?)?", re.IGNORECASE)

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.common.records import Ad, Claim, DynamicSlot, JobRange, JobStatus
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotCharge, charges_of
 from fairq.engine.accounting.leases import expire_leases
@@ -19,7 +20,6 @@ from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Arrival, Running, Simulation, Witness
-from fairq.records import Ad, Claim, DynamicSlot, JobRange, JobStatus
 from fairq.state import claims, dynamic_slots, job_ads, jobs, slots
 from fairq.state.connection import State
 from fairq.state.slots import StoredSlots

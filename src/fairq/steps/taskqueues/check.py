@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from fairq.dumps.task_queue_files import read_dump
-from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump
+from fairq.common.records import Ad
 from fairq.engine.shares.check import all_alike, check
 from fairq.engine.shares.corrector import UsageRequest
 from fairq.engine.shares.division import recalculate
@@ -17,7 +16,8 @@ from fairq.engine.shares.options import Note
 from fairq.engine.shares.queues import QueueTable
 from fairq.engine.shares.rules import Rules
 from fairq.engine.shares.user_priority import in_sum
-from fairq.records import Ad
+from fairq.formats.task_queue_files import read_dump
+from fairq.formats.task_queues import DumpedQueue, TaskQueueDump
 from fairq.steps.taskqueues.correctors import start_corrections
 from fairq.steps.taskqueues.formation import members_of, requirements_of
 from fairq.steps.taskqueues.policy import read_groups, share_rules

@@ -14,10 +14,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.common.records import Ad, JobRange
 from fairq.engine.shares.columns import Column
 from fairq.engine.shares.formation import form, number
 from fairq.engine.shares.queues import QueueTable, Requirements, RequirementTable
-from fairq.records import Ad, JobRange
 from fairq.state import idle_ranges, jobs, meta, task_queues
 from fairq.state.connection import State
 from fairq.state.kept_queues import JobKey

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
+from fairq.common.records import UsageReport
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.shares.corrector import UsageRequest
-from fairq.records import UsageReport
 from fairq.state import claims, jobs, runs, share_groups
 from fairq.state.connection import State
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.dumps.task_queue_files import read_dump
-from fairq.dumps.task_queues import DumpedQueue, TaskQueueDump
+from fairq.common.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
 from fairq.engine.accounting.identity import submitter_name
 from fairq.engine.shares.queues import Requirements
 from fairq.errors.base import SettingValueError
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
-from fairq.records import Actor, Ad, Change, JobRange, JobStatus, QueueNumber, ShareGroup, UsageReport
+from fairq.formats.task_queue_files import read_dump
+from fairq.formats.task_queues import DumpedQueue, TaskQueueDump
 from fairq.state import ended_jobs, history, idle_ranges, jobs, kept_queues, meta, share_groups, task_queues, undo
 from fairq.state.connection import State, reading, writing
 from fairq.steps.taskqueues.formation import fields_of, form_queues, requirements_of

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from fairq.common.expression_form import is_expression, within
+from fairq.common.records import Ad
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.shares.needs import ATTRIBUTES as NEEDS
 from fairq.errors.base import ExpressionError
-from fairq.expression_form import is_expression, within
-from fairq.records import Ad
 
 IDENTITY = ("acctgroup", "acctgroupuser", "accountinggroup")
 """The attributes of owner and group, in lower case."""

@@ -16,12 +16,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from fairq.common.expression_form import attribute, is_expression
+from fairq.common.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.engine.accounting.identity import group_and_ancestors
 from fairq.engine.shares.choice import chance, choose_jobs, choose_queues
 from fairq.engine.shares.options import Note
 from fairq.engine.shares.rules import Rules, Selection
-from fairq.expression_form import attribute, is_expression
-from fairq.records import Actor, Ad, Change, Claim, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.state import claims, history, jobs, pilot_slots, slots, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from fairq.common.records import Ad, DelayState, JobRange, JobStatus
 from fairq.engine.shares.groups import JOB_SHARING
 from fairq.engine.shares.limits import (
     JOB_ATTRIBUTES,
@@ -34,7 +35,6 @@ from fairq.engine.shares.pilot import (
 )
 from fairq.errors.base import InvalidNameError
 from fairq.errors.shares import JobRequirementError, PilotDescriptionError
-from fairq.records import Ad, DelayState, JobRange, JobStatus
 from fairq.state import jobs, pilot_slots
 from fairq.state.connection import State
 from fairq.steps.taskqueues.job_requirements import identity_of, plain_value, relevant

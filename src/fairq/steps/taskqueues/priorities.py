@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fairq.common.records import Ad
 from fairq.engine.shares.corrector import EntityCorrection
 from fairq.engine.shares.explanation import GroupExplanation, QueueExplanation, UserExplanation, explain, factor
 from fairq.engine.shares.options import Note
 from fairq.engine.shares.queues import TaskQueue
-from fairq.records import Ad
 from fairq.state import task_queues
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists

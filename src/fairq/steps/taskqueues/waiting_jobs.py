@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairq.ad_table import AdTable
+from fairq.columns.ads import AdTable
+from fairq.common.expression_form import is_expression
+from fairq.common.records import Ad, overrides
 from fairq.engine.shares.columns import Column, Floats, Integers, Table
 from fairq.engine.shares.needs import ATTRIBUTES as NEEDS
 from fairq.engine.shares.needs import kinds_of, read_needs
 from fairq.engine.shares.queues import RequirementTable
-from fairq.expression_form import is_expression
-from fairq.records import Ad, overrides
 from fairq.state import jobs
 from fairq.state.connection import State
 from fairq.state.idle_ranges import IdleRanges

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
+from fairq.common.quantities import shown_duration
+from fairq.common.records import JobRange, JobStatus
 from fairq.engine.shares.choice import chance
 from fairq.engine.shares.limits import excludes
 from fairq.engine.shares.match import LIMITS, Refusal
@@ -21,8 +23,6 @@ from fairq.engine.shares.options import Note
 from fairq.engine.shares.pilot import SETS, SINGLE, TEST
 from fairq.engine.shares.queues import Requirements
 from fairq.errors.shares import UnknownTaskQueueError
-from fairq.quantities import shown_duration
-from fairq.records import JobRange, JobStatus
 from fairq.settings.key import DIRAC
 from fairq.state import claims, jobs
 from fairq.state.connection import State, reading
@@ -32,9 +32,9 @@ from fairq.steps.rule_comparison import Steps, compare_rules
 from fairq.steps.taskqueues.match import MOST_CHANCES
 from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, load_site, matcher_of
 from fairq.steps.taskqueues.policy import SharePolicy
+from fairq.steps.taskqueues.terms import terms_words
 from fairq.steps.taskqueues.world import ShareWorld, load_world
-from fairq.words.subjects import held_cure
-from fairq.words.terms import terms_words
+from fairq.steps.why.subjects import held_cure
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

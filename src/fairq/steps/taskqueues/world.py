@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from fairq.common.records import JobStatus
 from fairq.engine.shares.corrector import TO_START
 from fairq.engine.shares.division import Recalculation, recalculate
 from fairq.engine.shares.groups import OwnerGroup
@@ -14,7 +15,6 @@ from fairq.engine.shares.history_corrector import DEFAULT_PERIOD
 from fairq.engine.shares.options import Note, names, number
 from fairq.errors.nearest import nearest
 from fairq.errors.shares import UnknownShareGroupError
-from fairq.records import JobStatus
 from fairq.state import jobs, share_groups
 from fairq.state.connection import State
 from fairq.steps.taskqueues.correctors import start_corrections

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from fairq.records import JobRange, JobStatus
+from fairq.common.records import JobRange, JobStatus
 from fairq.state import ended_jobs, jobs, runs
 from fairq.state.connection import State
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairq.common.records import AccountingRecord, Lease
 from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.accounting.leases import expire_leases
 from fairq.engine.accounting.priority import decay
-from fairq.records import AccountingRecord, Lease
 from fairq.state import meta, submitters
 from fairq.state.connection import State
 from fairq.state.usage import Booking

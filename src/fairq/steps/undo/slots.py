@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairq.records import SlotRecord
+from fairq.common.records import SlotRecord
 from fairq.state import claims, dynamic_slots, slots
 from fairq.state.connection import State
 from fairq.steps.undo.jobs import Problem

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from fairq.common.records import Actor, Change
 from fairq.errors.people import NotAllowedError, UndoError
-from fairq.records import Actor, Change
 from fairq.state import history, undo
 from fairq.state.connection import State, reading, trying, writing
 from fairq.state.elsewhere import elsewhere_of

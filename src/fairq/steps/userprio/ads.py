@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from fairq.common.records import AccountingRecord, Ad, Lease
 from fairq.engine.accounting.factors import AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors
 from fairq.engine.accounting.priority import effective_priority, real_priority
 from fairq.engine.quotas.record import GroupFigures
-from fairq.records import AccountingRecord, Ad, Lease
 
 NO_GROUPS: dict[str, Ad] = {
     ROOT_GROUP: {

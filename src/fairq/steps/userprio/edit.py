@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field, to_builtins
 
+from fairq.common.quantities import counted, shown_duration, shown_time
+from fairq.common.records import AccountingRecord, Actor, Ad, Change
 from fairq.engine.accounting.factors import MINIMUM_FACTOR, AccountingPolicy, resolve_factor
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
 from fairq.engine.accounting.leases import (
@@ -23,8 +25,6 @@ from fairq.engine.accounting.leases import (
 from fairq.engine.accounting.removal import idle_since
 from fairq.errors.base import InvalidNameError, InvalidNumberError
 from fairq.errors.pool import SubmitterInUseError, UnknownSubmitterError
-from fairq.quantities import counted, shown_duration, shown_time
-from fairq.records import AccountingRecord, Actor, Ad, Change
 from fairq.state import claims, history, meta, submitters, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from fairq.records import Ad
+from fairq.common.records import Ad
 from fairq.state import cycles, meta
 from fairq.state.connection import State
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from fairq.common.quantities import counted, percentage
+from fairq.common.records import AccountingRecord, Actor, Change
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.factors import MINIMUM_FACTOR
 from fairq.engine.accounting.identity import ROOT_GROUP, is_group_name
@@ -23,8 +25,6 @@ from fairq.engine.simulation.longrun import factors_for, long_run_use
 from fairq.engine.simulation.steady import steady_shares
 from fairq.errors.base import InvalidNameError, UsageError
 from fairq.errors.simulation import InvalidChangeError, UnreachableShareError
-from fairq.quantities import counted, percentage
-from fairq.records import AccountingRecord, Actor, Change
 from fairq.state import history, submitters
 from fairq.state.connection import reading, writing
 from fairq.steps.cycle.accounting_policy import accounting_policy

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fairq.records import Ad
+from fairq.common.records import Ad
 from fairq.settings.key import DOCUMENTED
 from fairq.state import claims, meta, slots
 from fairq.state.connection import reading

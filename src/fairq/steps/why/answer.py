@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
+from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.engine.accounting.identity import answers_to
 from fairq.engine.explain import report
 from fairq.engine.explain.alternatives import alternatives
@@ -18,24 +19,22 @@ from fairq.engine.explain.search import Search
 from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.simulation.queues import JobKey
 from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownSlotError
-from fairq.records import Ad, JobRange, JobStatus
 from fairq.state import history, job_ads, runs
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.document import overrun_document, turn_document
 from fairq.steps.cycle.load import load_pool, load_round_robin_times, of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.cycle.rejections import rejection_words
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.overlay import Overlay, was_withdrawn
 from fairq.steps.jobs.selection import Target, jobs_of, missing, parse_targets
 from fairq.steps.simulate.forecast import Forecaster
+from fairq.steps.why import idle_job
+from fairq.steps.why.advice import advice_document, advice_lines, too_large_sentence
 from fairq.steps.why.compare import compared
 from fairq.steps.why.effort import SEARCHED, affordable_cycles
 from fairq.steps.why.overview import overview
-from fairq.steps.why.world import ImaginedPool
-from fairq.words import idle_job
-from fairq.words.advice import advice_document, advice_lines, too_large_sentence
-from fairq.words.rejections import rejection_words
-from fairq.words.subjects import (
+from fairq.steps.why.subjects import (
     ended_sentence,
     group_sentence,
     matched_sentence,
@@ -45,6 +44,7 @@ from fairq.words.subjects import (
     status_sentence,
     submitter_sentence,
 )
+from fairq.steps.why.world import ImaginedPool
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

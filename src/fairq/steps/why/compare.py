@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from fairq.common.records import JobRange
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
-from fairq.records import JobRange
 from fairq.settings.key import HTCONDOR
 from fairq.steps.rule_comparison import Steps, compare_rules
 

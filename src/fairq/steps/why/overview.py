@@ -10,16 +10,16 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from fairq.common.quantities import counted
+from fairq.common.records import JobRange
 from fairq.engine.explain.changes import OWNERS
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.most import wider
 from fairq.engine.explain.remedies import Remedy
-from fairq.quantities import counted
-from fairq.records import JobRange
+from fairq.steps.why.advice import too_large_sentence
+from fairq.steps.why.changes import change_order
 from fairq.steps.why.effort import affordable_cycles
 from fairq.steps.why.world import ImaginedPool
-from fairq.words.advice import too_large_sentence
-from fairq.words.changes import change_order
 
 _KINDS = 100
 """Maximum number of kinds of jobs examined, those with most jobs first."""

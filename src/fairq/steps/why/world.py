@@ -13,8 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from fairq.ad_table import EditedAds
-from fairq.claim_table import ClaimTable
+from fairq.columns.ads import EditedAds
+from fairq.columns.claims import ClaimTable
+from fairq.common.expression_form import as_expression, expression_text
+from fairq.common.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.clauses import without
@@ -23,8 +25,6 @@ from fairq.engine.explain.pieces import pieces_of, rows_called
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
-from fairq.expression_form import as_expression, expression_text
-from fairq.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.pool.claimed_ads import without_claim, without_draining
 from fairq.steps.pool.imported_parts import merged

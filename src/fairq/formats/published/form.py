@@ -1,0 +1,77 @@
+"""The definition of a published form: how to recognise it, and how to read its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct, field
+
+from fairq.brokerdata.column import Kind
+from fairq.formats.table import NAME, Repeated
+
+
+class LeftOut(Struct, frozen=True):
+    """An entry that gives no record, with the reason why PanDA also leaves it out."""
+
+    reason: str
+
+
+Entries = Iterator[tuple[str, Any]]
+"""Pairs of an entry's place in the file and its record, as an object, or `LeftOut`."""
+
+
+class Form(Struct, frozen=True):
+    """One published form.
+
+    Args:
+        name: its name in messages.
+        kind: the kind of its records.
+        fits: returns whether a JSON document has this form.
+        entries: returns the entries of a document in this form.
+        completes: its records add columns to records of other files; a record without one there is left out.
+        absent: the columns for records that the file does not name.
+    """
+
+    name: str
+    kind: Kind
+    fits: Callable[[Any], bool]
+    entries: Callable[[Any], Entries]
+    completes: bool = False
+    absent: Mapping[str, Any] = field(default_factory=dict)
+
+
+def is_plain(entry: Any) -> bool:
+    """Return whether an entry is an object with each name once; callers pass any other entry on, to be refused."""
+    return isinstance(entry, dict) and not isinstance(entry, Repeated)
+
+
+def named(document: Any) -> Entries:
+    """Yield the place and the value of each member of an object of objects; a repeated name yields every member."""
+    again = document.again if isinstance(document, Repeated) else []
+    return ((f"record {name!r}", {NAME: name, **entry} if is_plain(entry) else entry)
+            for name, entry in (*document.items(), *again))  # fmt: skip
+
+
+def numbered(document: list[Any]) -> Entries:
+    """Yield the place and the value of each entry of a list."""
+    return ((f"record {number}", entry) for number, entry in enumerate(document, 1))
+
+
+def entries_of(document: Any) -> Entries:
+    """Yield the place and the value of each entry of a list or of an object of objects."""
+    return numbered(document) if isinstance(document, list) else named(document)
+
+
+def first_of(document: Any) -> Mapping[str, Any]:
+    """Return the first object in a list or in an object of objects; an empty object if there is none."""
+    if isinstance(document, dict):
+        entries: Any = document.values()
+    else:
+        entries = document if isinstance(document, list) else ()
+    return next((entry for entry in entries if isinstance(entry, dict)), {})
+
+
+def is_named(document: Any) -> bool:
+    """Return whether *document* is an object whose members are all objects."""
+    return isinstance(document, dict) and bool(document) and all(isinstance(one, dict) for one in document.values())

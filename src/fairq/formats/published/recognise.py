@@ -1,0 +1,86 @@
+"""The kind of the records in a file, recognised by its name or its content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Any
+
+from fairq.brokerdata.column import Kind
+from fairq.brokerdata.kinds import STORED
+from fairq.brokerdata.machines import SOFTWARE
+from fairq.brokerdata.places import QUEUES
+from fairq.formats.published.form import Form
+from fairq.formats.published.forms import form_of
+from fairq.formats.published.storage import CRIC_STATES
+from fairq.formats.separated import SeparatedRows
+from fairq.formats.table import NAME, Table
+
+_BY_NAME = {kind.name: kind for kind in STORED}
+_STATES = "ddmendpointstatus"
+"""The name of the states of endpoints in CRIC's API."""
+
+_STORED_OBJECTS = {"panda_queue", "data"}
+"""Columns of PanDA's tables SCHEDCONFIG_JSON and SW_TAGS, which hold a queue or its software as JSON."""
+
+
+def recognise(name: str, table: Table) -> tuple[Kind, Form | None] | None:
+    """Return the kind of the records in the file *name* and their published form; None if the kind is unknown.
+
+    A published form decides first; an empty document has the form of CRIC's states if the file has the API's name.
+    Otherwise the first word of the name decides: ``queues.json``, ``links-2026-11-22.csv.gz``. Otherwise the columns
+    decide, if they match one kind only.
+    """
+    kind = _BY_NAME.get(re.split(r"[-_. ]", PurePosixPath(name).name.lower(), maxsplit=1)[0])
+    form = None if table.csv is not None else form_of(table.document, kind) or form_of(table.document)
+    if form is None and table.csv is None and not table.document and _STATES in PurePosixPath(name).name.lower():
+        form = CRIC_STATES  # empty: no endpoint is blacklisted
+    if form is not None:
+        return form.kind, form
+    if kind is not None:
+        return kind, None
+    first = _first(table)
+    kind = _kind_of_object(first) or _kind_of_columns(first)
+    return None if kind is None else (kind, None)
+
+
+def _first(table: Table) -> dict[str, Any]:
+    """Return the first record, with its names in lower case."""
+    if table.csv is not None:
+        rows = iter(SeparatedRows(table.csv.lstrip()))
+        headings = [cell.strip().lower() for cell in next(rows, [])]
+        return dict(zip(headings, [*next(rows, []), *[""] * len(headings)], strict=False))
+    found = table.document
+    if isinstance(found, dict):
+        members = [one for one in found.values() if isinstance(one, dict)]
+        found = [{NAME: "", **members[0]} if members and len(members) == len(found) else found]
+    first = next((one for one in found if isinstance(one, dict)), {})
+    return {name.lower(): value for name, value in first.items()}
+
+
+def _kind_of_object(first: dict[str, Any]) -> Kind | None:
+    """Return the kind of a row from PanDA's tables that hold an object as JSON."""
+    if not first.keys() >= _STORED_OBJECTS:
+        return None
+    return SOFTWARE if re.search(r"[\"']cmtconfigs[\"']", str(first["data"])) else QUEUES
+
+
+def _kind_of_columns(first: dict[str, Any]) -> Kind | None:
+    """Return the kind with the most of these columns, None if several have as many.
+
+    All its key columns must be there, and over half of the columns must be its own.
+    """
+    names = first.keys() - {NAME}
+    known = {kind.name: _known(kind, names, NAME in first) for kind in STORED}
+    most = max(known.values(), default=0)
+    best = [name for name, number in known.items() if number == most and number * 2 > len(names)]
+    return _BY_NAME[best[0]] if len(best) == 1 else None
+
+
+def _known(kind: Kind, names: Iterable[str], is_named: bool) -> int:
+    columns = {kind.spellings[name].name for name in names if name in kind.spellings}
+    needed = {column.name for column in kind.keys if column.default is None}
+    if is_named:
+        needed.discard(kind.columns[0].name)
+    return len(columns) if needed <= columns else 0

@@ -1,0 +1,94 @@
+"""Storage in the form that CRIC and Rucio publish: endpoints, their states, their space (PanDA Configurator)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.brokerdata.places import STORAGES
+from fairq.formats.published.form import Entries, Form, LeftOut, entries_of, first_of, is_named, is_plain, named
+from fairq.formats.table import NAME
+
+_GB = 2**30
+"""Bytes in a GB as PanDA counts it."""
+
+_SPACE = {
+    "space_free": ("storage", "free"),
+    "space_expired": ("expired", "used"),
+    "space_min_free": ("min_free_space", "used"),
+    "space_unavailable": ("unavailable", "used"),
+}
+"""The place of each figure in Rucio's report: the entry and its field."""
+
+
+def _are_endpoints(document: Any) -> bool:
+    return {"site", "type", "state", "is_tape"} <= first_of(document).keys()
+
+
+def _endpoints(document: Any) -> Entries:
+    for where, entry in entries_of(document):
+        if not is_plain(entry):
+            yield where, entry
+        elif entry.get("state", "ACTIVE") != "ACTIVE":
+            yield where, LeftOut(f"the endpoint is {entry['state']}")
+        else:
+            yield (
+                where,
+                {
+                    "rse": entry.get(NAME, entry.get("name")),
+                    **{name: entry.get(name) for name in ("site", "type", "is_tape")},
+                },
+            )
+
+
+def _are_states(document: Any) -> bool:
+    return is_named(document) and any(
+        isinstance(state, dict) and "status" in state for state in first_of(document).values()
+    )
+
+
+def _states(document: Any) -> Entries:
+    for where, entry in named(document):
+        if not is_plain(entry):
+            yield where, entry
+            continue
+        states = {activity: _state(told) for activity, told in entry.items() if activity != NAME}
+        blacklisted = states.get("read_wan") == "OFF"
+        yield where, {"rse": entry[NAME], "detailed_status": states, "blacklisted_read": blacklisted}
+
+
+def _state(told: Any) -> Any:
+    """Return the state of an activity from ``{"status": {"value": "OFF"}}`` or a less nested form."""
+    for name in ("status", "value"):
+        if isinstance(told, Mapping):
+            told = told.get(name)
+    return told
+
+
+def _are_usages(document: Any) -> bool:
+    storage = first_of(document).get("storage")
+    return is_named(document) and isinstance(storage, dict) and bool({"used", "free"} & storage.keys())
+
+
+def _usages(document: Any) -> Entries:
+    for where, entry in named(document):
+        if not is_plain(entry):
+            yield where, entry
+            continue
+        yield where, {"rse": entry[NAME], **{column: _figure(entry, *place) for column, place in _SPACE.items()}}
+
+
+def _figure(entry: Mapping[str, Any], source: str, name: str) -> Any:
+    report = entry.get(source)
+    value = report.get(name) if isinstance(report, Mapping) else None
+    return value / _GB if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+CRIC_ENDPOINTS = Form("storage endpoints of CRIC", STORAGES, _are_endpoints, _endpoints)
+CRIC_STATES = Form(
+    "states of CRIC's storage endpoints", STORAGES, _are_states, _states, completes=True,
+    absent={"detailed_status": {}, "blacklisted_read": False},
+)  # fmt: skip
+RUCIO_USAGE = Form(
+    "space of Rucio's storage", STORAGES, _are_usages, _usages, completes=True, absent=dict.fromkeys(_SPACE, 0.0)
+)

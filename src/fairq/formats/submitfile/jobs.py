@@ -1,0 +1,214 @@
+"""The jobs of a submit description: identical jobs share one ad, whatever their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct, field
+
+from fairq.common.records import Ad, JobStatus
+from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
+from fairq.formats.submitfile import policy_rules, program_rules, request_rules
+from fairq.formats.submitfile.description import Description, Program, Statement
+from fairq.formats.submitfile.macros import CLUSTER_NAMES, Variation
+from fairq.formats.submitfile.rules import SENTINEL, Commands, Context, Rule
+from fairq.formats.submitfile.standings import refusals, standing_of, without_effect
+from fairq.formats.submitfile.template import filled, has_mark, same
+
+_BASE: Ad = {
+    "MyType": "Job",
+    "TargetType": "Machine",
+    "MinHosts": 1,
+    "MaxHosts": 1,
+    "CurrentHosts": 0,
+    "CompletionDate": 0,
+    "NumCkpts": 0,
+    "NumJobStarts": 0,
+    "NumJobCompletions": 0,
+    "NumRestarts": 0,
+    "NumSystemHolds": 0,
+    "RemoteWallClockTime": 0.0,
+    "RemoteUserCpu": 0.0,
+    "RemoteSysCpu": 0.0,
+    "CumulativeSlotTime": 0,
+    "CommittedTime": 0,
+    "TotalSuspensions": 0,
+    "ExitStatus": 0,
+    "ExitBySignal": False,
+}
+"""The attributes of every new job, independent of the description."""
+
+
+class JobGroup(Struct):
+    """Jobs *first_proc* to *last_proc*, which differ only in their number.
+
+    Their ad is *shared*, overlaid by *own*, then by *template*, where ``$(ProcId)`` stands for the number.
+    """
+
+    first_proc: int
+    last_proc: int
+    shared: Ad
+    own: Ad | None
+    template: Ad | None = None
+    priority: int = 0
+    status: int = int(JobStatus.IDLE)
+    reason: str | None = None
+
+    def ad(self, proc: int) -> Ad:
+        """Return the ad of one job, without the attributes that are columns of the queue."""
+        return {**self.shared, **(self.own or {}), **filled(self.template or {}, proc)}
+
+
+class Submission(Struct):
+    """All jobs of one cluster, in order, the warnings about the description, and its commands *without_effect*."""
+
+    groups: list[JobGroup] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    without_effect: list[str] = field(default_factory=list)
+    uses_cluster: bool = False
+
+    def __len__(self) -> int:
+        return self.groups[-1].last_proc + 1 if self.groups else 0
+
+
+def submission(source: Description | Program, cluster: int, context: Context) -> Submission:
+    """Return the jobs that *source* queues as *cluster*.
+
+    Raises SubmitDescriptionError or InvalidSubmitValueError for the first error.
+    """
+    result = Submission()
+    for statement in source.statements():
+        for name in ("Cluster", "ClusterId"):
+            statement.set(name, str(cluster))
+        builder = _Builder(statement, context, len(result))
+        result.groups += builder.groups()
+        result.uses_cluster |= builder.uses_cluster
+        warnings = [*builder.commands.warnings, *statement.unused(standing_of)]
+        result.warnings += [text for text in warnings if text not in result.warnings]
+        inert = without_effect(builder.commands)
+        result.without_effect += [name for name in inert if name not in result.without_effect]
+    result.warnings[:0] = source.warnings
+    if not result.groups:
+        raise SubmitDescriptionError(where=source.source, problem="its queue statements queue no jobs")
+    return result
+
+
+class _Builder:
+    """Makes the jobs of one queue statement, from the number *first_proc* on."""
+
+    def __init__(self, statement: Statement, context: Context, first_proc: int) -> None:
+        self._statement = statement
+        self._next = first_proc
+        self.commands = Commands(statement, context)
+        queue = statement.queue
+        self._variables = queue.variables if queue.mode is not None else ()
+        statement.declare(self._variables)
+        items = {name.lower() for name in self._variables} | {"row", "itemindex"}
+        rules = [
+            *refusals(),
+            *program_rules.RULES,
+            *policy_rules.RULES,
+            *request_rules.rules(self.commands),
+            *policy_rules.forced(self.commands),
+        ]
+        graph = statement.graph
+        fixed: list[Rule] = []
+        self._by_item: list[Rule] = []
+        self._by_proc: list[Rule] = []
+        self._variation = Variation.NONE
+        self._counts_steps = self.uses_cluster = False
+        for one in rules:
+            names = [name for name in one.reads if name in statement.names and name not in statement.literals]
+            variation = max(map(graph.variation, names), default=Variation.NONE)
+            if variation:
+                self._by_proc.append(one)
+                self._variation = max(self._variation, variation)
+                self._counts_steps |= any(graph.reaches(name, lambda other: other == "step") for name in names)
+            elif items and any(graph.reaches(name, items.__contains__) for name in names):
+                self._by_item.append(one)
+            else:
+                fixed.append(one)
+            self.uses_cluster |= any(graph.reaches(name, CLUSTER_NAMES.__contains__) for name in names)
+        self._fixed = fixed
+
+    def groups(self) -> Iterator[JobGroup]:
+        """Yield the jobs, with identical ones in one group."""
+        count = self._statement.count()
+        items = self._statement.items()
+        if not count or items == []:
+            return
+        shared: Ad | None = None
+        for row, values in items or [(0, ())]:
+            self._set_item(row, values)
+            if shared is None:
+                shared = {**_BASE, **self._build(self._fixed)}
+                columns = _columns(shared)
+            for group in self._of_item(shared, count):
+                for name, value in columns.items():
+                    setattr(group, name, value)
+                for name, value in _columns(group.own or {}).items():
+                    setattr(group, name, value)
+                group.own = group.own or None
+                yield group
+            self._next += count
+
+    def _set_item(self, row: int, values: tuple[str, ...]) -> None:
+        for name in ("Row", "ItemIndex"):
+            self._statement.set(name, str(row))
+        for name, value in zip(self._variables, values, strict=False):
+            self._statement.set(name, value)
+            if not value:
+                self.commands.warn(f"Empty value(s) for {name} at ItemIndex={row}!")
+
+    def _of_item(self, shared: Ad, count: int) -> Iterator[JobGroup]:
+        first, last = self._next, self._next + count - 1
+        self._set_proc(first, 0)
+        item = self._build(self._by_item)
+        if not self._by_proc:
+            yield JobGroup(first, last, shared, item)
+        elif count > 1 and (made := self._template(first, last)) is not None:
+            own, template = made
+            yield JobGroup(first, last, shared, {**item, **own}, template)
+        else:
+            for step in range(count):
+                self._set_proc(first + step, step)
+                yield JobGroup(first + step, first + step, shared, {**item, **self._build(self._by_proc)})
+
+    def _template(self, first: int, last: int) -> tuple[Ad, Ad] | None:
+        """Return the shared attributes and the template of the others; None if the jobs differ in more."""
+        if self._variation is not Variation.PLAIN or (self._counts_steps and first):
+            return None
+        try:
+            self._set_proc(SENTINEL, SENTINEL)
+            built = self._build(self._by_proc)
+        except InvalidSubmitValueError:
+            return None
+        for proc in {first, min(first + 1, last), last}:
+            self._set_proc(proc, proc - first)
+            if not same(filled(built, proc), self._build(self._by_proc)):
+                return None
+        template = {name: value for name, value in built.items() if has_mark(value)}
+        return {name: value for name, value in built.items() if name not in template}, template
+
+    def _set_proc(self, proc: int | str, step: int | str) -> None:
+        for name in ("Process", "ProcId"):
+            self._statement.set(name, str(proc))
+        self._statement.set("Step", str(step))
+
+    def _build(self, rules: list[Rule]) -> Ad:
+        ad: Ad = {}
+        for one in rules:
+            ad |= one.build(self.commands)
+        return ad
+
+
+_COLUMNS = {"JobPrio": "priority", "JobStatus": "status"}
+
+
+def _columns(ad: Ad) -> dict[str, Any]:
+    """Remove from *ad* the attributes that are columns of the queue, and return their values by column."""
+    columns = {column: ad.pop(name) for name, column in _COLUMNS.items() if name in ad}
+    if "status" in columns:
+        columns["reason"] = ad.get("HoldReason")
+    return columns

@@ -1,0 +1,162 @@
+"""Read a table of records: JSON (a list of objects, an object of objects by name, one object) or CSV with a header."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Container, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from fairq.errors.pool import InvalidDumpError
+from fairq.formats.separated import SeparatedRows
+from fairq.formats.source import Source
+
+Numbered = Iterator[tuple[str, Any]]
+"""Records with the place of each: ``record 3``, ``line 7``; an entry that is not an object is not a record."""
+
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+NAME = ""
+"""The field of a record that holds its name in an object of objects."""
+
+
+class Repeated(dict[str, Any]):
+    """A JSON object with repeated names: it holds the first member of each name, *again* the others."""
+
+    def __init__(self, first: Mapping[str, Any], again: list[tuple[str, Any]]) -> None:
+        super().__init__(first)
+        self.again = again
+
+
+class Table(Struct, frozen=True):
+    """The content of a file: the *document* of JSON, or the text of *csv*; *source* is its name for messages."""
+
+    source: str
+    document: Any = None
+    csv: str | None = None
+
+
+def parse_table(source: Source) -> Table:
+    """Return the content of *source*; its first character decides between JSON and CSV.
+
+    Raises InvalidDumpError if it is neither, UnreadableDumpError if it cannot be read.
+    """
+    try:
+        text = source.whole()
+    except InvalidDumpError as error:
+        raise InvalidDumpError(**{**error.fields, "cure": "give JSON or CSV in UTF-8"}) from None
+    if not text.strip():
+        raise InvalidDumpError(source=source.name, where="line 1", problem="it is empty", cure="give JSON or CSV")
+    if text.lstrip()[0] in "[{":
+        return Table(source.name, _json(source.name, text))
+    return Table(source.name, csv=text)
+
+
+def records_of(table: Table, known: Container[str]) -> Numbered:
+    """Yield the records of *table*; the headings of CSV must have a *known* name.
+
+    Raises InvalidDumpError.
+    """
+    if table.csv is not None:
+        return _of_csv(table.source, table.csv, known)
+    found = table.document
+    if isinstance(found, dict):
+        if any(isinstance(value, dict) for value in found.values()) and not any(key.lower() in known for key in found):
+            again = found.again if isinstance(found, Repeated) else []
+            return ((f"record {key!r}", _named(key, value)) for key, value in (*found.items(), *again))
+        return iter([("record 1", found)])
+    return ((f"record {number}", record) for number, record in enumerate(found, 1))
+
+
+def _json(name: str, text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_not_a_number, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise InvalidDumpError(
+            source=name, where=f"line {error.lineno}", problem=f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}",
+            cure="give a JSON list of objects, or CSV with a line of headings",
+        ) from None  # fmt: skip
+    except (ValueError, RecursionError) as error:
+        raise InvalidDumpError(
+            source=name, where=_place(text, error), problem=f"not JSON: {error}", cure="write the file again"
+        ) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(reversed(pairs))
+    if len(found) == len(pairs):
+        return dict(pairs)
+    seen: set[str] = set()
+    again: list[tuple[str, Any]] = []
+    for name, value in pairs:
+        if name in seen:
+            again.append((name, value))
+        seen.add(name)
+    return Repeated(found, again)
+
+
+def _named(key: str, record: Any) -> Any:
+    plain = isinstance(record, dict) and not isinstance(record, Repeated)
+    return {NAME: key, **record} if plain else record
+
+
+class _NotANumberError(ValueError):
+    """A word, such as NaN, that Python's JSON takes for a number."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(f"{word} is not a number of JSON")
+        self.word = word
+
+
+def _not_a_number(word: str) -> Any:
+    raise _NotANumberError(word)
+
+
+def _place(text: str, error: Exception) -> str:
+    """Return where the *error* is in JSON, as far as that is known."""
+    if not isinstance(error, _NotANumberError):
+        return "somewhere"
+    before = _TEXT.sub("", text).partition(error.word)[0]
+    return f"line {before.count(chr(10)) + 1}"
+
+
+def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
+    rows = SeparatedRows(text)
+    headings: list[str] | None = None
+    try:
+        for row in rows:
+            if not any(cell.strip() for cell in row):
+                continue
+            if headings is None:
+                headings = _headings(name, row, known)
+                continue
+            if len(row) != len(headings):
+                raise InvalidDumpError(
+                    source=name, where=f"line {rows.line}",
+                    problem=f"{len(row)} values under {len(headings)} headings",
+                    cure="put values that hold a comma in double quotes",
+                )  # fmt: skip
+            yield f"line {rows.line}", dict(zip(headings, row, strict=True))
+    except csv.Error as error:
+        raise InvalidDumpError(
+            source=name, where=f"line {rows.line}", problem=f"not CSV: {error}", cure="write the file again"
+        ) from None
+
+
+def _headings(name: str, row: list[str], known: Container[str]) -> list[str]:
+    headings = [cell.strip() for cell in row]
+    twice = [heading for number, heading in enumerate(headings) if heading in headings[:number]]
+    if twice or "" in headings:
+        problem = f"the heading {twice[0]!r} occurs twice" if twice else "a column has no heading"
+        raise InvalidDumpError(source=name, where="line 1", problem=problem, cure="give every column a name of its own")
+    if not any(heading.lower() in known for heading in headings):
+        if len(headings) == 1 and (separator := next((sign for sign in ";|" if sign in headings[0]), "")):
+            problem = f"the columns are separated by {separator!r}"
+            cure = "separate them by commas or tabs"
+            raise InvalidDumpError(source=name, where="line 1", problem=problem, cure=cure)
+        problem = f"neither JSON nor CSV of this kind: no heading is known, the first is {headings[0][:40]!r}"
+        raise InvalidDumpError(source=name, where="line 1", problem=problem, cure="--help lists the columns")
+    return headings

@@ -1,0 +1,152 @@
+"""The directory and the state of the pool: the account makes the state itself, so that root writes nothing in there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from fairq.common.quantities import counted
+from fairq.errors.base import FairqError
+from fairq.errors.host import HostPoolError
+from fairq.host.setup import account
+from fairq.host.setup.installed import interpreter_of
+from fairq.host.setup.layout import ACCOUNT, HOME, PROGRAM, RUNS, STATE
+from fairq.host.setup.plan import Step, WayBack, make_directories
+from fairq.state import jobs, launches, slots
+from fairq.state.connection import reading
+
+_PATIENCE = 60.0
+"""Seconds within which killed jobs must have ended."""
+
+_MODE = 0o711
+"""Others may not list the directory; they reach the copy for readers in it."""
+
+
+def creating() -> Step:
+    """Return the step that makes the directory, or gives that of a former pool to the account."""
+    if HOME.is_symlink():
+        raise HostPoolError(action="created", problem=f"{HOME} is a symbolic link", cure=f"make {HOME} a directory")
+    owner = account.entry()
+    found = HOME.lstat() if HOME.exists() else None
+    is_done = found is not None and owner is not None and (found.st_uid, found.st_mode & 0o777) == (owner.pw_uid, _MODE)
+    former = not is_done and os.path.lexists(STATE)
+    what = f"give {HOME}, with the state of the former pool, to {ACCOUNT}" if former else f"create {HOME}"
+    return Step(f"{what} (mode 0711)", is_done, _create)
+
+
+def _create(back: WayBack) -> None:
+    owner = account.entry()
+    assert owner is not None  # the step before this one made it
+    make_directories(HOME.parent, back)
+    if HOME.exists():
+        back.add(f"owner and mode of {HOME}", partial(_give_back, HOME.lstat()))
+    else:
+        HOME.mkdir()
+        back.add(str(HOME), lambda: shutil.rmtree(HOME))
+    os.chown(HOME, 0, 0)  # nobody else changes names in it meanwhile
+    HOME.chmod(_MODE)
+    give(owner.pw_uid, owner.pw_gid)
+
+
+def _give_back(former: os.stat_result) -> None:
+    give(former.st_uid, former.st_gid)
+    HOME.chmod(former.st_mode & 0o7777)
+
+
+def give(user: int, group: int) -> None:
+    """Give the directory and everything in it to *user* and *group*; raises OSError."""
+    for directory, folders, names in os.walk(HOME):
+        for name in (*folders, *names):
+            os.chown(Path(directory, name), user, group, follow_symlinks=False)
+    os.chown(HOME, user, group)
+
+
+def starting(python: Path) -> Step:
+    """Return the step that runs the first cycle as the cycles to come are run, which creates the state."""
+    return Step(
+        f"create the state {STATE} by a first cycle, as {ACCOUNT}", os.path.lexists(STATE), lambda _: _start(python)
+    )
+
+
+def _start(python: Path) -> None:
+    as_account(*cycle(python))
+
+
+def as_account(*words: str) -> None:
+    """Run a command of fairq as the account, without the caller's environment; raises FairqError if it fails."""
+    owner = account.entry()
+    if owner is None:
+        raise FairqError(message=f"there is no account {ACCOUNT}")
+    ended = subprocess.run(
+        words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd="/", umask=0o077,
+        user=owner.pw_uid, group=owner.pw_gid, extra_groups=[], env={"PATH": "/usr/bin:/bin", "HOME": str(HOME)},
+    )  # fmt: skip
+    if ended.returncode:
+        raise FairqError(message=f"fairq {' '.join(words[5:7])}: {ended.stderr.strip()}")
+
+
+def cycle(python: Path) -> Sequence[str]:
+    """Return the command of one cycle; the account's fairq finds the pool and its rules in the site file."""
+    return [*_fairq(python), "negotiate"]
+
+
+def _fairq(python: Path) -> list[str]:
+    return [str(python), "-I", "-m", "fairq", "-q"]
+
+
+def running_jobs() -> int:
+    """Return how many jobs have a slot; 0 if there is no state, or this user may not read it."""
+    if not os.access(STATE, os.R_OK):
+        return 0
+    with reading(STATE) as state:
+        return max(sum(jobs.running_counts(state).values()), len(launches.live(state)))
+
+
+def ending_jobs(count: int) -> Step:
+    """Return the step that kills the processes of all jobs; the jobs return to the queue."""
+    return Step(f"end the {count} running jobs; they return to the queue", False, lambda _: _end_jobs())
+
+
+def _end_jobs() -> None:
+    with reading(STATE) as state:
+        names, draining = slots.load_names(state), set(slots.draining_names(state))
+    fairq = _fairq(interpreter_of(PROGRAM))
+    if names:
+        as_account(*fairq, "slots", "drain", "--fast", *names)
+    until = time.monotonic() + _PATIENCE
+    while True:
+        as_account(*fairq, "negotiate", "--collect-only")
+        with reading(STATE) as state:
+            left = len(launches.live(state))
+        if not left:
+            break
+        if time.monotonic() > until:
+            raise FairqError(message=f"{counted(left, 'job')} did not end within {_PATIENCE:g} s")
+        time.sleep(0.2)
+    if again := [name for name in names if name not in draining]:
+        as_account(*fairq, "slots", "drain", "--cancel", *again)
+
+
+def removing(purge: bool) -> Step:
+    """Return the step that gives the state to root, who may read it then, or deletes it."""
+    if purge:
+        is_gone = not (HOME.exists() or RUNS.exists())
+        return Step(f"delete the state, its history and kept output: {HOME}, {RUNS}", is_gone, lambda _: _purge())
+    is_done = not HOME.exists() or (HOME.lstat().st_uid, HOME.lstat().st_mode & 0o777) == (0, 0o700)
+    return Step(f"keep the state and its history in {HOME}, for root alone", is_done, lambda _: _keep())
+
+
+def _purge() -> None:
+    for place in (HOME, RUNS):
+        if place.exists():
+            shutil.rmtree(place)
+
+
+def _keep() -> None:
+    HOME.chmod(0o700)
+    give(0, 0)

@@ -1,0 +1,244 @@
+"""The verbs: each one checks its arguments again and makes the change with the steps of the commands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+
+from fairq.common.records import Actor
+from fairq.errors.base import FairqError
+from fairq.errors.people import RepeatedError, RequestError
+from fairq.host.client.form import MOST_NAMES
+from fairq.host.client.repeat import was_fulfilled
+from fairq.host.verb.document import Request, members, text
+from fairq.steps.jobs.change import Changed, JobEditor
+from fairq.steps.jobs.selection import Selection, parse_targets
+from fairq.steps.rights import require_administrator
+from fairq.steps.undo.undo import take_back
+from fairq.steps.userprio.edit import Bound, Edited, Editor
+
+if TYPE_CHECKING:
+    from fairq.formats.submitfile import Submission
+    from fairq.settings import Settings
+
+_LARGEST = 2**31 - 1
+_BOUNDS = {"setfactor": "factor", "setfloor": "floor", "setceiling": "ceiling"}
+_CANCELS = {"cancelfactorlease": "factor", "cancelfloorlease": "floor", "cancelceilinglease": "ceiling"}
+
+Answer = dict[str, Any]
+
+
+class Pool(Struct, frozen=True):
+    """The pool that the account owns: its *state*, the *settings* of its site file, and the name of its *host*."""
+
+    state: Path
+    settings: Settings
+    host: str = "localhost"
+
+
+def make(pool: Pool, actor: Actor, request: Request) -> Answer:
+    """Make the change that *request* asks for and return the answer.
+
+    Raises RequestError for an unknown verb or argument, RepeatedError for a request that was fulfilled before, and the
+    errors of the steps.
+    """
+    verb = _VERBS.get(request.verb)
+    if verb is None:
+        raise RequestError(problem=f"there is no verb {request.verb!r}; there are {', '.join(_VERBS)}")
+    try:
+        return verb(pool, actor, request.arguments)
+    except FairqError:
+        # A repeat can also meet what it did itself: the jobs that it has removed are not there.
+        if was_fulfilled(pool.state, request.id):
+            raise RepeatedError from None
+        raise
+
+
+def _of_jobs(name: str) -> Callable[[Pool, Actor, dict[str, Any]], Answer]:
+    def make(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+        given = _exactly(arguments, {"jobs"})
+        editor = JobEditor(pool.state, pool.settings, actor)
+        return _jobs(getattr(editor, name)(_selection(given["jobs"]), actor.reason))
+
+    return make
+
+
+def _prio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    given = _exactly(arguments, {"jobs", "value", "relative"})
+    relative = _truth(given["relative"], "relative")
+    editor = JobEditor(pool.state, pool.settings, actor)
+    return _jobs(editor.prioritise(_selection(given["jobs"]), _whole(given["value"]), relative=relative))
+
+
+def _undo(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    number = _exactly(arguments, {"number"})["number"]
+    return take_back(pool.state, pool.settings, actor, None if number is None else _whole(number)).document()
+
+
+def _userprio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    edits = _exactly(arguments, {"edits"})["edits"]
+    if not isinstance(edits, list) or not 0 < len(edits) <= MOST_NAMES:
+        raise RequestError(problem=f"edits is not a list of 1 to {MOST_NAMES}")
+    editor = Editor(pool.state, pool.settings, actor)
+    total = Edited("")
+    with editor.together():
+        for edit in edits:
+            total.add(_edit(editor, members(edit, "an edit")))
+    changes = [[one.subject, one.before, one.after] for one in total.changes]
+    return {"message": total.message, "notes": total.notes, "changes": changes, "strangers": total.strangers}
+
+
+def _edit(editor: Editor, edit: dict[str, Any]) -> Edited:
+    given = _exactly(edit, {"kind", "name", "value", "seconds"})
+    kind, name, value = text(given["kind"], "kind"), text(given["name"], "name"), given["value"]
+    if kind in _BOUNDS:
+        amount = _number(value) if kind == "setfactor" else float(_whole(value))
+        seconds = None if given["seconds"] is None else _whole(given["seconds"])
+        return editor.set_bound(name, cast("Bound", _BOUNDS[kind]), amount, seconds)
+    if kind == "prune":
+        return editor.prune(_whole(given["seconds"]))
+    if given["seconds"] is not None:
+        raise RequestError(problem=f"{kind} takes no seconds")
+    if kind in _CANCELS:
+        return editor.cancel(name, cast("Bound", _CANCELS[kind]))
+    ways: dict[str, Callable[[], Edited]] = {
+        "setprio": lambda: editor.set_priority(name, _number(value)),
+        "setaccum": lambda: editor.set_usage(name, _number(value)),
+        "setbegin": lambda: editor.set_begin(name, _whole(value)),
+        "setlast": lambda: editor.set_last(name, _whole(value)),
+        "resetusage": lambda: editor.reset_usage(name),
+        "resetall": editor.reset_all,
+        "delete": lambda: editor.delete(name, force=_truth(value, "force")),
+    }
+    if kind not in ways:
+        raise RequestError(problem=f"there is no edit {kind!r}")
+    return ways[kind]()
+
+
+def _submit(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    """Queue jobs as the asker; raises RequestError if the ads name another cluster than the next one."""
+    from fairq.host.verb.submission import submission_of
+    from fairq.steps.jobs.submit import queue
+
+    given = _exactly(arguments, {"ads", "groups", "cluster"})
+    expected = None if given["cluster"] is None else _whole(given["cluster"])
+    made = submission_of(given)
+
+    def remade(cluster: int) -> Submission:
+        if expected not in (None, cluster):
+            raise RequestError(problem=f"the next cluster is {cluster}, not {expected}; make the jobs again")
+        return made
+
+    done = queue(pool.state, pool.settings, made, actor.user, actor, host=pool.host, remade=remade)
+    return {
+        "cluster": done.cluster,
+        "jobs": len(made),
+        "warnings": made.warnings,
+        "no_launcher": done.is_first_without_launcher,
+    }
+
+
+def _finish(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    """Record that jobs have ended; users could choose their own charge, so this takes an administrator."""
+    from fairq.steps.jobs.finish import finish
+
+    given = _exactly(arguments, {"jobs", "end", "exit_code"})
+    require_administrator(actor, "finish jobs in the pool of this host")
+    end, code = (None if given[name] is None else _whole(given[name]) for name in ("end", "exit_code"))
+    done = finish(pool.state, pool.settings, _selection(given["jobs"]), actor, end=end, exit_code=code)
+    return _jobs(done.chosen)
+
+
+def _slots_add(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.host.verb.submission import slots_of
+    from fairq.steps.pool.slots import add
+
+    new = slots_of(_exactly(arguments, {"slots"})["slots"])
+    add(pool.state, pool.settings, new, actor)
+    return {"slots": [slot.name for slot in new]}
+
+
+def _slots_remove(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.slots import remove
+
+    given = _exactly(arguments, {"names", "force"})
+    force = _truth(given["force"], "force")
+    return {"slots": remove(pool.state, pool.settings, _names(given["names"]), actor, force=force)}
+
+
+def _slots_drain(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.drain import Schedule, drain
+
+    given = _exactly(arguments, {"names", "schedule"})
+    require_administrator(actor, "drain slots")
+    if given["schedule"] not in [one.value for one in Schedule]:
+        raise RequestError(problem=f"schedule is not one of {', '.join(one.value for one in Schedule)}")
+    schedule = Schedule(given["schedule"])
+    done = drain(pool.state, pool.settings, _names(given["names"]), schedule, actor)
+    return {"slots": done.slots, "evicted": done.evicted, "ending": done.ending}
+
+
+def _slots_release(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.drain import cancel
+
+    return {"slots": cancel(pool.state, _names(_exactly(arguments, {"names"})["names"]), actor)}
+
+
+_VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
+    "submit": _submit,
+    "remove": _of_jobs("remove"),
+    "hold": _of_jobs("hold"),
+    "release": _of_jobs("release"),
+    "prio": _prio,
+    "userprio": _userprio,
+    "undo": _undo,
+    "finish": _finish,
+    "slots add": _slots_add,
+    "slots remove": _slots_remove,
+    "slots drain": _slots_drain,
+    "slots release": _slots_release,
+}
+
+
+def _exactly(arguments: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    if arguments.keys() != names:
+        raise RequestError(problem=f"the arguments are not {', '.join(sorted(names))}")
+    return arguments
+
+
+def _selection(words: Any) -> Selection:
+    """Return the named jobs; null selects all jobs that the asker may change. The asker evaluates constraints."""
+    return Selection() if words is None else Selection(parse_targets(_names(words)))
+
+
+def _names(words: Any) -> list[str]:
+    if not isinstance(words, list) or not 0 < len(words) <= MOST_NAMES:
+        raise RequestError(problem=f"the names are not a list of 1 to {MOST_NAMES}")
+    return [text(word, "a name") for word in words]
+
+
+def _jobs(changed: Changed) -> Answer:
+    targets = [[target.text, count] for target, count in changed.targets]
+    return {"jobs": len(changed), "targets": targets, "ending": changed.ending}
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or abs(value) > _LARGEST:
+        raise RequestError(problem=f"a number is not whole, or above {_LARGEST}")
+    return value
+
+
+def _truth(value: Any, what: str) -> bool:
+    if type(value) is not bool:
+        raise RequestError(problem=f"{what} is neither true nor false")
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise RequestError(problem="a number is none")
+    return float(value)

@@ -1,0 +1,86 @@
+"""The command that the history of a host's pool shows: composed of what is applied, never the text of the asker."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from fairq.errors.people import RequestError
+from fairq.host.verb.document import Request
+from fairq.steps.launch.values import UnusableValueError, one_line, program_of
+
+_LONGEST = 1000
+_MOST = 20
+"""Most names that are shown; the history has a line for each of them."""
+
+
+def command_of(request: Request) -> str:
+    """Return the command line that makes the same change; of arguments that the verb will refuse, its name alone."""
+    compose = _WAYS.get(request.verb, _names)
+    try:
+        words = compose(request.arguments)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RequestError):
+        words = []
+    text = one_line(shlex.join(["fairq", *request.verb.split(), *map(str, words)]))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _some(names: list[Any]) -> list[Any]:
+    return names if len(names) <= _MOST else [*names[:_MOST], f"... ({len(names)} names)"]
+
+
+def _names(arguments: Mapping[str, Any]) -> list[Any]:
+    """Return the jobs or slots that are named; without any, all that the asker may change."""
+    names = arguments.get("jobs", arguments.get("names"))
+    return ["--all"] if names is None and "jobs" in arguments else _some(list(names or ()))
+
+
+def _prio(arguments: Mapping[str, Any]) -> list[Any]:
+    sign = "+" if arguments["relative"] and arguments["value"] >= 0 else ""
+    return ["-p", f"{sign}{arguments['value']}", *_names(arguments)]
+
+
+def _finish(arguments: Mapping[str, Any]) -> list[Any]:
+    options = (("--at", arguments["end"]), ("--exit-code", arguments["exit_code"]))
+    return [*_names(arguments), *(word for name, value in options if value is not None for word in (name, value))]
+
+
+def _undo(arguments: Mapping[str, Any]) -> list[Any]:
+    return [] if arguments["number"] is None else [arguments["number"]]
+
+
+def _submit(arguments: Mapping[str, Any]) -> list[Any]:
+    jobs = arguments["groups"][-1]["last"] + 1
+    try:
+        program = program_of(arguments["ads"][0], 0)
+    except UnusableValueError:
+        program = []
+    return [*(["--count", jobs] if jobs > 1 else []), "--", *program]
+
+
+def _userprio(arguments: Mapping[str, Any]) -> list[Any]:
+    words: list[Any] = []
+    for edit in arguments["edits"][:_MOST]:
+        given = (edit["name"], edit["value"], edit["seconds"])
+        words += [f"--{edit['kind']}", *(one for one in given if one is not None and one != "" and one is not False)]
+    return words
+
+
+def _drain(arguments: Mapping[str, Any]) -> list[Any]:
+    return [f"--{arguments['schedule']}", *_names(arguments)]
+
+
+def _add(arguments: Mapping[str, Any]) -> list[Any]:
+    return _some([slot["name"] for slot in arguments["slots"]])
+
+
+_WAYS = {
+    "submit": _submit,
+    "prio": _prio,
+    "finish": _finish,
+    "undo": _undo,
+    "userprio": _userprio,
+    "slots drain": _drain,
+    "slots add": _add,
+}
