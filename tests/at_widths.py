@@ -13,7 +13,7 @@ import termios
 from typing import Any
 
 from fairq.cli.app import main
-from fairq.cli.output import messages, printing
+from fairq.cli.output import messages, renderer
 
 WIDTHS = (60, 120, 80)
 MARK = "\x1d"
@@ -24,14 +24,14 @@ def _resize(cells: int) -> None:
 
 
 def _at_each_width(emit: Any) -> Any:
-    def emit_at_each(view: printing.View, output: printing.Output, stream: Any) -> None:
+    def emit_at_each(view: renderer.View, output: renderer.Output, stream: Any) -> None:
         if not stream.isatty() or output.format != "table":
             emit(view, output, stream)
             return
         if view.text is not None and not isinstance(view.text, str):
             view.text = list(view.text)
         for table in view.tables:
-            table.records = printing._kept(table, output)
+            table.records = renderer._kept(table, output)
         for cells in WIDTHS:
             _resize(cells)
             stream.write(f"{MARK}{cells}\n")
@@ -51,6 +51,6 @@ def _told_at_each_width(prose: Any) -> Any:
 
 
 if __name__ == "__main__":
-    printing._emit = _at_each_width(printing._emit)
+    renderer._emit = _at_each_width(renderer._emit)
     messages.prose = _told_at_each_width(messages.prose)
     sys.exit(main())

@@ -15,7 +15,7 @@ from fairq.state import broker_data
 from fairq.state.connection import writing
 from fairq.steps.broker import run as broker_run
 from fairq.steps.broker import why as broker_why
-from fairq.steps.broker.reading import check_record
+from fairq.steps.broker.reader import check_record
 from fairq.steps.broker.rules import preset
 from fairq.steps.broker.task_import import check_task
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from fairq.launch.interface import Assignment, Options, Owners
-from fairq.launch.owned import Owned
+from fairq.launch.owner_runs import Owned
 from fairq.launch.root.document import WrongError, check_log, check_run, parse
 from fairq.launch.root.owners import RefusedError, account_of
 from fairq.launch.root.policy import Policy, UnsafeError, check_owned_by_root, read_policy
 from fairq.launch.supervisor.identity import Account
-from fairq.steps.launch.decided import described
+from fairq.steps.launch.decisions import described
 
 RUN = {
     "run": "1.0-0123456789", "owner": "ann", "program": ["/bin/true"], "directory": "/", "environment": {"A": "b=c"},

@@ -17,7 +17,7 @@ import pytest
 from tests.processes.live import NOW, busy_pool, start
 
 from fairq.errors.base import StateLockedError
-from fairq.settings.writing import alone
+from fairq.settings.writer import alone
 from fairq.state import meta
 from fairq.state.connection import writing
 

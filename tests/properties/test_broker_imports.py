@@ -20,8 +20,8 @@ from fairq.cli.broker.sentences.findings import told
 from fairq.common.records import Actor
 from fairq.settings import load
 from fairq.state.connection import reading
-from fairq.steps.broker.importing import import_records
 from fairq.steps.broker.lint import find_misconfigurations
+from fairq.steps.broker.record_import import import_records
 from fairq.steps.broker.rules import preset
 from fairq.steps.broker.run import run
 from fairq.steps.broker.timeouts import clean

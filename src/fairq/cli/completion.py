@@ -19,7 +19,7 @@ def complete(words: Sequence[str]) -> None:
         names = _names(list(words))
     except Exception:  # a shell has no use for an error in the middle of a line
         return
-    from fairq.cli.output.printing import write_text
+    from fairq.cli.output.renderer import write_text
 
     write_text("\n".join(names))
 

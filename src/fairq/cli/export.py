@@ -13,7 +13,7 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.options import Now
-from fairq.cli.output.printing import make_room
+from fairq.cli.output.renderer import make_room
 from fairq.common import files
 from fairq.errors.base import UsageError
 from fairq.errors.pool import UnwritableExportError

@@ -14,12 +14,12 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.options import Now
-from fairq.cli.output.printing import write_text
+from fairq.cli.output.renderer import write_text
 from fairq.common import files
 from fairq.errors.report import ReportFileError
 
 if TYPE_CHECKING:
-    from fairq.steps.reports.standing import Standing, SubmitterStanding
+    from fairq.steps.reports.status import Standing, SubmitterStanding
     from fairq.steps.reports.totals import Histogram, Totals
 
 app = App()
@@ -75,7 +75,7 @@ def metrics(
     fairq_cycle_last_timestamp_seconds is the time of the last cycle: alert if it is too long ago. Counters count from
     the beginning of the pool.
     """
-    from fairq.steps.reports.standing import standing
+    from fairq.steps.reports.status import standing
     from fairq.steps.reports.totals import totals
 
     invocation = context.obj

@@ -129,7 +129,7 @@ def _of_simulation(
 ) -> None:
     from fairq.cli import plot_file
     from fairq.cli import plot_views as views
-    from fairq.steps.reports.simulated import BY, WHAT, Simulated
+    from fairq.steps.reports.simulation_charts import BY, WHAT, Simulated
 
     over_time = what in ("usage", "queue")
     if what not in WHAT or (by is not None and (over_time or by not in BY)):

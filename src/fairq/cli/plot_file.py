@@ -16,7 +16,7 @@ from fairq.steps.reports.series import OTHERS
 
 if TYPE_CHECKING:
     from fairq.steps.reports.series import Series, Share
-    from fairq.steps.reports.simulated import Wait
+    from fairq.steps.reports.simulation_charts import Wait
 
 _SIZE = (6.9, 3.9)
 """Inches: 17.5 by 10 cm."""

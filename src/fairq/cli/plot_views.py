@@ -15,7 +15,7 @@ from fairq.common.quantities import shown_duration
 
 if TYPE_CHECKING:
     from fairq.steps.reports.series import Series, Share
-    from fairq.steps.reports.simulated import Wait
+    from fairq.steps.reports.simulation_charts import Wait
 
 _PIPE = 80
 _LEAST = 8

@@ -113,7 +113,7 @@ def _interrupt(_signal: int, _frame: Any) -> None:
 
 
 def _write(held: Turn) -> None:
-    from fairq.cli.output.printing import write_text
+    from fairq.cli.output.renderer import write_text
 
     lines = [_ended(launch, outcome) for launch, outcome in held.ended]
     lines += [_started(launch) for launch in held.started]

@@ -14,7 +14,7 @@ from fairq.cli.tools import STATUS
 from fairq.common.quantities import shown_duration
 
 if TYPE_CHECKING:
-    from fairq.steps.reports.standing import Standing
+    from fairq.steps.reports.status import Standing
 
 app = App()
 
@@ -48,7 +48,7 @@ def status(
     BECAUSE is the reason why the last cycle gave it no more; fairq why explains one job. The other formats have all
     submitters.
     """
-    from fairq.steps.reports.standing import standing
+    from fairq.steps.reports.status import standing
 
     invocation, output = context.obj, context.obj.output
     found = standing(invocation.existing_state, invocation.settings, invocation.now(now))

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from fairq.errors.pool import InvalidDumpError
-from fairq.formats.separated import SeparatedRows
+from fairq.formats.separator_rows import SeparatedRows
 from fairq.formats.source import Source
 
 Numbered = Iterator[tuple[str, Any]]

@@ -10,7 +10,7 @@ from datetime import datetime
 from fairq.common.quantities import size
 from fairq.errors.nearest import nearest
 from fairq.errors.pool import InvalidDumpError
-from fairq.formats.separated import SeparatedRows
+from fairq.formats.separator_rows import SeparatedRows
 from fairq.formats.source import opened
 from fairq.formats.swf import looks_like_swf, read_swf
 from fairq.formats.trace import LONGEST, Trace, TraceJob

@@ -44,7 +44,7 @@ def check(name: str) -> str:
 def launcher(name: str, directory: Path, options: Options) -> Launcher:
     """Return the launcher *name*, which keeps its files in *directory*; raises UnknownLauncherError."""
     if name == "local" and options.owners is not None:
-        from fairq.launch.owned import Owned
+        from fairq.launch.owner_runs import Owned
 
         return Owned(directory, options, options.owners)
     if check(name) in OWN:

@@ -123,7 +123,7 @@ def set_setting(chosen: SettingsFiles, name: str, text: str, *, dry_run: bool = 
     the name, the value, or what the settings would become is wrong; the file is then as before.
     """
     from fairq.settings.edit import set_value
-    from fairq.settings.writing import alone, replace
+    from fairq.settings.writer import alone, replace
 
     key, path = resolve(name, "config set")
     file = chosen.destination_of(".".join(path))
@@ -161,7 +161,7 @@ def unset_setting(chosen: SettingsFiles, name: str, *, dry_run: bool = False) ->
     None if the file does not set it. Raises the errors of the settings, as `set_setting` does.
     """
     from fairq.settings.edit import remove
-    from fairq.settings.writing import alone, replace
+    from fairq.settings.writer import alone, replace
 
     path = _group(chosen, name) or resolve(name, "config unset")[1]
     file = chosen.destination_of(".".join(path))
@@ -234,7 +234,7 @@ def import_texts(chosen: SettingsFiles, texts: Sequence[tuple[str, str]], *, dry
     import tomli_w
 
     from fairq.settings.dirac.cfg import is_cfg
-    from fairq.settings.writing import alone, replace
+    from fairq.settings.writer import alone, replace
 
     if all(says_nothing(text) for _, text in texts):
         cure = "check the command that writes the configuration, such as condor_config_val -dump"

@@ -14,7 +14,7 @@ from tests.engine.brokerage.pools import task as production_task
 from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.splitting import split_job_count
+from fairq.engine.brokerage.jobs.split import split_job_count
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.config import Config

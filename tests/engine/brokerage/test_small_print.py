@@ -11,7 +11,7 @@ from tests.engine.brokerage.test_analysis import names, reasons, users_pool
 
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.jobs.atom import effective_events, smallest_job
-from fairq.engine.brokerage.jobs.scratch_needed import ScratchRules, analysis_scratch, reads_directly
+from fairq.engine.brokerage.jobs.scratch import ScratchRules, analysis_scratch, reads_directly
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
 from fairq.engine.brokerage.pool.catchall import read_flags
 from fairq.engine.brokerage.pool.cric import read_queue

@@ -16,7 +16,7 @@ import pytest
 
 from fairq.errors.base import FairqError
 from fairq.errors.host import HostPoolError, HostStepError
-from fairq.host.setup import create, installed, rule, site, units
+from fairq.host.setup import create, installation, rule, site, units
 from fairq.host.setup.owners import weakness
 from fairq.host.setup.plan import Step, WayBack, carry_out
 from fairq.host.setup.site import Wishes
@@ -102,7 +102,7 @@ def test_a_failing_step_takes_back_the_others_in_reverse_and_says_what_stays():
 
 
 def test_a_copy_has_all_that_fairq_needs_and_nothing_else():
-    parts = installed.parts()
+    parts = installation.parts()
     names = {name.parts[0].lower() for name in parts}
     assert {"fairq", "numpy", "typer", "classad2", "htcondor2"} <= names
     assert not names & {"pytest", "_pytest", "mypy", "ruff", "pip"}

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.launch.slurm.recorded import JOB, JOBS, NODES
 
 from fairq.launch.interface import Assignment
-from fairq.launch.slurm import listing, nodes, submission
+from fairq.launch.slurm import queue
 
 SETTINGS = {"partition": None, "account": "physics", "qos": None, "options": ("--reservation=r",), "time_limit": 0}
 
@@ -29,7 +29,7 @@ def test_only_the_nodes_of_a_partition_are_asked_for() -> None:
 
 
 def test_jobs_are_read_whatever_their_names_hold() -> None:
-    failed, running, waiting, planned, cancelled, completing = listing.parsed(JOBS)
+    failed, running, waiting, planned, cancelled, completing = queue.parsed(JOBS)
     assert (failed.id, failed.index, failed.start, failed.end, failed.has_ended) == (
         "1_0", 0, 1795356608, 1795356618, True,
     )  # fmt: skip
@@ -41,7 +41,7 @@ def test_jobs_are_read_whatever_their_names_hold() -> None:
 
 
 def test_a_job_is_found_by_its_name_even_if_its_id_is_given_again() -> None:
-    jobs = listing.Jobs(listing.parsed(JOBS))
+    jobs = queue.Jobs(queue.parsed(JOBS))
     assert jobs.find(None, "fairq-2.0-99ab12cd", None).id == "36"
     assert jobs.find("36", None, None).name == "fairq-2.0-99ab12cd"
     assert jobs.find("36", "fairq-1.0-c97d3026", 1).id == "1_1"
@@ -50,7 +50,7 @@ def test_a_job_is_found_by_its_name_even_if_its_id_is_given_again() -> None:
 
 def test_accounted_jobs_are_read() -> None:
     text = "17_3|COMPLETED|1795356608|1795356618|n1|fairq-1.0-x\n18|CANCELLED by 0|1795356700|1795356710|n2|a|b\n\n"
-    one, other = listing.parsed_accounting(text)
+    one, other = queue.parsed_accounting(text)
     assert (one.id, one.index, one.state, one.start, one.end) == ("17_3", 3, "COMPLETED", 1795356608, 1795356618)
     assert (other.id, other.state, other.reason, other.name, other.has_ended) == (
         "18", "CANCELLED", "by 0", "a|b", True,
@@ -58,8 +58,8 @@ def test_accounted_jobs_are_read() -> None:
 
 
 def test_an_exit_code_is_read() -> None:
-    assert listing.parsed_exit(JOB) == (7, 0)
-    assert listing.parsed_exit("") is None
+    assert queue.parsed_exit(JOB) == (7, 0)
+    assert queue.parsed_exit("") is None
 
 
 def assignment(run: str, **changed: object) -> Assignment:

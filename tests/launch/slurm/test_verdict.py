@@ -11,7 +11,7 @@ import pytest
 
 from fairq.launch.interface import Condition, Look, Queued
 from fairq.launch.slurm.attempt import Attempt
-from fairq.launch.slurm.listing import Record
+from fairq.launch.slurm.queue import Record
 from fairq.launch.slurm.verdict import Files, of_job, without_job
 
 PLACE = Path("/nowhere/1.0-a")

@@ -23,7 +23,7 @@ from fairq.state import broker_data
 from fairq.state.connection import writing
 from fairq.steps.broker.inputs import check_input
 from fairq.steps.broker.queues import check_queue
-from fairq.steps.broker.reading import check_record
+from fairq.steps.broker.reader import check_record
 from fairq.steps.broker.why import why
 
 Records = Iterator[dict[str, Any]]

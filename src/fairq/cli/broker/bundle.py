@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from fairq.cli.broker.importing import Lenient, tell
+from fairq.cli.broker.imports import Lenient, tell
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
 from fairq.cli.options import Now
@@ -55,7 +55,7 @@ def import_(
     """
     from fairq.errors.broker import RecordsRefusedError
     from fairq.steps.broker.bundle import import_bundle
-    from fairq.steps.broker.importing import more, soften
+    from fairq.steps.broker.record_import import more, soften
 
     invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now))

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from fairq.brokerdata.work import CONFIG
-from fairq.cli.broker.importing import Lenient, run_import
+from fairq.cli.broker.imports import Lenient, run_import
 from fairq.cli.broker.sentences.settings import meaning_of
 from fairq.cli.command import App, Context
 from fairq.cli.options import DryRun, Now

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from fairq.brokerdata.column import NESTED, WORDS, Column, Kind
 from fairq.brokerdata.kinds import KINDS
-from fairq.cli.broker.importing import Lenient, run_import
+from fairq.cli.broker.imports import Lenient, run_import
 from fairq.cli.command import App, Context
 from fairq.cli.figures import moment
 from fairq.cli.options import DryRun, Now
@@ -46,7 +46,7 @@ def app_of(name: str) -> App:
             Argument(metavar="FIRST...", help="Show only records with this value in the first column."),
         ] = None,
     ) -> None:
-        from fairq.steps.broker.listing import look
+        from fairq.steps.broker.lists import look
 
         invocation, output = context.obj, context.obj.output
         records = look(invocation.state_path, kind, keys or [])

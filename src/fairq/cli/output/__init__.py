@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairq.cli.output.machine import write_json
-    from fairq.cli.output.printing import emit, write_text
     from fairq.cli.output.progress_line import progress
+    from fairq.cli.output.renderer import emit, write_text
     from fairq.cli.output.selection import Output
     from fairq.cli.output.view import Column, Form, Record, Table, View
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "printing": ("emit", "write_text"),
+    "renderer": ("emit", "write_text"),
     "machine": ("write_json",),
     "progress_line": ("progress",),
     "selection": ("Output",),

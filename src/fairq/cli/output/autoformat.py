@@ -66,7 +66,7 @@ class _Lowered:
         if name in self.record:
             return self.record[name]
         if self._names is None:
-            from fairq.steps.evaluation.spelling import spelled
+            from fairq.steps.evaluation.member_names import spelled
 
             self._names = {key.lower(): value for key, value in spelled(self.record).items()}
         return self._names.get(name.lower())

@@ -11,8 +11,8 @@ from fairq.common.records import JobRange
 from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Reason
-from fairq.engine.explain.fitting import changes_for, nearest_slots
 from fairq.engine.explain.losses import LostTo
+from fairq.engine.explain.nearest_slots import changes_for, nearest_slots
 from fairq.engine.explain.pieces import pieces_of
 from fairq.engine.explain.report import place_in_queue
 from fairq.engine.quotas.record import GroupFigures

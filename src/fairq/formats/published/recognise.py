@@ -14,7 +14,7 @@ from fairq.brokerdata.places import QUEUES
 from fairq.formats.published.form import Form
 from fairq.formats.published.forms import form_of
 from fairq.formats.published.storage import CRIC_STATES
-from fairq.formats.separated import SeparatedRows
+from fairq.formats.separator_rows import SeparatedRows
 from fairq.formats.table import NAME, Table
 
 _BY_NAME = {kind.name: kind for kind in STORED}

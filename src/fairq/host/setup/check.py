@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fairq.errors.base import FairqError
 from fairq.host.setup import rule
 from fairq.host.setup.cycles import answers, has_cron
-from fairq.host.setup.installed import interpreter, interpreter_of
+from fairq.host.setup.installation import interpreter, interpreter_of
 from fairq.host.setup.layout import CRON, RULE, UNITS, has_systemd
 from fairq.host.setup.owners import weakness, weakness_below
 from fairq.host.setup.plan import run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairq.errors.host import HostPoolError
 from fairq.host.setup import account, cycles, rule, site, store
-from fairq.host.setup.installed import why_not_in_place
+from fairq.host.setup.installation import why_not_in_place
 from fairq.host.setup.layout import CRON, HOME, MARK, PROGRAM, RULE, STARTER, UNITS, has_systemd
 from fairq.host.setup.plan import Step, carry_out
 from fairq.host.setup.program import Installation

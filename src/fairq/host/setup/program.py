@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 import fairq
-from fairq.host.setup.installed import command, interpreter_for_a_copy, parts
+from fairq.host.setup.installation import command, interpreter_for_a_copy, parts
 from fairq.host.setup.layout import BY_SOCKET, COPY, LIBRARY, LINK, MARK, PROGRAM, SITE, STARTER, STATE
 from fairq.host.setup.owners import weakness_below
 from fairq.host.setup.plan import Step, WayBack, is_file, make_directories, put, run

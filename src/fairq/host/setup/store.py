@@ -14,7 +14,7 @@ from fairq.common.quantities import counted
 from fairq.errors.base import FairqError
 from fairq.errors.host import HostPoolError
 from fairq.host.setup import account
-from fairq.host.setup.installed import interpreter_of
+from fairq.host.setup.installation import interpreter_of
 from fairq.host.setup.layout import ACCOUNT, HOME, PROGRAM, RUNS, STATE
 from fairq.host.setup.plan import Step, WayBack, make_directories
 from fairq.state import jobs, launches, slots

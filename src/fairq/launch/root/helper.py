@@ -19,7 +19,7 @@ from fairq.launch.supervisor.identity import become
 _PATIENCE = 60.0
 """Seconds that the helper may take for its document."""
 
-_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.steps.launch.decided import main; main(sys.argv[2:])"
+_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.steps.launch.decisions import main; main(sys.argv[2:])"
 _SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
 

@@ -20,7 +20,7 @@ from fairq.launch.root.owners import RefusedError, account_of
 from fairq.launch.root.policy import Policy, UnsafeError, open_runs, read_policy
 from fairq.launch.supervisor import cgroup, record
 from fairq.launch.supervisor.identity import Account
-from fairq.launch.supervisor.owned import WAKE, OwnedSupervisor
+from fairq.launch.supervisor.owner_run import WAKE, OwnedSupervisor
 from fairq.launch.supervisor.specification import complete
 from fairq.launch.supervisor.watch import supervise
 

@@ -18,7 +18,7 @@ from fairq.launch.interface import AT_ONCE, Assignment, Condition, Known, Look, 
 from fairq.launch.slurm import archive, attempt, nodes, submission, verdict
 from fairq.launch.slurm.attempt import Attempt
 from fairq.launch.slurm.commands import NoAnswerError, RefusedError, call, call_with_words
-from fairq.launch.slurm.listing import Jobs, Record, accounted, exit_status, listing
+from fairq.launch.slurm.queue import Jobs, Record, accounted, exit_status, listing
 from fairq.launch.slurm.submission import Need
 from fairq.launch.supervisor.specification import complete
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fairq.launch.interface import Condition, JsonObject, Look, Queued
 from fairq.launch.slurm.attempt import Attempt
-from fairq.launch.slurm.listing import Record
+from fairq.launch.slurm.queue import Record
 from fairq.launch.supervisor import record
 
 _PATIENCE = 15.0

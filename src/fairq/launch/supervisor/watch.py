@@ -45,7 +45,7 @@ def tell(report: int, answer: dict[str, Any]) -> None:
 class Supervisor:
     """Supervises one run, described by *spec* (see `fairq.launch.supervisor.specification`).
 
-    It has the rights of the job. `fairq.launch.supervisor.owned` is the kind that has other rights than the job.
+    It has the rights of the job. `fairq.launch.supervisor.owner_run` is the kind that has other rights than the job.
     """
 
     heard: tuple[signal.Signals, ...] = (signal.SIGCHLD, signal.SIGTERM)

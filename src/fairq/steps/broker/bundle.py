@@ -22,8 +22,8 @@ from fairq.formats.table import Table, parse_table
 from fairq.state import broker_data, history
 from fairq.state.broker_data import Row
 from fairq.state.connection import State
-from fairq.steps.broker.importing import complete, keys_of, more, open_state, store
-from fairq.steps.broker.reading import Found
+from fairq.steps.broker.reader import Found
+from fairq.steps.broker.record_import import complete, keys_of, more, open_state, store
 from fairq.steps.broker.special import read
 
 _ORDER = {kind.name: place for place, kind in enumerate(STORED)}

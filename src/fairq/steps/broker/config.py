@@ -17,7 +17,7 @@ from fairq.errors.nearest import nearest
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
 from fairq.steps.broker.config_values import Value, read_value
-from fairq.steps.broker.reading import Checked, Remark, check_record
+from fairq.steps.broker.reader import Checked, Remark, check_record
 
 _EXPECTED = "a number of at least 0, or true or false"
 _LISTED = "'fairq broker config' lists all"

@@ -8,7 +8,7 @@ from fairq.brokerdata.column import Column, Kind
 from fairq.brokerdata.values import UnfitError, value_of
 from fairq.brokerdata.work import INPUTS
 from fairq.formats.published.form import Entries
-from fairq.steps.broker.reading import Checked, check_record
+from fairq.steps.broker.reader import Checked, check_record
 
 _FILE = (
     Column("lfn", "text", "the file's name", key=True),

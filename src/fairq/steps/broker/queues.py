@@ -13,7 +13,7 @@ from fairq.engine.brokerage.storage.cric import relations_of
 from fairq.formats.table import NAME
 from fairq.state import broker_data
 from fairq.state.connection import State
-from fairq.steps.broker.reading import Checked, Found, Remark, check_record
+from fairq.steps.broker.reader import Checked, Found, Remark, check_record
 
 _CRIC = "cric"
 _NAMES = ("nickname", "panda_queue", "panda_resource", "name", NAME)

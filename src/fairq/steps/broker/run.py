@@ -17,8 +17,8 @@ from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
 from fairq.engine.brokerage.criteria.selection import unknown_sites
 from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, StageCount
 from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.pending import is_exhausted
 from fairq.engine.brokerage.flow.plan import Plan
+from fairq.engine.brokerage.flow.retry import is_exhausted
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case
 from fairq.engine.brokerage.pool.activity import Activity

@@ -12,7 +12,7 @@ from fairq.state.connection import State
 from fairq.steps.broker.config import check_setting
 from fairq.steps.broker.inputs import check_input, join_files
 from fairq.steps.broker.queues import check_queue, check_software, store_relations
-from fairq.steps.broker.reading import Check, Found, check_record, read_records
+from fairq.steps.broker.reader import Check, Found, check_record, read_records
 from fairq.steps.broker.task_import import check_task
 
 _CHECKS: dict[str, Check] = {

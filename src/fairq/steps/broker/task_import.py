@@ -14,7 +14,7 @@ from fairq.engine.brokerage.pool.connectivity import (
     names_no_network,
     read_task_connectivity,
 )
-from fairq.steps.broker.reading import Checked, Remark, check_record
+from fairq.steps.broker.reader import Checked, Remark, check_record
 
 _CONNECTIVITY = "ipConnectivity"
 

@@ -29,8 +29,8 @@ from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
 from fairq.steps.cycle.shared_ads import SharedAds
 from fairq.steps.evaluation.budget import evaluation_budget
 from fairq.steps.pool.claimed_columns import ClaimedAds
+from fairq.steps.pool.current_slots import load_standing
 from fairq.steps.pool.imported_parts import imported_parts
-from fairq.steps.pool.standing import load_standing
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -23,9 +23,9 @@ from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, of_pool, read_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
-from fairq.steps.cycle.sampling import CYCLE_SECONDS
+from fairq.steps.cycle.samples import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle, written_record
-from fairq.steps.jobs.ended import forget_old
+from fairq.steps.jobs.end_records import forget_old
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting

@@ -21,7 +21,7 @@ from fairq.state.job_ranges import Procs
 from fairq.steps.cycle.accounts import RECORDED_UNTIL, store_times
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.load import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names
-from fairq.steps.cycle.sampling import sample_cycle
+from fairq.steps.cycle.samples import sample_cycle
 from fairq.steps.pool.claimed_ads import without_claim
 from fairq.steps.pool.dynamic_slots import add_slots
 from fairq.steps.pool.imported_parts import adopt

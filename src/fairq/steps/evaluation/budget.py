@@ -48,7 +48,7 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
     """
     from fairq.engine.classad import evaluate_each
     from fairq.engine.classad.scalar import decides_alone
-    from fairq.steps.evaluation.spelling import spelled
+    from fairq.steps.evaluation.member_names import spelled
 
     by_column = decides_alone(expression)
     parts = _parts_read(expression, map(spelled, records))

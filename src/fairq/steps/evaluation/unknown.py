@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairq.errors.nearest import nearest
-from fairq.steps.evaluation.spelling import spelled
+from fairq.steps.evaluation.member_names import spelled
 
 if TYPE_CHECKING:
     from fairq.engine.classad import Expression

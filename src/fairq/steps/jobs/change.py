@@ -19,7 +19,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
-from fairq.steps.jobs.ended import record_ended
+from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Selection, Target, find, matcher
 from fairq.steps.launch import events

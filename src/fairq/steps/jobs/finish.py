@@ -15,7 +15,7 @@ from fairq.state.connection import reading, writing
 from fairq.state.location import exists
 from fairq.steps.jobs.change import Changed, choose, procs
 from fairq.steps.jobs.end import end_runs
-from fairq.steps.jobs.ended import record_ended
+from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.jobs.selection import Selection
 from fairq.steps.rights import check_owner
 

@@ -16,7 +16,7 @@ from fairq.errors.people import AmbiguousNameError
 from fairq.errors.pool import InvalidJobIdError, NoMatchingJobError, UnknownJobError
 from fairq.state import ended_jobs, jobs
 from fairq.state.connection import State
-from fairq.steps.jobs.matching import Matcher
+from fairq.steps.jobs.constraint import Matcher
 
 _ID = re.compile(r"(\d{1,10})(?:\.(\d{1,10})(?:-(?:(\d{1,10})\.)?(\d{1,10}))?|\.?)(?:@(\S+))?")
 

@@ -16,12 +16,12 @@ from fairq.launch.interface import Condition, Known, Look, Queued, Started
 from fairq.state import claims, history, jobs, launches, slots
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
-from fairq.steps.jobs.ended import record_ended
+from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.engines import Move, charge_from, note_wait, overdue, waiting, withdrawal
 from fairq.steps.launch.faults import Faults
-from fairq.steps.launch.holding import faults_held
+from fairq.steps.launch.holds import faults_held
 from fairq.steps.launch.inspection import look, stop
 from fairq.steps.launch.launchers import Launchers, runs_as_owner
 from fairq.steps.launch.outcome import Outcome

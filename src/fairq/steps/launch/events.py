@@ -62,7 +62,7 @@ def _log(job: JobRange, shared: Ad, now: int) -> str | None:
 def flush(path: Path, settings: Settings) -> list[str]:
     """Write the pending events to their logs, in order; return an error message for each log that failed.
 
-    Where jobs run as their owners, do nothing: `fairq.steps.launch.decided` has them written with the owners' rights.
+    Where jobs run as their owners, do nothing: `fairq.steps.launch.decisions` has them written with the owners' rights.
 
     The logs are locked meanwhile, so that two processes do not write the same event. After a crash, an event already at
     the end of its log is not written again. Where the state may only be read, nothing is written.

@@ -113,7 +113,7 @@ class Launchers:
 
     def attend(self) -> str | None:
         """Let the root part of a host's pool do what is decided; return what went wrong."""
-        from fairq.launch.owned import Owned
+        from fairq.launch.owner_runs import Owned
 
         local = self[LOCAL]
         return local.attend() if isinstance(local, Owned) else None

@@ -16,10 +16,10 @@ from fairq.common.records import UNFORESEEN, UNUSABLE, Actor, Ad, Change, JobRan
 from fairq.state import claims, history, jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
-from fairq.steps.jobs.ended import record_ended
+from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.launch import events
 from fairq.steps.launch.faults import Faults
-from fairq.steps.launch.holding import hold, job_range, procs_of
+from fairq.steps.launch.holds import hold, job_range, procs_of
 from fairq.steps.launch.order import order_ends
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, at_exit
 from fairq.steps.launch.values import read

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fairq.common.records import Actor
 from fairq.errors.base import CycleUnderWayError, StateFullError, StateLockedError
-from fairq.launch.waiting import stamp, wait
+from fairq.launch.wait import stamp, wait
 from fairq.state import history, jobs, launches
 from fairq.state.connection import kept_open, reading, writing
 from fairq.state.location import resolve

@@ -23,7 +23,7 @@ from fairq.steps.cycle.failures import failures_counted
 from fairq.steps.cycle.negotiate import hold_cycle
 from fairq.steps.launch import events
 from fairq.steps.launch.faults import Faults
-from fairq.steps.launch.holding import faults_held
+from fairq.steps.launch.holds import faults_held
 from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
 from fairq.steps.launch.unknown import end_unknown
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fairq.common.records import Actor, JobStatus
 from fairq.errors.pool import NoMatchingJobError
-from fairq.launch.waiting import stamp, wait
+from fairq.launch.wait import stamp, wait
 from fairq.state import job_events, jobs, launches, runs
 from fairq.state.connection import State, reading
 from fairq.state.elsewhere import elsewhere_of

@@ -31,7 +31,7 @@ def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
 def standing_ads(state: State, now: int, skip: int = 0) -> Iterator[Ad]:
     """Return the current ads at *now* of all slots in pool order, without the first ones; all is read from *state*."""
     from fairq.state import claim_columns  # the first page of a listing does without
-    from fairq.steps.pool.standing import load_standing
+    from fairq.steps.pool.current_slots import load_standing
 
     held = claim_columns.load(state)
     return islice(load_standing(state, held, now).ads, skip, None)

@@ -18,7 +18,7 @@ from fairq.steps.cycle.accounts import (
     store_times,
 )
 from fairq.steps.pool.import_claims import ClaimPlan
-from fairq.steps.userprio.reported import Reported, keep_reported
+from fairq.steps.userprio.imported_figures import Reported, keep_reported
 
 
 def charge_imported(

@@ -12,7 +12,7 @@ from fairq.errors.base import FairqError
 from fairq.settings.htcondor.translate import GROUP_MACRO
 from fairq.settings.model import gather
 from fairq.state.connection import State, reading
-from fairq.steps.quotas.configured import NEVER_STARTS, Configured, Oddity, quota_oddities
+from fairq.steps.quotas.problems import NEVER_STARTS, Configured, Oddity, quota_oddities
 from fairq.steps.quotas.source import Source, read_source
 from fairq.steps.quotas.users import user_oddities, users_in
 

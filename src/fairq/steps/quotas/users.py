@@ -9,7 +9,7 @@ from msgspec import Struct
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors, group_meant, is_nice
 from fairq.state import jobs, submitters
 from fairq.state.connection import State
-from fairq.steps.quotas.configured import Oddity
+from fairq.steps.quotas.problems import Oddity
 
 
 class Users(Struct, frozen=True):

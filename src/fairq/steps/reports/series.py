@@ -18,7 +18,7 @@ from fairq.engine.accounting.identity import assigned_group, is_group_name
 from fairq.state import usage
 from fairq.state.connection import reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.sampling import POOL
+from fairq.steps.cycle.samples import POOL
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

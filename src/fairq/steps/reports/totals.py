@@ -14,8 +14,8 @@ from fairq.state.connection import reading
 from fairq.state.location import resolve
 from fairq.state.tally import Histogram
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.sampling import CYCLE_SECONDS
-from fairq.steps.launch.holding import JOB_ERRORS
+from fairq.steps.cycle.samples import CYCLE_SECONDS
+from fairq.steps.launch.holds import JOB_ERRORS
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

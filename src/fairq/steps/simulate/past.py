@@ -14,7 +14,7 @@ from fairq.engine.negotiation.pool import PoolSlots, unusable
 from fairq.formats.trace import Trace, TraceJob
 from fairq.state import claim_columns, ended_jobs
 from fairq.state.connection import reading
-from fairq.steps.pool.standing import StandingSlots, load_standing
+from fairq.steps.pool.current_slots import StandingSlots, load_standing
 from fairq.steps.simulate.shapes import Machines
 
 

@@ -15,8 +15,8 @@ from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import pool_version, records_at
 from fairq.steps.quotas.last_cycle import last_figures
 from fairq.steps.userprio.ads import accounting_ads, as_logged, quota_attributes, rolled_up, with_configured_factors
+from fairq.steps.userprio.imported_figures import last_reported
 from fairq.steps.userprio.names import full_name
-from fairq.steps.userprio.reported import last_reported
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

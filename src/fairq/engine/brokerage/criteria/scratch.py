@@ -10,7 +10,7 @@ from fairq.engine.brokerage.flow.ask import Ask, atom_of
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.scratch_needed import (
+from fairq.engine.brokerage.jobs.scratch import (
     ALWAYS_DIRECT,
     Scratch,
     ScratchRules,

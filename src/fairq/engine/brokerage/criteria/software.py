@@ -16,8 +16,7 @@ from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.model import Queue
 from fairq.engine.brokerage.pool.queue_kinds import has_flag
 from fairq.engine.brokerage.software.architecture import Architecture, read_architecture
-from fairq.engine.brokerage.software.hardware import Gpus, Lack
-from fairq.engine.brokerage.software.judging import (
+from fairq.engine.brokerage.software.check import (
     ALL,
     ANY_RELEASE,
     ANY_RELEASES,
@@ -29,6 +28,7 @@ from fairq.engine.brokerage.software.judging import (
     lacks_hardware,
     level_factor,
 )
+from fairq.engine.brokerage.software.hardware import Gpus, Lack
 from fairq.engine.brokerage.software.needs import Wanted, analysis_needs, production_needs
 from fairq.engine.brokerage.software.platforms import is_pattern, may_resolve, resolve_platform
 

@@ -15,7 +15,7 @@ from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusal
 from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.tasks import Chunk
 from fairq.engine.brokerage.jobs.units import cpu_time_per_event, is_hs06
-from fairq.engine.brokerage.jobs.walltime_needed import (
+from fairq.engine.brokerage.jobs.walltime import (
     DAY,
     Pace,
     compared_times,

@@ -23,7 +23,7 @@ from fairq.engine.brokerage.criteria.user_queues import UserQueues, user_queues
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Left, Values, weighs
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.jobs.splitting import split_job_count
+from fairq.engine.brokerage.jobs.split import split_job_count
 from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.supply import pilot_counts
 

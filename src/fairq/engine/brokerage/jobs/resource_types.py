@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairq.engine.brokerage.jobs.memory_needed import compensated, is_per_core
+from fairq.engine.brokerage.jobs.memory import compensated, is_per_core
 from fairq.engine.brokerage.pool.model import ResourceType
 
 CORES_OF_ANY = 8

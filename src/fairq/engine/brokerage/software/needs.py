@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.software.architecture import Architecture
-from fairq.engine.brokerage.software.judging import Needs
+from fairq.engine.brokerage.software.check import Needs
 
 ATLAS = "atlas"
 NIGHTLIES = "nightlies"

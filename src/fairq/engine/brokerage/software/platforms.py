@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from fairq.engine.brokerage.software.check import Entry
 from fairq.engine.brokerage.software.hardware import ANY, cpu_architectures
-from fairq.engine.brokerage.software.judging import Entry
 
 _WILD = re.compile(r"[*+?|()\[\]{}\\^$]")
 _PLAIN = r"[\w.+-]+"

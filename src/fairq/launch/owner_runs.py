@@ -12,7 +12,7 @@ from fairq.launch import run_directories
 from fairq.launch.interface import Assignment, Condition, Known, Look, Options, Owners, Refused, Started
 from fairq.launch.local import Local, begun_as
 from fairq.launch.supervisor import record
-from fairq.launch.supervisor.owned import WAKE
+from fairq.launch.supervisor.owner_run import WAKE
 
 _SUDO = ("/usr/bin/sudo", "-n")
 _MARK = b"fairq.launch.root"

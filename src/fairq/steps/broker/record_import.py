@@ -16,7 +16,7 @@ from fairq.formats.table import parse_table
 from fairq.state import broker_data, history
 from fairq.state.broker_data import Row
 from fairq.state.connection import State, reading, writing
-from fairq.steps.broker.reading import Found
+from fairq.steps.broker.reader import Found
 from fairq.steps.broker.special import read, relate
 
 

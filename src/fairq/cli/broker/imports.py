@@ -28,8 +28,8 @@ def run_import(
     lenient: bool,
 ) -> None:
     """Import *file*, print the result, and raise the errors of refused or (unless *lenient*) reinterpreted values."""
-    from fairq.cli.output.printing import write_text
-    from fairq.steps.broker.importing import import_records, refuse, soften
+    from fairq.cli.output.renderer import write_text
+    from fairq.steps.broker.record_import import import_records, refuse, soften
 
     actor = invocation.actor(invocation.now(now))
     done = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run)
@@ -45,7 +45,7 @@ def run_import(
 
 def tell(invocation: Invocation, refused: list[str], remarks: list[str]) -> None:
     """Print refused records and remarks: the first ones, or all with ``-v``."""
-    from fairq.steps.broker.reading import distinct
+    from fairq.steps.broker.reader import distinct
 
     told = [*refused, *distinct(remarks)]
     shown = told if invocation.verbose else told[:_TOLD]
