@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.launch.slurm.recorded import JOB, JOBS, NODES
 
 from fairq.launch.interface import Assignment
-from fairq.launch.slurm import queue
+from fairq.launch.slurm import nodes, queue, submission
 
 SETTINGS = {"partition": None, "account": "physics", "qos": None, "options": ("--reservation=r",), "time_limit": 0}
 
