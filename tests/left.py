@@ -4,7 +4,6 @@ Names of modules are those below `fairq`.
 """
 
 NAMED_BY_A_PARTICIPLE = (
-    "formats.published",
     "engine.classad.apart",
     "engine.classad.metered",
     "engine.classad.reduced",

@@ -266,7 +266,7 @@ def composes_a_sentence(text: ast.JoinedStr) -> bool:
 
 
 def test_the_engine_holds_no_sentences():
-    """Its reasons, notes and findings are data; `fairq.words`, `fairq.cli` and the errors have the words."""
+    """Its reasons, notes and findings are data; `fairq.cli.broker.sentences` and its like have the words."""
     assert not [
         f"{module}:{node.lineno} says {node.value!r}"
         for module in ENGINE

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from fairq.brokerdata.column import Column, Kind
-from fairq.brokerdata.kinds import KINDS, STORED
+from fairq.columns.broker.column import Column, Kind
+from fairq.columns.broker.kinds import KINDS, STORED
 from fairq.state.connection import reading
 
 Run = Callable[..., Any]

@@ -16,7 +16,7 @@ import pytest
 from tests.grid.published import NOW, Grid, iso
 from tests.grid.write import write
 
-from fairq.brokerdata.kinds import KINDS
+from fairq.columns.broker.kinds import KINDS
 
 Run = Callable[..., Any]
 

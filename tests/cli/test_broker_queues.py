@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairq.brokerdata.places import QUEUES
-from fairq.brokerdata.values import UnfitError
+from fairq.columns.broker.column import UnfitError
+from fairq.columns.broker.places import QUEUES
 from fairq.steps.broker.queues import check_queue
 
 Run = Callable[..., Any]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fairq.brokerdata.kinds import KINDS, STORED
 from fairq.cli.registry import root
+from fairq.columns.broker.kinds import KINDS, STORED
 
 Run = Callable[..., Any]
 

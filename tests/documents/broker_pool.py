@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairq.brokerdata.kinds import STORED
+from fairq.columns.broker.kinds import STORED
 from fairq.common.records import Actor
 from fairq.state import broker_data
 from fairq.state.connection import writing

@@ -10,7 +10,7 @@ import pytest
 from tests.grid.published import NOW, Grid
 from tests.grid.tables import dumped, queries
 
-from fairq.brokerdata.kinds import KINDS
+from fairq.columns.broker.kinds import KINDS
 
 SAMPLES = Path(__file__).parent.parent / "data" / "panda"
 GRID = Grid(sites=3, nuclei=1, queues=3, tasks=4)

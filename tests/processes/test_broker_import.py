@@ -13,7 +13,7 @@ import pytest
 from tests.grid.published import NOW, Grid
 from tests.grid.write import write
 
-from fairq.brokerdata.kinds import STORED
+from fairq.columns.broker.kinds import STORED
 from fairq.state import broker_data, check
 from fairq.state.connection import reading
 

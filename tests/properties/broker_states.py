@@ -6,9 +6,8 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from fairq.brokerdata.column import Column, Kind
-from fairq.brokerdata.kinds import STORED
-from fairq.brokerdata.values import UnfitError, value_of
+from fairq.columns.broker.column import Column, Kind, UnfitError, value_of
+from fairq.columns.broker.kinds import STORED
 from fairq.state import broker_data
 from fairq.state.connection import State
 

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.broker_rules import RULES
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.counts import PILOTS
-from fairq.brokerdata.machines import SOFTWARE
-from fairq.brokerdata.places import QUEUES, STORAGES
-from fairq.brokerdata.work import TASKS
 from fairq.cli.broker.sentences.findings import told
+from fairq.columns.broker.column import Kind
+from fairq.columns.broker.counts import PILOTS
+from fairq.columns.broker.places import QUEUES, SOFTWARE, STORAGES
+from fairq.columns.broker.work import TASKS
 from fairq.common.records import Actor
 from fairq.settings import load
 from fairq.state.connection import reading

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.kinds import STORED
-from fairq.brokerdata.values import value_of
+from fairq.columns.broker.column import Kind, value_of
+from fairq.columns.broker.kinds import STORED
 from fairq.state import broker_cycles, broker_data
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State

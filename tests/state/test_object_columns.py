@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairq.brokerdata.work import INPUTS
+from fairq.columns.broker.work import INPUTS
 from fairq.state import broker_data
 from fairq.state.connection import reading, writing
 from fairq.steps.broker.tasks import load_brokered

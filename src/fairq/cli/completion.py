@@ -104,8 +104,8 @@ def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]
 
     with reading(last_copy(invocation.state_path), wait=0.5) as state:
         if kind in ("queue", "task"):
-            from fairq.brokerdata.places import QUEUES
-            from fairq.brokerdata.work import TASKS
+            from fairq.columns.broker.places import QUEUES
+            from fairq.columns.broker.work import TASKS
             from fairq.state import broker_data
 
             return broker_data.starting(state, QUEUES if kind == "queue" else TASKS, prefix)

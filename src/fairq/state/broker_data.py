@@ -10,7 +10,7 @@ from json.encoder import encode_basestring_ascii
 from sqlite3 import Cursor
 from typing import Any, Literal
 
-from fairq.brokerdata.column import NESTED, Column, Kind
+from fairq.columns.broker.column import NESTED, Column, Kind
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.object_columns import by_column, objects_in

@@ -9,9 +9,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.kinds import STORED
-from fairq.brokerdata.values import UnfitError, value_of
+from fairq.columns.broker.column import Kind, UnfitError, value_of
+from fairq.columns.broker.kinds import STORED
 from fairq.errors.pool import InvalidDocumentError
 from fairq.state import broker_cycles, broker_data
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict

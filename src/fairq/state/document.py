@@ -19,7 +19,7 @@ byte that is not UTF-8 in an ad, as in a file's name, is the escape of a lone su
 - ``ended_jobs``: `EndedJob`, each with the ``id`` of an ad; ``usage``: `UsageRow` and ``usage_edits``: `UsageEdit`, the
   ledger of usage. Without the latter, the usage of ``submitters`` is entered as earlier.
 - ``broker``: an object, of what the brokerage reads a list of records for each kind, with the
-  columns that `fairq.brokerdata.kinds` describes; and ``cycles`` and ``verdicts``, these packed in base64.
+  columns that `fairq.columns.broker.kinds` describes; and ``cycles`` and ``verdicts``, these packed in base64.
 """
 
 from __future__ import annotations

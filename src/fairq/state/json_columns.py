@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairq.brokerdata.column import NESTED
-from fairq.brokerdata.kinds import STORED
+from fairq.columns.broker.column import NESTED
+from fairq.columns.broker.kinds import STORED
 
 JSON_COLUMNS = {
     "slot": ("id", "ad"),

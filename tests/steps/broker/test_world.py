@@ -15,7 +15,7 @@ from tests.golden.panda_defaults import ANALYSIS_TASK, CHUNK, QUEUE, QUOTA, RELA
 from tests.golden.panda_production import PLAN as PRODUCTION
 from tests.golden.panda_scenario import HOUR, NOW, chunk_of, task_of, world_of
 
-from fairq.brokerdata.kinds import STORED
+from fairq.columns.broker.kinds import STORED
 from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.production.flow import broker_production

@@ -6,8 +6,8 @@ A command is a module with an ``app`` (see `fairq.cli.command`) and a line in `C
 
 from __future__ import annotations
 
-from fairq.brokerdata.kinds import KINDS
 from fairq.cli.command import App, Listing
+from fairq.columns.broker.kinds import KINDS
 
 _DATA = "fairq.cli.broker.data"
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from fairq.brokerdata.work import CONFIG
 from fairq.cli.broker.imports import Lenient, run_import
 from fairq.cli.broker.sentences.settings import meaning_of
 from fairq.cli.command import App, Context
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column, Table, View, emit, write_text
+from fairq.columns.broker.work import CONFIG
 
 app = App(
     help="Manage PanDA's own settings (gdpconfig).\n\nTheir defaults are PanDA's. They are stored in the state file. "

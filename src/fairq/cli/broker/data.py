@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from fairq.brokerdata.column import NESTED, WORDS, Column, Kind
-from fairq.brokerdata.kinds import KINDS
 from fairq.cli.broker.imports import Lenient, run_import
 from fairq.cli.command import App, Context
 from fairq.cli.figures import moment
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Column as Shown
 from fairq.cli.output import Table, View, emit
+from fairq.columns.broker.column import NESTED, WORDS, Column, Kind
+from fairq.columns.broker.kinds import KINDS
 
 
 def app_of(name: str) -> App:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 if TYPE_CHECKING:
-    from fairq.brokerdata.column import Kind
     from fairq.cli.invocation import Invocation
+    from fairq.columns.broker.column import Kind
 
 Lenient = Annotated[bool, Option("--lenient", help="Accept values that are read as something else.")]
 """``lenient: Lenient = False``"""

@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.kinds import STORED
+from fairq.columns.broker.column import Kind
+from fairq.columns.broker.kinds import STORED
 from fairq.common.records import Actor, Change
 from fairq.errors.broker import RecordsRefusedError, UnknownFilesError
 from fairq.errors.pool import InvalidDumpError
 from fairq.formats.bundle import files_of
-from fairq.formats.published.recognise import recognise
-from fairq.formats.published.storage import CRIC_STATES
+from fairq.formats.grid.places import CRIC_STATES
+from fairq.formats.grid.recognition import recognise
 from fairq.formats.source import Held, opened
 from fairq.formats.table import Table, parse_table
 from fairq.state import broker_data, history

@@ -7,9 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.values import UnfitError
-from fairq.brokerdata.work import CONFIG
+from fairq.columns.broker.column import Kind, UnfitError
+from fairq.columns.broker.work import CONFIG
 from fairq.common.records import Actor, Change
 from fairq.engine.brokerage.pool.config import ALSO_ALONE, KEYS, ConfigKey, key_of
 from fairq.errors.broker import BrokerSettingValueError, UnknownBrokerSettingError

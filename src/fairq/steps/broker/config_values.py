@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairq.brokerdata.values import LARGEST_REAL
-from fairq.brokerdata.work import CONFIG
+from fairq.columns.broker.column import LARGEST_REAL
+from fairq.columns.broker.work import CONFIG
 from fairq.engine.brokerage.pool.config import Config
 from fairq.state import broker_data
 from fairq.state.connection import State

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairq.brokerdata.column import Column, Kind
-from fairq.brokerdata.values import UnfitError, value_of
-from fairq.brokerdata.work import INPUTS
-from fairq.formats.published.form import Entries
+from fairq.columns.broker.column import Column, Kind, UnfitError, value_of
+from fairq.columns.broker.work import INPUTS
+from fairq.formats.grid.form import Entries
 from fairq.steps.broker.reader import Checked, check_record
 
 _FILE = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fairq.brokerdata.counts import STATISTICS
-from fairq.brokerdata.jobs import JOBS
+from fairq.columns.broker.counts import STATISTICS
+from fairq.columns.broker.work import JOBS
 from fairq.engine.brokerage.pool.job_counts import SUMMED
 from fairq.state import broker_data
 from fairq.state.connection import State

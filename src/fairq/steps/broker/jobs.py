@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairq.brokerdata.counts import PILOTS, SLOTS
-from fairq.brokerdata.jobs import JOBS
-from fairq.brokerdata.places import QUEUES
+from fairq.columns.broker.counts import PILOTS, SLOTS
+from fairq.columns.broker.places import QUEUES
+from fairq.columns.broker.work import JOBS
 from fairq.engine.brokerage.pool.catchall import read_flags
 from fairq.engine.brokerage.timeouts.job import JobQueue, PandaJob
 from fairq.state import broker_data

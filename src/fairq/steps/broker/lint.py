@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairq.brokerdata.places import QUEUES
+from fairq.columns.broker.places import QUEUES
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding
 from fairq.engine.brokerage.lint.pool import lint

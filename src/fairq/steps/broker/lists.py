@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.values import UnfitError, value_of
+from fairq.columns.broker.column import Kind, UnfitError, value_of
 from fairq.errors.broker import NoSuchRecordError
 from fairq.state import broker_data
 from fairq.state.connection import State, reading

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fairq.brokerdata.column import Column, Kind
-from fairq.brokerdata.places import QUEUES, RELATIONS
-from fairq.brokerdata.values import UnfitError, shown, value_of
+from fairq.columns.broker.column import Column, Kind, UnfitError, shown, value_of
+from fairq.columns.broker.places import QUEUES, RELATIONS
 from fairq.engine.brokerage.pool.cric import Complaint, read_queue
 from fairq.engine.brokerage.storage.cric import relations_of
 from fairq.formats.table import NAME

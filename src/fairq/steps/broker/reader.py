@@ -7,12 +7,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.values import UnfitError, value_of
+from fairq.columns.broker.column import Kind, UnfitError, value_of
 from fairq.common.depth import DEEPEST, deeper_than
 from fairq.errors.nearest import nearest
-from fairq.formats.published.form import Entries, Form, LeftOut
-from fairq.formats.published.forms import form_of
+from fairq.formats.grid.form import Entries, Form, LeftOut
+from fairq.formats.grid.recognition import form_of
 from fairq.formats.table import NAME, Repeated, Table, records_of
 from fairq.state.broker_data import Row
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fairq.brokerdata.column import Kind
+from fairq.columns.broker.column import Kind
 from fairq.common.records import Actor, Change
 from fairq.errors.broker import RecordsRefusedError, RecordsSoftenedError
 from fairq.formats.source import Held, opened

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.brokerdata.work import TASKS
+from fairq.columns.broker.work import TASKS
 from fairq.common.records import Actor, Change
 from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
 from fairq.engine.brokerage.criteria.selection import unknown_sites

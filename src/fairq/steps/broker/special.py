@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.machines import SOFTWARE
-from fairq.brokerdata.places import QUEUES
-from fairq.brokerdata.work import CONFIG, INPUTS, TASKS
-from fairq.formats.published.form import Form
+from fairq.columns.broker.column import Kind
+from fairq.columns.broker.places import QUEUES, SOFTWARE
+from fairq.columns.broker.work import CONFIG, INPUTS, TASKS
+from fairq.formats.grid.form import Form
 from fairq.formats.table import Table
 from fairq.state.connection import State
 from fairq.steps.broker.config import check_setting

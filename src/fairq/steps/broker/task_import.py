@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fairq.brokerdata.column import Column, Kind
-from fairq.brokerdata.values import UnfitError, shown, value_of
+from fairq.columns.broker.column import Column, Kind, UnfitError, shown, value_of
 from fairq.engine.brokerage.pool.connectivity import (
     NO_NETWORK,
     connectivity_rules,

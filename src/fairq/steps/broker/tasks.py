@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from msgspec import MsgspecError
 from msgspec.json import Decoder
 
-from fairq.brokerdata.work import INPUTS, TASKS
+from fairq.columns.broker.work import INPUTS, TASKS
 from fairq.engine.brokerage.jobs.resource_types import matching_resource_types
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Files, Task, parse_rules
 from fairq.engine.brokerage.pool.model import ResourceType

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fairq.brokerdata.counts import OUTCOMES
-from fairq.brokerdata.jobs import JOBS
-from fairq.brokerdata.values import value_of
-from fairq.brokerdata.work import TASKS
+from fairq.columns.broker.column import value_of
+from fairq.columns.broker.counts import OUTCOMES
+from fairq.columns.broker.work import JOBS, TASKS
 from fairq.common.records import Actor, Change
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct, field
 
-from fairq.brokerdata.work import TASKS
+from fairq.columns.broker.work import TASKS
 from fairq.engine.brokerage.criteria.selection import unknown_sites
 from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.engine.brokerage.flow.outcome import Obstacle, Outcome, Verdict

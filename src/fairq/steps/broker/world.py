@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.counts import (
+from fairq.columns.broker.column import Kind
+from fairq.columns.broker.counts import (
     METRICS,
     OUTCOMES,
     PILOTS,
@@ -20,9 +20,8 @@ from fairq.brokerdata.counts import (
     USERSTATISTICS,
     WORKERS,
 )
-from fairq.brokerdata.machines import CPULEVELS, GPUS, SOFTWARE
-from fairq.brokerdata.places import LINKS, QUEUES, RELATIONS, SITES, STORAGES, TYPES
-from fairq.brokerdata.work import REPLICAS, TASKS
+from fairq.columns.broker.places import CPULEVELS, GPUS, LINKS, QUEUES, RELATIONS, SITES, SOFTWARE, STORAGES, TYPES
+from fairq.columns.broker.work import REPLICAS, TASKS
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.job_counts import SUMMED
 from fairq.engine.brokerage.pool.model import (

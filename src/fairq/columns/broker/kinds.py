@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.counts import FIGURES
-from fairq.brokerdata.jobs import JOBS
-from fairq.brokerdata.machines import MACHINES
-from fairq.brokerdata.places import PLACES
-from fairq.brokerdata.work import CONFIG, WORK
+from fairq.columns.broker.column import Kind
+from fairq.columns.broker.counts import FIGURES
+from fairq.columns.broker.places import MACHINES, PLACES
+from fairq.columns.broker.work import CONFIG, JOBS, WORK
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (*PLACES, *WORK, JOBS, *FIGURES, *MACHINES)}
 """Those that have commands of their own, by name."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairq.brokerdata.column import Column, Kind
-from fairq.brokerdata.jobs import STATES
+from fairq.columns.broker.column import Column, Kind
+from fairq.columns.broker.work import JOB_STATES
 
 _QUEUE = Column("queue", "text", "the queue", key=True, aliases=("computingsite", "panda_queue"), shown=True)
 
@@ -13,7 +13,7 @@ STATISTICS = Kind(
         _QUEUE,
         Column("gshare", "text", "the share of the jobs", key=True, default="", aliases=("share",), shown=True),
         Column("resource_type", "text", "their resource type; empty is unknown", key=True, default="", shown=True),
-        Column("state", "text", "their state", key=True, words=STATES, aliases=("jobstatus",), shown=True),
+        Column("state", "text", "their state", key=True, words=JOB_STATES, aliases=("jobstatus",), shown=True),
         Column("n", "integer", "number of jobs", default=0, minimum=0, aliases=("njobs", "num"), shown=True),
     ),
     "A missing count is 0: import a new set of counts with --replace.",

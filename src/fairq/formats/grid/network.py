@@ -2,16 +2,15 @@
 
 The first generation is a list of links with a member for each activity. The second is an object of links by
 ``SOURCE:DESTINATION`` with ``files`` and ``mbps`` (PanDA NetworkConfigurator, of 2017 and of today). Only the figures
-that the brokerage reads are kept: queued files of production output and express, and the throughput of transfers.
-"""
+that the brokerage reads are kept: queued files of production output and express, and the throughput of transfers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fairq.brokerdata.places import LINKS
-from fairq.formats.published.form import Entries, Form, LeftOut, first_of, is_named, is_plain, named, numbered
+from fairq.columns.broker.places import LINKS
+from fairq.formats.grid.form import Entries, Form, LeftOut, first_of, is_named, is_plain, named, numbered
 from fairq.formats.table import NAME
 
 _CLOSENESS = "AGIS_closeness"

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.brokerdata.column import Kind
+from fairq.columns.broker.column import Kind
 from fairq.formats.table import NAME, Repeated
 
 

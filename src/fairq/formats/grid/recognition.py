@@ -1,4 +1,4 @@
-"""The kind of the records in a file, recognised by its name or its content."""
+"""The kind of the records in a file and their published form, recognised by the file's name or its content."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
-from fairq.brokerdata.column import Kind
-from fairq.brokerdata.kinds import STORED
-from fairq.brokerdata.machines import SOFTWARE
-from fairq.brokerdata.places import QUEUES
-from fairq.formats.published.form import Form
-from fairq.formats.published.forms import form_of
-from fairq.formats.published.storage import CRIC_STATES
+from fairq.columns.broker.column import Kind
+from fairq.columns.broker.kinds import STORED
+from fairq.columns.broker.places import QUEUES, SOFTWARE
+from fairq.formats.grid.form import Form, entries_of, first_of, is_named
+from fairq.formats.grid.network import CRIC_MATRIX, METRICS_1, METRICS_2
+from fairq.formats.grid.places import CRIC_ENDPOINTS, CRIC_QUEUES, CRIC_SITES, CRIC_STATES, RUCIO_USAGE
 from fairq.formats.separator_rows import SeparatedRows
 from fairq.formats.table import NAME, Table
 
@@ -84,3 +83,19 @@ def _known(kind: Kind, names: Iterable[str], is_named: bool) -> int:
     if is_named:
         needed.discard(kind.columns[0].name)
     return len(columns) if needed <= columns else 0
+
+
+def _is_software(document: Any) -> bool:
+    return is_named(document) and len({"cmtconfigs", "containers", "cvmfs", "tags"} & first_of(document).keys()) > 1
+
+
+CRIC_SOFTWARE = Form("software of CRIC", SOFTWARE, _is_software, entries_of)
+
+FORMS = (
+    CRIC_QUEUES, CRIC_SITES, CRIC_ENDPOINTS, CRIC_STATES, RUCIO_USAGE, CRIC_MATRIX, METRICS_1, METRICS_2, CRIC_SOFTWARE
+)  # fmt: skip
+
+
+def form_of(document: Any, kind: Kind | None = None) -> Form | None:
+    """Return the published form of a JSON document, among the forms with records of *kind* (None: any kind)."""
+    return next((form for form in FORMS if kind in (None, form.kind) and form.fits(document)), None)
