@@ -60,7 +60,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --admin --af --again --append --at --attribute --batch-name --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --environment --error --every --exit --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --memory --month --now --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --rules --schedds --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --simulation --since --site --slot --sort --state --subject --tag --target --timeout --top --until --user --users --vo --watch --window --with --without -a -activefrom -af -append -autoformat -batch-name -cancelceilinglease -cancelfactorlease -cancelfloorlease -completed -completedsince -constraint -delete -duration -getreslist -limit -machine -match -n -o -p -prune -queue -reason -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user -wait
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --admin --af --again --append --at --attribute --batch-name --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --each --each-line --env --environment --error --every --exit --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --mem --memory --month --name --now --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --retries --rules --schedds --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --simulation --since --site --slot --sort --state --subject --tag --target --time --timeout --top --until --user --users --vo --watch --window --with --without -a -activefrom -af -append -autoformat -batch-name -cancelceilinglease -cancelfactorlease -cancelfloorlease -completed -completedsince -constraint -delete -duration -getreslist -limit -machine -match -n -o -p -prune -queue -reason -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user -wait
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -101,13 +101,13 @@ complete -c fairq -n '__fairq_nth 0' -a demo -d 'Show a day of a small pool on a
 complete -c fairq -n '__fairq_nth 0' -a help -d 'Show the help of a command.'
 complete -c fairq -n '__fairq_at submit' -s a -l append -o append -x -d 'Line to put above queue, as \'priority = 5\'; repeatable.'
 complete -c fairq -n '__fairq_at submit' -l queue -o queue -x -d 'Queue statement of a FILE without one, up to the next dash.'
-complete -c fairq -n '__fairq_at submit' -l batch-name -o batch-name -x -k -a '(__fairq_names submitter)' -d 'Name of the jobs as a batch (JobBatchName).'
+complete -c fairq -n '__fairq_at submit' -l batch-name -l name -o batch-name -x -k -a '(__fairq_names submitter)' -d 'Name of the jobs as a batch (JobBatchName).'
 complete -c fairq -n '__fairq_at submit' -l terse -o terse -d 'Print only the first and the last job.'
 complete -c fairq -n '__fairq_at submit' -l count -x -d 'Number of identical jobs. [1 to 2147483647]'
-complete -c fairq -n '__fairq_at submit' -l request-cpus -x -d 'Cores to request.'
-complete -c fairq -n '__fairq_at submit' -l request-memory -x -d 'Memory to request [MB, or with unit: 2GB].'
+complete -c fairq -n '__fairq_at submit' -l request-cpus -l cpus -x -d 'Cores to request.'
+complete -c fairq -n '__fairq_at submit' -l request-memory -l mem -x -d 'Memory to request [MB, or with unit: 2GB].'
 complete -c fairq -n '__fairq_at submit' -l request-disk -x -d 'Disk to request [KB, or with unit: 10GB].'
-complete -c fairq -n '__fairq_at submit' -l request-gpus -x -d 'GPUs to request.'
+complete -c fairq -n '__fairq_at submit' -l request-gpus -l gpus -x -d 'GPUs to request.'
 complete -c fairq -n '__fairq_at submit' -l requirements -x -k -a '(__fairq_names slot-attribute)' -d 'Expression that the slot must satisfy.'
 complete -c fairq -n '__fairq_at submit' -l rank -x -k -a '(__fairq_names slot-attribute)' -d 'Slot preference; higher is better.'
 complete -c fairq -n '__fairq_at submit' -l priority -x -d 'Job priority among your jobs; higher runs first.'
@@ -122,6 +122,14 @@ complete -c fairq -n '__fairq_at submit' -l error -rF -d 'File for standard erro
 complete -c fairq -n '__fairq_at submit' -l log -rF -d 'File for the job event log.'
 complete -c fairq -n '__fairq_at submit' -l initialdir -rF -d 'Working directory of the job.'
 complete -c fairq -n '__fairq_at submit' -l environment -x -d 'Environment of the job, such as "A=1;B=2".'
+complete -c fairq -n '__fairq_at submit' -l env -x -d 'Variable of the job [default value: as it is here]; repeatable.'
+complete -c fairq -n '__fairq_at submit' -l getenv -d 'Pass on all variables of your environment.'
+complete -c fairq -n '__fairq_at submit' -l time -x -d 'Time that a run may take, such as 2h; then the job is held.'
+complete -c fairq -n '__fairq_at submit' -l retries -x -d 'Runs to add until one exits with 0. [at least 0]'
+complete -c fairq -n '__fairq_at submit' -l mail -x -d 'Mail on end, fail or all [default: none].'
+complete -c fairq -n '__fairq_at submit' -l each -x -d 'Item to queue a job for; repeatable.'
+complete -c fairq -n '__fairq_at submit' -l each-line -rF -d 'File with an item on each line; - is stdin.'
+complete -c fairq -n '__fairq_at submit' -l verbatim -d 'Replace nothing in arguments and file names.'
 complete -c fairq -n '__fairq_at submit' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at submit' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_at submit' -l json -d 'Print one JSON document.'

@@ -62,7 +62,7 @@ def test_json_tells_what_was_queued(run, state, sub):
 def test_the_words_of_a_program_survive_as_they_are(run, state):
     """Blanks, quotes, dollars, empty words and words that look like options go to the job unchanged."""
     words = ["a b", "it's", '"q"', "$(Process)", "$HOME", "", "--json", "-q", "--", "tab\there", "new\nline", "ü"]
-    ended = run("submit", "--state", state, "--", "/bin/echo", *words)
+    ended = run("submit", "--state", state, "--verbatim", "--", "/bin/echo", *words)
     assert ended.code == 0, ended.err
 
     from fairq.common.arguments import split_arguments

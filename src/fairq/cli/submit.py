@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.invocation import operating_system_user
-from fairq.cli.options import DryRun, Now
+from fairq.cli.invocation import Invocation, operating_system_user
+from fairq.cli.options import DryRun, Now, parse_duration
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.single_dash import SEPARATOR
+from fairq.cli.submit_program import attribute_of, items_of, notification_of, program_of
 from fairq.cli.tools import SUBMIT
 from fairq.common.inputs import STANDARD_INPUT, read_bytes
 from fairq.errors.base import UsageError
-from fairq.errors.pool import InvalidSubmitValueError, UnreadableDescriptionError
+from fairq.errors.pool import UnreadableDescriptionError
 
 if TYPE_CHECKING:
     from fairq.steps.jobs.submit import Description, Program, Submitted
@@ -27,6 +28,10 @@ _LARGEST_COUNT = 2**31 - 1
 _SEPARATOR = "\0"
 _MACRO = re.compile(r"([A-Za-z_]\w*)=([^\n]*)", re.ASCII)
 _LINE = re.compile(r"\s*\+?[A-Za-z_][\w.]*\s*=[^\n]*", re.ASCII)
+
+
+_OPTIONS = {"allowed_execute_duration": "time", "max_retries": "retries", "notification": "mail"}
+"""Options that have another name than their submit command."""
 
 
 def _program_as_option(words: list[str]) -> list[str]:
@@ -41,8 +46,8 @@ def _program_as_option(words: list[str]) -> list[str]:
 app = App()
 
 
-def _option(name: str, meaning: str, metavar: str = "VALUE") -> Any:
-    return Option(name, metavar=metavar, help=meaning)
+def _option(names: str, meaning: str, metavar: str = "VALUE") -> Any:
+    return Option(*names.split(), metavar=metavar, help=meaning)
 
 
 Text = str | None
@@ -55,8 +60,11 @@ Text = str | None
         fairq submit analysis.sub                             # an HTCondor submit description
         sed s/2024/2025/ analysis.sub | fairq submit -        # a description from standard input
         fairq submit analysis.sub YEAR=2025 -append 'priority = 5'
-        fairq submit --request-memory 2GB -- ./run.sh 'a b'   # one command with its arguments
+        fairq submit --cpus 4 --mem 2GB -- ./run.sh 'a b'     # one command with its arguments
+        fairq submit --time 2h --retries 3 --mail fail -- ./run.sh
         fairq submit --count 1000000 --output 'out.$(Process)' -- /bin/sleep 60
+        fairq submit --each a.dat --each b.dat -- ./fit.sh {} # a job for each item
+        ls data | fairq submit --each-line - --output '{}.out' -- ./fit.sh data/{}
         fairq submit --dry-run --json analysis.sub            # only show the job ads
     """,
 )
@@ -76,15 +84,19 @@ def submit(
     queue: Annotated[
         Text, Option("--queue", metavar="ARGS...", help="Queue statement of a FILE without one, up to the next dash.")
     ] = None,
-    batch_name: Annotated[Text, _option("--batch-name", "Name of the jobs as a batch (JobBatchName).", "NAME")] = None,
+    batch_name: Annotated[
+        Text, _option("--batch-name --name", "Name of the jobs as a batch (JobBatchName).", "NAME")
+    ] = None,
     terse: Annotated[bool, Option("--terse", help="Print only the first and the last job.")] = False,
     count: Annotated[
         int | None, Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Number of identical jobs.")
     ] = None,
-    request_cpus: Annotated[Text, _option("--request-cpus", "Cores to request.")] = None,
-    request_memory: Annotated[Text, _option("--request-memory", "Memory to request [MB, or with unit: 2GB].")] = None,
+    request_cpus: Annotated[Text, _option("--request-cpus --cpus", "Cores to request.")] = None,
+    request_memory: Annotated[
+        Text, _option("--request-memory --mem", "Memory to request [MB, or with unit: 2GB].")
+    ] = None,
     request_disk: Annotated[Text, _option("--request-disk", "Disk to request [KB, or with unit: 10GB].")] = None,
-    request_gpus: Annotated[Text, _option("--request-gpus", "GPUs to request.")] = None,
+    request_gpus: Annotated[Text, _option("--request-gpus --gpus", "GPUs to request.")] = None,
     requirements: Annotated[Text, _option("--requirements", "Expression that the slot must satisfy.", "EXPR")] = None,
     rank: Annotated[Text, _option("--rank", "Slot preference; higher is better.", "EXPR")] = None,
     priority: Annotated[Text, _option("--priority", "Job priority among your jobs; higher runs first.", "N")] = None,
@@ -106,6 +118,21 @@ def submit(
     log: Annotated[Text, _option("--log", "File for the job event log.", "FILE")] = None,
     initialdir: Annotated[Text, _option("--initialdir", "Working directory of the job.", "DIR")] = None,
     environment: Annotated[Text, _option("--environment", 'Environment of the job, such as "A=1;B=2".', "VARS")] = None,
+    env: Annotated[
+        list[str] | None,
+        Option("--env", metavar="NAME[=VALUE]", help="Variable of the job [default value: as it is here]; repeatable."),
+    ] = None,
+    getenv: Annotated[bool, Option("--getenv", help="Pass on all variables of your environment.")] = False,
+    time: Annotated[Text, _option("--time", "Time that a run may take, such as 2h; then the job is held.")] = None,
+    retries: Annotated[
+        int | None, Option("--retries", metavar="N", min=0, help="Runs to add until one exits with 0.")
+    ] = None,
+    mail: Annotated[Text, _option("--mail", "Mail on end, fail or all [default: none].", "WHEN")] = None,
+    each: Annotated[
+        list[str] | None, Option("--each", metavar="ITEM", help="Item to queue a job for; repeatable.")
+    ] = None,
+    each_line: Annotated[Text, _option("--each-line", "File with an item on each line; - is stdin.", "FILE")] = None,
+    verbatim: Annotated[bool, Option("--verbatim", help="Replace nothing in arguments and file names.")] = False,
     program: Annotated[Text, Option("--program", hidden=True)] = None,
     now: Now = None,
     dry_run: DryRun = False,
@@ -124,9 +151,15 @@ def submit(
     descriptions that you trust. If a command, or a pipe that fairq reads, takes longer than submit.command_timeout,
     fairq kills the command with all its processes and queues nothing.
 
-    Give a program and its arguments after --. The job gets these words unchanged, blanks, quotes and dollars included.
-    A program without a slash is looked up on PATH. An option takes the same values as the submit command of its
-    name, including macros such as $(Process).
+    Give a program and its arguments after --. The job gets these words as they are, with blanks, quotes and dollars.
+    Only $(Process), $(Cluster) and $(Item) are replaced in arguments and file names: the number of the job from 0, that
+    of the cluster, and the item of --each or --each-line. With one of these two options, so is {}. --verbatim
+    replaces none of them. A program without a slash is looked up on PATH. Other options take the same values as the
+    submit command of their name, including its macros.
+
+    The environment of a job is PATH (of the system), HOME, USER, LOGNAME, SHELL, LANG=C.UTF-8, TMPDIR (its scratch
+    directory) and the number of its cores in OMP_NUM_THREADS and similar variables; --getenv, --env and --environment
+    add to it and override it. docs/running.md lists all variables.
 
     The options of condor_submit also work with one dash: -append, -batch-name, -queue, -terse. --append and NAME=VALUE
     are for a description. A line of --append is read last, just above the queue statement; NAME=VALUE is read first,
@@ -151,6 +184,10 @@ def submit(
         "accounting_group": accounting_group,
         "accounting_group_user": accounting_group_user,
         "nice_user": "true" if nice_user else None,
+        "getenv": "true" if getenv else None,
+        "allowed_execute_duration": None if time is None else str(parse_duration(time, "--time")),
+        "max_retries": None if retries is None else str(retries),
+        "notification": None if mail is None else notification_of(mail),
         "concurrency_limits": concurrency_limits,
         "input": input_file,
         "output": output_file,
@@ -161,14 +198,16 @@ def submit(
     }
     given = {name: value for name, value in commands.items() if value is not None}
     for text in attribute or []:
-        given.update([_attribute(text)])
+        given.update([attribute_of(text)])
     actor = invocation.actor(invocation.now(now))
     file, macros = _file_and_macros(words or [])
     if program is None:
         lines = [*(append or []), *([] if batch_name is None else [f"batch_name = {batch_name}"])]
         timeout = invocation.settings["submit.command_timeout"]
+        only = {"env": env, "each": each, "each-line": each_line, "verbatim": verbatim, "count": count}
+        name = next((name for name in (*given, *only) if only.get(name, True)), None)
         source: Description | Program = _description(
-            file, given, count, timeout, {**time_macros(actor.time), **macros}, lines, queue
+            file, name, timeout, {**time_macros(actor.time), **macros}, lines, queue
         )
     else:
         for name, value in (("NAME=VALUE", macros), ("--append", append), ("--queue", queue)):
@@ -176,7 +215,19 @@ def submit(
                 raise UsageError(message=f"{name} is only for a submit description; leave it out with -- PROGRAM")
         if batch_name is not None:
             given["batch_name"] = batch_name
-        source = _program(file, program.split(_SEPARATOR), given, count or 1, time_macros(actor.time))
+        if file is not None:
+            raise UsageError(message=f"both a submit description ({file}) and a program; give only one")
+        if environment is not None and env:
+            raise UsageError(message="both --environment and --env; give only one")
+        source = program_of(
+            program.split(_SEPARATOR),
+            given,
+            count or 1,
+            time_macros(actor.time),
+            items=items_of(each, each_line),
+            variables=env,
+            verbatim=verbatim,
+        )
     user = JobContext(
         owner=operating_system_user(),
         directory=Path.cwd(),
@@ -192,6 +243,12 @@ def submit(
         from fairq.host.client.changes import submit_jobs
 
         submitted = submit_jobs(door, path, settings, source, user, actor, host)
+    _note(invocation, submitted)
+    emit(_view(submitted, output, dry_run, terse), output)
+
+
+def _note(invocation: Invocation, submitted: Submitted) -> None:
+    """Print what the submitter should know about the jobs."""
     for warning in submitted.submission.warnings:
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
     if submitted.submission.without_effect:
@@ -203,7 +260,6 @@ def submit(
             "no launcher: fairq matches jobs, but starts none; 'fairq slots detect --add --launch local' makes this "
             "machine run them"
         )
-    emit(_view(submitted, output, dry_run, terse), output)
 
 
 def _file_and_macros(words: list[str]) -> tuple[str | None, dict[str, str]]:
@@ -220,8 +276,7 @@ def _file_and_macros(words: list[str]) -> tuple[str | None, dict[str, str]]:
 
 def _description(
     file: str | None,
-    given: dict[str, str],
-    count: int | None,
+    option: str | None,
     timeout: int,
     macros: dict[str, str],
     lines: list[str],
@@ -233,8 +288,8 @@ def _description(
         raise UsageError(message="no submit description; name it before --queue, which takes the words after it")
     if not file:
         raise UsageError(message="nothing to submit; name a submit description, or give -- PROGRAM ARGS...")
-    if given or count is not None:
-        name = next(iter(given), "count").replace("_", "-")
+    if option is not None:
+        name = _OPTIONS.get(option, option).replace("_", "-")
         raise UsageError(message=f"--{name} is only for -- PROGRAM; set it in the submit description instead")
     for line in lines:
         if not _LINE.fullmatch(line):
@@ -250,37 +305,6 @@ def _description(
     arguments = None if queue is None else " ".join(queue.split(SEPARATOR)).strip()
     text = text.replace("\r\n", "\n")
     return Description(text, name, External(timeout), macros, appended=lines, queue=arguments)
-
-
-def _program(file: str | None, words: list[str], given: dict[str, str], count: int, macros: dict[str, str]) -> Program:
-    import shutil
-
-    from fairq.steps.jobs.submit import Program
-
-    if file is not None:
-        raise UsageError(message=f"both a submit description ({file}) and a program; give only one")
-    if not words or not words[0]:
-        raise UsageError(message="no program follows --; give -- PROGRAM ARGS...")
-    program = words[0]
-    if "/" not in program:
-        found = shutil.which(program)
-        if found is None:
-            raise InvalidSubmitValueError(
-                where="the command line",
-                command="program",
-                value=program,
-                expected="it is not on PATH; give its path, such as ./" + program,
-            )
-        program = str(Path(found).absolute())
-    return Program([program, *words[1:]], given, count, macros)
-
-
-def _attribute(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    name = name.strip()
-    if not equals or not name.isidentifier() or not name.isascii() or not value.strip():
-        raise UsageError(message=f"--attribute {text}: give NAME=EXPR, as --attribute 'Site=\"CERN\"'")
-    return f"MY.{name}", value.strip()
 
 
 def _view(submitted: Submitted, output: Output, dry_run: bool, terse: bool) -> View:

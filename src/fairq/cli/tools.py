@@ -189,15 +189,14 @@ JOBS = Dialect(
 PRIO = Dialect("condor_prio", _OF_TOOLS)
 
 _OF_SBATCH = {
-    "mem": "use --request-memory",
-    "cpus-per-task": "use --request-cpus",
-    "ntasks": "use --count for the number of jobs, --request-cpus for the cores of each",
-    "gres": "use --request-gpus",
-    "gpus": "use --request-gpus",
-    "time": "set allowed_execute_duration in a description",
-    "array": "use --count",
-    "job-name": "use --batch-name",
+    "cpus-per-task": "use --cpus",
+    "ntasks": "use --count for the number of jobs, --cpus for the cores of each",
+    "gres": "use --gpus",
+    "array": "use --count, --each or --each-line",
+    "job-name": "use --name",
     "chdir": "use --initialdir",
+    "export": "use --env or --getenv",
+    "mail-type": "use --mail",
     "wrap": "give -- /bin/sh -c COMMAND",
 }
 """Options of Slurm's sbatch, and what to use for each."""

@@ -4,9 +4,10 @@ HTCondor's own ``htcondor2.Submit`` parses the text and expands the macros. It n
 Therefore this package builds the ads, by ``condor_submit``'s rules (its manual page; ``SubmitHash``).
 """
 
-from fairq.formats.submitfile.description import Description, Program, time_macros
+from fairq.formats.submitfile.description import Description, time_macros
 from fairq.formats.submitfile.external import External
 from fairq.formats.submitfile.jobs import JobGroup, Submission, submission
+from fairq.formats.submitfile.program import Program
 from fairq.formats.submitfile.rules import Context
 
 __all__ = ["Context", "Description", "External", "JobGroup", "Program", "Submission", "submission", "time_macros"]

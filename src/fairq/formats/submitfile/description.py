@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
+from fairq.errors.pool import SubmitDescriptionError
 from fairq.formats.submitfile.external import External
 from fairq.formats.submitfile.includes import Includes, refuse_trouble
 from fairq.formats.submitfile.items import Item, from_outside, read_items
@@ -313,51 +313,6 @@ class Description:
             depth += (line.word == "if") - (line.word == "endif")
             rows += self._rows[line.first - 1 : line.last]
         return "\n".join([*rows, *["endif"] * max(depth, 0), ""])
-
-
-class Program:
-    """One command line to queue *count* times.
-
-    *words* are the program and its arguments, taken literally. *commands* are submit commands; their values may
-    hold macros, among them *macros*.
-    """
-
-    warnings: Sequence[str] = ()
-    source = "the command line"
-
-    def __init__(
-        self,
-        words: Sequence[str],
-        commands: Mapping[str, str],
-        count: int = 1,
-        macros: Mapping[str, str] | None = None,
-    ) -> None:
-        """Take the program's *words*; the first one is the executable."""
-        self._words = list(words)
-        self._commands = commands
-        self._count = count
-        self._macros = macros or {}
-
-    def statements(self) -> Iterator[Statement]:
-        """Yield the one statement."""
-        from fairq.common.arguments import quoted
-
-        submit, _ = new_submit("")
-        for name, value in self._macros.items():
-            submit[name] = value
-        literals = {"executable": self._words[0]}
-        for name, value in self._commands.items():
-            try:
-                submit[name] = value
-            except UnicodeEncodeError:  # a file's name may be any bytes, but the library accepts UTF-8 only
-                if "$" in value:
-                    cure = "give macros in UTF-8 text only"
-                    raise InvalidSubmitValueError(where=self.source, command=name, value=value, expected=cure) from None
-                literals[name] = value
-        if len(self._words) > 1:
-            literals["arguments"] = quoted(self._words[1:])
-        line = QueueLine(0, 0, "", str(self._count))
-        yield Statement(submit, lambda _: self.source, line, [], [], literals)
 
 
 def _shown(text: str) -> str:

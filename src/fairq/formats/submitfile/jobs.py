@@ -10,8 +10,9 @@ from msgspec import Struct, field
 from fairq.common.records import Ad, JobStatus
 from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
 from fairq.formats.submitfile import policy_rules, program_rules, request_rules
-from fairq.formats.submitfile.description import Description, Program, Statement
+from fairq.formats.submitfile.description import Description, Statement
 from fairq.formats.submitfile.macros import CLUSTER_NAMES, Variation
+from fairq.formats.submitfile.program import Program
 from fairq.formats.submitfile.rules import SENTINEL, Commands, Context, Rule
 from fairq.formats.submitfile.standings import refusals, standing_of, without_effect
 from fairq.formats.submitfile.template import filled, has_mark, same

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _NULL = os.devnull
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_LANG = "C.UTF-8"
 _THREADS = (
     "OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "JULIA_NUM_THREADS", "ROOT_MAX_THREADS", "TF_NUM_THREADS", "GOMAXPROCS", "PYTHON_CPU_COUNT", "CUBACORES",
@@ -170,6 +171,7 @@ def _environment(
     home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", owner or str(os.getuid()), "/bin/sh")
     base = {
         "PATH": _PATH, "HOME": home, "USER": user, "LOGNAME": user, "SHELL": shell or "/bin/sh",
+        "LANG": _LANG,
         **dict.fromkeys(_THREADS, str(cpus)),
     }  # fmt: skip
     return {

@@ -1,0 +1,111 @@
+"""A program and its options on the command line of ``fairq submit``, as the source of jobs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.common.inputs import STANDARD_INPUT, read_bytes
+from fairq.errors.base import UsageError
+from fairq.errors.pool import InvalidSubmitValueError, UnreadableDescriptionError
+
+if TYPE_CHECKING:
+    from fairq.steps.jobs.submit import Program
+
+_MAILS = {"end": "complete", "fail": "error", "all": "always"}
+"""The values of ``--mail``, with those of the command notification."""
+
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def program_of(
+    words: Sequence[str],
+    given: dict[str, str],
+    count: int,
+    macros: dict[str, str],
+    *,
+    items: list[str] | None = None,
+    variables: Sequence[str] | None = None,
+    verbatim: bool = False,
+) -> Program:
+    """Return the program with its arguments *words* and the submit commands *given*.
+
+    *variables* are the values of ``--env``. Raises UsageError, and InvalidSubmitValueError for a program not on PATH.
+    """
+    import shutil
+
+    from fairq.steps.jobs.submit import Program
+
+    if not words or not words[0]:
+        raise UsageError(message="no program follows --; give -- PROGRAM ARGS...")
+    program = words[0]
+    if "/" not in program:
+        found = shutil.which(program)
+        if found is None:
+            raise InvalidSubmitValueError(
+                where="the command line",
+                command="program",
+                value=program,
+                expected="it is not on PATH; give its path, such as ./" + program,
+            )
+        program = str(Path(found).absolute())
+    literals = {"environment": _environment(variables)} if variables else {}
+    return Program([program, *words[1:]], given, count, macros, items=items, literals=literals, verbatim=verbatim)
+
+
+def items_of(each: list[str] | None, file: str | None) -> list[str] | None:
+    """Return the items of ``--each`` or those of the *file* of ``--each-line``, without empty lines; None: neither.
+
+    Raises UsageError for both, or without an item; UnreadableDescriptionError.
+    """
+    if file is None:
+        return each or None
+    if each:
+        raise UsageError(message="both --each and --each-line; give only one")
+    name = "standard input" if file == STANDARD_INPUT else file
+    try:
+        lines = read_bytes(file).decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise UnreadableDescriptionError(source=name, reason="it is not UTF-8 text") from None
+    except (OSError, ValueError) as error:
+        raise UnreadableDescriptionError(source=name, reason=getattr(error, "strerror", None) or error) from None
+    items = [line for line in lines if line.strip()]
+    if not items:
+        raise UsageError(message=f"--each-line: {name} has no line with an item")
+    return items
+
+
+def notification_of(text: str) -> str:
+    """Return the value of the command notification for that of ``--mail``; raises UsageError."""
+    if text not in _MAILS:
+        raise UsageError(message=f"--mail {text}: give {', '.join(list(_MAILS)[:-1])} or {list(_MAILS)[-1]}")
+    return _MAILS[text]
+
+
+def attribute_of(text: str) -> tuple[str, str]:
+    """Return the submit command and its value for a value of ``--attribute``; raises UsageError."""
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not name.isidentifier() or not name.isascii() or not value.strip():
+        raise UsageError(message=f"--attribute {text}: give NAME=EXPR, as --attribute 'Site=\"CERN\"'")
+    return f"MY.{name}", value.strip()
+
+
+def _environment(variables: Sequence[str]) -> str:
+    from fairq.common.arguments import quoted
+
+    words = []
+    for text in variables:
+        name, equals, value = text.partition("=")
+        if not _VARIABLE.fullmatch(name):
+            raise UsageError(message=f"--env {text}: give NAME, or NAME=VALUE")
+        if not equals:
+            here = os.environ.get(name)
+            if here is None:
+                raise UsageError(message=f"--env {name}: there is no such variable here; give {name}=VALUE")
+            value = here
+        words.append(f"{name}={value}")
+    return quoted(words)

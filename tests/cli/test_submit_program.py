@@ -1,0 +1,107 @@
+"""The short options of submit, and what is replaced in arguments and file names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def ads(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, Any]]]:
+    monkeypatch.chdir(tmp_path)
+
+    def found(*words: str) -> list[dict[str, Any]]:
+        ended = run("--state", state, "submit", "--dry-run", "--json", *words)
+        assert ended.code == 0, ended.err
+        jobs: list[dict[str, Any]] = json.loads(ended.out)
+        return jobs
+
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "attribute", "value"),
+    [
+        (["--cpus", "4"], "RequestCpus", 4),
+        (["--mem", "2GB"], "RequestMemory", 2048),
+        (["--gpus", "1"], "RequestGPUs", 1),
+        (["--time", "90"], "AllowedExecuteDuration", 90),
+        (["--time", "1h30m"], "AllowedExecuteDuration", 5400),
+        (["--name", "night"], "JobBatchName", "night"),
+        (["--retries", "3"], "JobMaxRetries", 3),
+        (["--mail", "end"], "JobNotification", 2),
+        (["--mail", "fail"], "JobNotification", 3),
+        (["--mail", "all"], "JobNotification", 1),
+        (["--env", "A=b c", "--env", "D='$x'"], "Environment", "'A=b c' 'D=''$x'''"),
+    ],
+)
+def test_short_options(ads: Any, words: list[str], attribute: str, value: object) -> None:
+    assert ads(*words, "--", "/bin/true")[0][attribute] == value
+
+
+def test_variables_come_from_here(ads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLOUR", "dark blue")
+    assert ads("--env", "COLOUR", "--", "/bin/true")[0]["Environment"] == "'COLOUR=dark blue'"
+    assert "'COLOUR=dark blue'" in ads("--getenv", "--", "/bin/true")[0]["Environment"]
+    assert ads("--", "/bin/true")[0]["Environment"] == ""
+
+
+def test_three_names_are_replaced_and_nothing_else(ads: Any) -> None:
+    command = "echo $(Process) $(Cluster) $(Item) $(date) $(process) $HOME {} ${A} $$(B)"
+    (job,) = ads("--", "/bin/sh", "-c", command)
+    assert job["Arguments"] == "-c 'echo 0 1 $(Item) $(date) $(process) $HOME {} ${A} $$(B)'"
+    (job,) = ads("--each", "it's $(date) {}", "--", "/bin/echo", "$(Item)|{}|$(date)", "{}", "{}{}")
+    assert job["Arguments"].startswith("'it''s $(date) {}|it''s $(date) {}|$(date)' 'it''s $(date) {}' ")
+
+
+def test_a_job_for_each_item(ads: Any) -> None:
+    made = ads("--each", "a b", "--each", "c", "--count", "2", "--output", "{}.$(Process)", "--", "/bin/echo", "{}")
+    assert [job["Arguments"] for job in made] == ["'a b'", "'a b'", "c", "c"]
+    assert [job["Out"] for job in made] == ["a b.0", "a b.1", "c.2", "c.3"]
+    Path("items").write_text("one\n\n two  words\nlast")
+    made = ads("--each-line", "items", "--", "/bin/echo", "{}")
+    assert [job["Arguments"] for job in made] == ["one", "' two  words'", "last"]
+
+
+def test_names_of_files_have_the_macros_that_there_are(ads: Any) -> None:
+    (job,) = ads("--output", "$(ClusterId).$(Process).$(date +%s).$(YEAR)", "--", "/bin/true")
+    assert job["Out"].startswith("1.0.$(date +%s).2")
+    assert ads("--verbatim", "--output", "$(Process).{}", "--", "/bin/echo", "$(Process)")[0]["Out"] == "$(Process).{}"
+
+
+def test_verbatim_replaces_nothing(ads: Any) -> None:
+    (job,) = ads("--verbatim", "--each", "a", "--", "/bin/echo", "$(Process)", "$(Item)", "{}")
+    assert job["Arguments"] == "$(Process) $(Item) {}"
+
+
+def test_alike_jobs_stay_one_range(run: Run, state: Path) -> None:
+    run("--state", state, "submit", "--count", "1000", "--", "/bin/echo", "$(Process)")
+    assert run("--state", state, "queue").out.count("1.0-999") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--mail", "begin"], "--mail begin: give end, fail or all"),
+        (["--env", "1A=2"], "--env 1A=2: give NAME, or NAME=VALUE"),
+        (["--env", "NO_SUCH_NAME"], "there is no such variable here; give NO_SUCH_NAME=VALUE"),
+        (["--env", "A=1", "--environment", "B=2"], "both --environment and --env; give only one"),
+        (["--each", "a", "--each-line", "-"], "both --each and --each-line; give only one"),
+        (["--time", "soon"], "--time"),
+    ],
+)
+def test_wrong_values(run: Run, state: Path, words: list[str], problem: str) -> None:
+    ended = run("--state", state, "submit", *words, "--", "/bin/true")
+    assert ended.code != 0
+    assert problem in ended.err
+
+
+def test_items_that_nothing_names(run: Run, state: Path) -> None:
+    ended = run("--state", state, "submit", "--each", "a", "--each", "b", "--", "/bin/true")
+    assert "the jobs are alike: neither {} nor $(Item)" in ended.err
