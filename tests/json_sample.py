@@ -167,7 +167,9 @@ def _pool(sample: Sample) -> None:
     sample.show("undo", "undo", "--now", NOW + 70)
     with _programs(sample.file("scontrol", f"#!/bin/sh\ncat <<'EOF'\n{NODES}EOF\n")):
         sample.show("slots sync", "slots", "sync", "slurm", "--dry-run", "--now", NOW + 75)
+    sample.show("pool pause", "pool", "pause", "--reason", "x", "--now", NOW + 60)
     sample.show("status", "status", "--now", NOW + 60)
+    sample.show("pool resume", "pool", "resume", "--now", NOW + 60)
     for what in ("usage", "shares"):
         sample.show(f"plot {what}", "plot", what, "--since", "-1d", "--now", NOW + 86400)
     sample.show("pool check", "pool", "check", "--now", NOW + 60)

@@ -27,6 +27,7 @@ LINES: dict[str, list[str]] = {
     "slots add": ["slots add other --count 3", "slots add --file {slots}"],
     "slots remove": ["slots remove spare", "slots remove --force node"],
     "slots drain": ["slots drain node", "slots drain --cancel spare"],
+    "pool pause": ["pool pause --until +1h"],
     "undo": ["undo"],
     "negotiate": ["negotiate", "negotiate --json"],
     "userprio": [
@@ -60,8 +61,8 @@ LINES: dict[str, list[str]] = {
     "config import": ["config import {condor}"],
 }
 
-ELSEWHERE = {"pool create", "pool remove", "slots sync"}
-"""They need a host or an engine of their own; tests/host/setup and tests/engines try them."""
+ELSEWHERE = {"pool create", "pool remove", "pool resume", "slots sync"}
+"""They need a host, an engine or a pause of their own; tests/host/setup, tests/engines and test_pool_pause try them."""
 
 
 def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -97,6 +97,7 @@ sys.exit(main(Path({str(tmp_path / "pool.db")!r}), Path({str(site)!r})))
          "fairq userprio --setfactor a@x 2.0"),
         ("slots drain", {"names": ["n"], "schedule": "quick"}, "fairq slots drain --quick n"),
         ("undo", {"number": None}, "fairq undo"),
+        ("pool pause", {"until": 1_900_000_000}, "fairq pool pause --until 1900000000"),
         ("hold", {"jobs": 7}, "fairq hold"),
     ],
 )  # fmt: skip

@@ -12,6 +12,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output
 from fairq.cli.output.activity import doing
+from fairq.cli.pool_pause import note_pause
 from fairq.cli.whatif_options import Factor, Set, With, Without
 from fairq.errors.base import UsageError
 
@@ -76,6 +77,9 @@ def negotiate(
     preemptable, RANK of the slot, PREEMPTION_REQUIREMENTS, priority of the preempted user, concurrency limit, and
     limits of the submitter. 'fairq why' explains one job in full.
 
+    While the pool is paused (fairq pool pause), the command collects the jobs that have ended and matches nothing. It
+    prints one line and exits with 0.
+
     If an expression takes longer than evaluation_budget, it counts as ERROR for the remaining slots, and the cycle
     continues. A table names the expression, the job or setting that it belongs to, its CPU time and the number of
     slots.
@@ -113,6 +117,7 @@ def negotiate(
     settings = invocation.settings if dry_run else invocation.settings_of_cycle(at)
     actor = invocation.actor(at)
     if dry_run:
+        note_pause(invocation, invocation.state_path, at)
         dry = decide(invocation.state_path, settings, actor, dry_run=True, explain=explain, doing=doing)
         held = Turn(dry)
     else:
@@ -130,6 +135,8 @@ def negotiate(
         invocation.note(text)
     cycle = held.cycle
     if cycle is None:
+        if held.pause is not None and not held.ended and output.format == "table":
+            return
         from fairq.cli.output import emit
         from fairq.cli.runs_view import runs_view
 

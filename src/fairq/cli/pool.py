@@ -6,8 +6,9 @@ from fairq.cli.command import App, Context
 from fairq.cli.output import View, emit
 from fairq.cli.pool_check import add_check
 from fairq.cli.pool_host import add_host
+from fairq.cli.pool_pause import add_pause
 
-app = App(help="Show, check, create and remove pools.", default="show")
+app = App(help="Show, check, pause, create and remove pools.", default="show")
 
 
 @app.report(
@@ -52,4 +53,5 @@ def show(context: Context) -> None:
 
 
 add_check(app)
+add_pause(app)
 add_host(app)

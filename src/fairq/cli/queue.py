@@ -14,6 +14,7 @@ from fairq.cli.invocation import operating_system_user
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Form, Output, Record, Table, View, emit, terminal
 from fairq.cli.output.long import long_texts
+from fairq.cli.pool_pause import note_pause
 from fairq.cli.queue_options import Jobs
 from fairq.cli.tools import QUEUE
 from fairq.common.expression_form import is_expression, within
@@ -89,6 +90,8 @@ def queue(
     reasons = held and not (idle or running)
     is_selected = bool(jobs or output.constraint or mine or user is not None)
     is_whole = not (is_selected or start or sort is not None)
+    if output.format == "table":
+        note_pause(invocation, state, time)
     if is_whole and limit is None and output.format == "table" and not (long or totals):
         from fairq.steps.jobs.pages import queue_pages
 

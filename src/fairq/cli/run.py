@@ -15,9 +15,11 @@ from fairq.cli.options import duration_of
 from fairq.cli.output.messages import tell_error
 from fairq.common.interrupts import INTERRUPTED
 from fairq.errors import alerts
+from fairq.errors.pool import PoolPausedError
 
 if TYPE_CHECKING:
     from fairq.common.records import Launch
+    from fairq.state.pause import Pause
     from fairq.steps.launch.outcome import Outcome
     from fairq.steps.launch.run import Standing
     from fairq.steps.launch.turn import Turn
@@ -54,6 +56,9 @@ def run(
     runs the next cycle as soon as a job has ended or another command has changed the state, and at least once every
     --every.
 
+    While the pool is paused (fairq pool pause), no job starts. With --until-idle, the command then ends with 97 when no
+    job runs, if idle jobs are left.
+
     Ctrl-C or SIGTERM ends the command. The jobs continue to run; the next fairq run or fairq negotiate collects them.
     With --stop, the command ends the jobs first; they return to the queue.
     """
@@ -63,8 +68,11 @@ def run(
     invocation = context.obj
     line = _Progress(invocation)
     told: set[str] = set()
+    pause: Pause | None = None
 
     def report(held: Turn, now: Standing) -> None:
+        nonlocal pause
+        pause = held.pause
         line.clear()
         for note in held.notes:
             # A persistent problem, for example an unwritable log, is reported once.
@@ -102,6 +110,8 @@ def run(
             invocation.note(f"{counted(left, 'job')} {what}; the next fairq run or fairq negotiate collects them")
         raise SystemExit(INTERRUPTED) from None
     line.clear()
+    if standing.idle and pause is not None:
+        raise PoolPausedError(standing.idle, pause.until)
     if standing.idle:
         invocation.note(f"{counted(standing.idle, 'idle job')} left that fit no free slot; 'fairq why JOB' shows why")
     if standing.held:

@@ -12,6 +12,7 @@ from fairq.cli.options import Now
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.tools import STATUS
 from fairq.common.quantities import shown_duration
+from fairq.steps.pool.pause import pause_document, pause_words
 
 if TYPE_CHECKING:
     from fairq.steps.reports.status import Standing
@@ -68,6 +69,8 @@ def _view(found: Standing, limit: int | None) -> View:
         ("Jobs", ", ".join(f"{found.count(name)} {name}" for name in ("idle", "running", "held"))),
         ("Last cycle", _cycle(found)),
     ]
+    if found.pause is not None:
+        lines.append(("Paused", pause_words(found.pause)))
     if found.launching or found.running_here:
         lines.append(("Launcher", f"{counted(found.running_here, 'process', 'processes')} of jobs"))
     if found.rejected:
@@ -130,6 +133,7 @@ def _document(found: Standing) -> dict[str, Any]:
         "running": found.count("running"),
         "held": found.count("held"),
         "processes": found.running_here,
+        "paused": None if found.pause is None else pause_document(found.pause),
         "cycle": cycle and cycle.number,
         "cycle_time": cycle and cycle.time,
         "cycle_matches": cycle and cycle.matches,

@@ -14,6 +14,7 @@ from fairq.cli.command import App, Context
 from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import DryRun, Now, parse_duration
 from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.pool_pause import note_pause
 from fairq.cli.single_dash import SEPARATOR
 from fairq.cli.submit_program import attribute_of, items_of, notification_of, program_of
 from fairq.cli.tools import SUBMIT
@@ -244,6 +245,7 @@ def submit(
 
         submitted = submit_jobs(door, path, settings, source, user, actor, host)
     _note(invocation, submitted)
+    note_pause(invocation, path, actor.time)
     emit(_view(submitted, output, dry_run, terse), output)
 
 

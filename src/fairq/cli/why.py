@@ -14,6 +14,7 @@ from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.overruns import overrun_sentence
 from fairq.cli.tools import WHY
 from fairq.errors.base import UsageError
+from fairq.steps.pool.pause import pause_document, pause_in_effect, pause_sentence
 from fairq.steps.why.starts import start_sentence
 
 app = App()
@@ -90,6 +91,9 @@ def why(
     time = invocation.now(now)
     path = invocation.existing_state
     document = step(path, invocation.settings, subject, time, slot, compare=compare, ahead=slot is None)
+    pause = pause_in_effect(path, time)
+    if pause is not None:
+        document["paused"] = pause_document(pause)
     tables = _TABLES[document["kind"]](document)
     if compare:
         tables.append(comparison_table(document["compare"]))
@@ -98,7 +102,8 @@ def why(
         text = f"job {document['subject']} cannot run. {document['advice'][0]}\n{text[:1].upper()}{text[1:]}"
     if document["kind"] != "submitter":
         text = text[:1].upper() + text[1:]
-    emit(View(text="\n".join([text, *_details(document)]), tables=tables, document=document, main=0), output)
+    paused = [] if pause is None else [f"First of all, {pause_sentence(pause)}. Once it is resumed:"]
+    emit(View(text="\n".join([*paused, text, *_details(document)]), tables=tables, document=document, main=0), output)
 
 
 def _details(document: dict[str, Any]) -> list[str]:

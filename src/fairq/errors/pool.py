@@ -220,7 +220,18 @@ class UnknownSubmitterError(FairqError):
     summary = "There is no accounting record of this name"
 
 
-# 60-63: negotiation and demo
+# 60-63, 97: negotiation, pauses and demo
+
+
+class PoolPausedError(FairqError):
+    """the pool is paused, and no job of it runs; {idle} idle jobs wait until 'fairq pool resume'{until}"""
+
+    exit_code = 97
+    summary = "The pool is paused: 'fairq run --until-idle' ends although jobs wait"
+
+    def __init__(self, idle: int, until: float | None) -> None:
+        """*until* is in seconds since 1970; the message shows the local time."""
+        super().__init__(idle=idle, until="" if until is None else f" or {shown_time(until)}")
 
 
 class DemoError(FairqError):

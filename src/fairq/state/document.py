@@ -30,6 +30,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from fairq.common.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
@@ -46,6 +47,7 @@ from fairq.state import (
     history,
     job_ads,
     jobs,
+    pause,
     rows,
     runs,
     slot_columns,
@@ -101,6 +103,9 @@ _RECORDS: dict[str, type[Any]] = {
 
 _NUMBERS = frozenset({"last_update", "decayed_until", "cycle", "next_cluster", "usage_recorded_until"})
 """The members of `meta` whose strings are whole numbers."""
+
+_TYPES: dict[str, Any] = {pause.KEY: pause.Pause}
+"""The members of `meta` whose strings are JSON, with their types."""
 
 
 def export(state: State) -> dict[str, Any]:
@@ -170,6 +175,11 @@ def _read(document: Any) -> dict[str, Any]:
         _require(isinstance(value, str), f"meta.{key}", f"must be a string, not {value!r}")
         is_right = key not in _NUMBERS or (value.isdecimal() and value.isascii())
         _require(is_right, f"meta.{key}", f"must be a whole number in a string, not {value!r}")
+        if key in _TYPES:
+            try:
+                msgspec.json.decode(value, type=_TYPES[key])
+            except msgspec.MsgspecError as error:
+                raise InvalidDocumentError(place=f"meta.{key}", problem=f"is not valid: {error}") from None
     records = {name: read_records(of, found[name], name, may_lack=is_older) for name, of in _RECORDS.items()}
     if not has_ledger:
         records["usage_edits"] = document_past.earlier(records["submitters"], found["meta"])

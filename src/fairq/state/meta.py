@@ -1,4 +1,4 @@
-"""Single values of the state, by key: `last_update`, `cycle`, `next_cluster`, `schedd_name` and others."""
+"""Single values of the state, by key: `last_update`, `cycle`, `next_cluster`, `pause` and others."""
 
 from __future__ import annotations
 
@@ -14,3 +14,8 @@ def get(state: State, key: str, default: str | None = None) -> str | None:
 def set(state: State, key: str, value: str) -> None:  # noqa: A001 - read as meta.set
     """Store *value* under *key*, replacing the former value."""
     state.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def remove(state: State, key: str) -> None:
+    """Remove *key* with its value, if there is one."""
+    state.connection.execute("DELETE FROM meta WHERE key = ?", (key,))

@@ -81,6 +81,9 @@ WORKS = [
     Row(ADM, "finish 1.0 --exit-code 0", said="finished"),
     Row(ADM, "slots drain slot4@node1", said="drained"),
     Row(ADM, "slots drain slot4@node1 --cancel", said="takes jobs again"),
+    Row(ADM, "pool pause --reason network", said="the pool is paused"),
+    Row(EVE, "queue", said="network"),
+    Row(ADM, "pool resume", said="resumed"),
     Row(ADM, "slots remove slot4@node1 --force", said="removed"),
 ]
 
@@ -125,6 +128,8 @@ REFUSED = [
     Row(EVE, "slots remove slot1@node1 --force", 101),
     Row(EVE, "slots drain node1 --fast", 101),
     Row(EVE, "slots drain node1 --cancel", 101),
+    Row(EVE, "pool pause", 101),
+    Row(EVE, "pool resume", 101),
     Row(EVE, "finish 3.0", 101),
     Row(EVE, "negotiate", 101, "sudo -u fqcpool fairq negotiate"),
     Row(EVE, "state restore mine.db", 101),

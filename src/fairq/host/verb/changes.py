@@ -188,6 +188,22 @@ def _slots_release(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answe
     return {"slots": cancel(pool.state, _names(_exactly(arguments, {"names"})["names"]), actor)}
 
 
+def _pool_pause(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.pause import pause, pause_document
+
+    until = _exactly(arguments, {"until"})["until"]
+    return pause_document(pause(pool.state, actor, None if until is None else _whole(until)))
+
+
+def _pool_resume(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.pause import pause_document, resume
+
+    _exactly(arguments, set())
+    require_administrator(actor, "resume the pool")
+    former = resume(pool.state, actor)
+    return {"pause": None if former is None else pause_document(former)}
+
+
 _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
     "submit": _submit,
     "remove": _of_jobs("remove"),
@@ -201,6 +217,8 @@ _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
     "slots remove": _slots_remove,
     "slots drain": _slots_drain,
     "slots release": _slots_release,
+    "pool pause": _pool_pause,
+    "pool resume": _pool_resume,
 }
 
 

@@ -71,6 +71,10 @@ def _drain(arguments: Mapping[str, Any]) -> list[Any]:
     return [f"--{arguments['schedule']}", *_names(arguments)]
 
 
+def _pause(arguments: Mapping[str, Any]) -> list[Any]:
+    return [] if arguments["until"] is None else ["--until", arguments["until"]]
+
+
 def _add(arguments: Mapping[str, Any]) -> list[Any]:
     return _some([slot["name"] for slot in arguments["slots"]])
 
@@ -83,4 +87,5 @@ _WAYS = {
     "userprio": _userprio,
     "slots drain": _drain,
     "slots add": _add,
+    "pool pause": _pause,
 }

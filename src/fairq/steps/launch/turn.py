@@ -16,8 +16,10 @@ from msgspec import Struct, field
 
 from fairq.common.records import Actor, Launch
 from fairq.state import job_events, launches
+from fairq.state import pause as pauses
 from fairq.state.connection import State, kept_open, reading
 from fairq.state.cycle_lock import cycle_lock
+from fairq.state.pause import Pause
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.failures import failures_counted
 from fairq.steps.cycle.negotiate import hold_cycle
@@ -26,6 +28,7 @@ from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.holds import faults_held
 from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
 from fairq.steps.launch.unknown import end_unknown
+from fairq.steps.pool.pause import pause_sentence
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -37,13 +40,17 @@ _PATIENCE = 2.0
 
 
 class Turn(Struct):
-    """The result of a turn: the *cycle* if one ran, the ended and the started runs, and notes for an administrator."""
+    """The result of a turn: the *cycle* if one ran, the ended and the started runs, and notes for an administrator.
+
+    *pause* is why no cycle ran, if the pool is paused.
+    """
 
     cycle: Cycle | None = None
     ended: list[tuple[Launch, Outcome | None]] = field(default_factory=list)
     started: list[Launch] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     launching: bool = False
+    pause: Pause | None = None
 
 
 def turn(
@@ -60,7 +67,7 @@ def turn(
 ) -> Turn:
     """Collect; with *match*, run a cycle; with *launch*, start the matched jobs. *doing* receives the progress.
 
-    Without *record*, the next turn records the starts.
+    In a paused pool, no cycle is run. Without *record*, the next turn records the starts.
 
     Raises:
         CycleUnderWayError: another cycle is running on this state.
@@ -69,6 +76,7 @@ def turn(
     with failures_counted(path, actor.time), kept_open(), opened(path, settings, starting=True) as own:
         begun = _Begun(path, settings, actor, launchers or own, launch)
         with cycle_lock(path), begun.faults_held():
+            match = match and not begun.is_paused()
             begun.decide(match, explain, doing)
             # Without a cycle, `collect` has already notified the users.
             untold = list(begun.result.ended) if match else []
@@ -99,6 +107,14 @@ class _Begun(Struct):
     def faults_held(self) -> AbstractContextManager[None]:
         """Hold, at the end of the body, the jobs with faults."""
         return faults_held(self.path, self.settings, self.actor, self.faults, self._end_ordered)
+
+    def is_paused(self) -> bool:
+        """Return whether the pool is paused; note it."""
+        with reading(self.path) as state:
+            self.result.pause = pauses.load(state, self.actor.time)
+        if self.result.pause is not None:
+            self.result.notes.append(f"{pause_sentence(self.result.pause)}: nothing is matched")
+        return self.result.pause is not None
 
     def decide(self, match: bool, explain: bool, doing: Callable[[str], None]) -> None:
         """Collect; with *match*, run a cycle."""

@@ -18,6 +18,7 @@ from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition
 from fairq.state import cycle_errors, cycles, dynamic_slots, history, jobs, launches, slots
+from fairq.state import pause as pauses
 from fairq.state.connection import reading, unused_share
 from fairq.state.cycle_lock import cycle_lock, lock_file
 from fairq.state.elsewhere import elsewhere_of
@@ -29,6 +30,7 @@ from fairq.steps.launch.launchers import Launchers, is_launching, of_slot, opene
 from fairq.steps.mail import WANTED
 from fairq.steps.pool.devices import by_number, same_gpu
 from fairq.steps.pool.finding import FAULT, GOOD, NOT_NEEDED, Finding
+from fairq.steps.pool.pause import pause_sentence
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -103,6 +105,7 @@ def _times(path: Path, now: int, longest: int) -> Iterator[Finding]:
     with reading(path) as state:
         updated = last_update(state)
         last = next(iter(cycles.summaries(state, 1)), None)
+        pause = pauses.load(state, now)
     if updated > now + _SLACK:
         detail = f"usage is charged up to {shown_time(updated)}, but it is {shown_time(now)}"
         cure = "correct the clock of this machine; if it is right, run 'fairq state restore' to go back to a copy"
@@ -114,6 +117,8 @@ def _times(path: Path, now: int, longest: int) -> Iterator[Finding]:
     if failed.kind and (last is None or failed.time >= last.time):
         detail = f"the cycle of {shown_time(failed.time)} failed: {failed.message}"
         yield Finding("last cycle", FAULT, detail, "correct what the message names, then run 'fairq negotiate'")
+    elif pause is not None:
+        yield Finding("last cycle", GOOD, f"{pause_sentence(pause)}; no cycle is held meanwhile")
     elif last is None:
         yield Finding("last cycle", FAULT, "no cycle was ever held", cure)
     elif now - last.time > longest:

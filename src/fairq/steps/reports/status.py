@@ -13,7 +13,9 @@ from fairq.common.records import AccountingRecord
 from fairq.engine.accounting.factors import resolve_factor
 from fairq.engine.accounting.priority import effective_priority, real_priority
 from fairq.state import cycles, jobs, launches, report_figures
+from fairq.state import pause as pauses
 from fairq.state.connection import State, reading
+from fairq.state.pause import Pause
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import last_update, records_at
 from fairq.steps.launch.launchers import is_launching
@@ -68,7 +70,7 @@ class Standing(Struct):
     *slots* counts slots without dynamic slots, *drained* those of them that take no jobs, *claims* the jobs and dynamic
     slots in use. *weight* is that of all slots in the last cycle, None before the first one. *running_here* counts the
     processes that launchers started. *rejected* counts rejected requests of the last cycle by reason. *groups* are the
-    last cycle's figures of the accounting groups, *used_by_groups* their use.
+    last cycle's figures of the accounting groups, *used_by_groups* their use. *pause* is the pause in effect.
     """
 
     state: str
@@ -86,6 +88,7 @@ class Standing(Struct):
     rejected: Counter[str] = field(default_factory=Counter)
     groups: list[dict[str, Any]] = field(default_factory=list)
     used_by_groups: dict[str, GroupUse] = field(default_factory=dict)
+    pause: Pause | None = None
 
     def count(self, status: str) -> int:
         """Return the number of jobs of this *status*: idle, running or held."""
@@ -111,6 +114,7 @@ def standing(path: Path, settings: Settings, now: int) -> Standing:
             last_update(state),
             rejected=Counter(of["reason"] for of in decision.get("rejections", ())),
             groups=list(decision.get("quotas", ())),
+            pause=pauses.load(state, now),
         )
         records = records_at(state, now)
         result.submitters = _submitters(state, settings, decision, records)

@@ -17,7 +17,7 @@ from fairq.state.history import Entry
 from fairq.state.location import exists
 from fairq.state.undo import Undoable
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.undo import jobs, records, slots
+from fairq.steps.undo import jobs, pool, records, slots
 from fairq.steps.undo.jobs import Problem
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def _undo(state: State, settings: Settings, change: Undoable, entries: list[Entr
         "slots add": lambda: slots.undo_add(state, data),
         "slots remove": lambda: slots.undo_remove(state, data),
         "slots drain": lambda: slots.undo_drain(state, data),
+        "pool pause": lambda: pool.undo_pause(state, data),
     }
     return ways[change.kind]()
 
