@@ -1,7 +1,7 @@
 """The console sessions of the README and of docs/: what the pages show, and what fairq prints on a terminal now.
 
 The pages show 80 columns, `tests/data/listings` the same at 60 and 120, and the picture some of it. ``python -m
-tests.sessions`` writes into all of them what is printed now.
+tests.sessions [PAGE...]`` writes into them what is printed now; PAGE is a name such as groups, by default all.
 """
 
 from __future__ import annotations
@@ -145,5 +145,6 @@ def fill(page: Path) -> None:
 
 
 if __name__ == "__main__":
-    for one in PAGES:
-        fill(one)
+    for page in PAGES:
+        if not sys.argv[1:] or page.stem in sys.argv[1:]:
+            fill(page)

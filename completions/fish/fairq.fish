@@ -406,6 +406,7 @@ complete -c fairq -n '__fairq_at userprio' -s h -l hierarchical -o hierarchical 
 complete -c fairq -n '__fairq_at userprio' -l flat -o flat -d 'Show users and groups in one list.'
 complete -c fairq -n '__fairq_at userprio' -l grouporder -o grouporder -d 'Show the groups first, then the users.'
 complete -c fairq -n '__fairq_at userprio' -l grouprollup -o grouprollup -d 'Include subgroups in each group\'s usage.'
+complete -c fairq -n '__fairq_at userprio' -l tree -d 'Show groups and users: entitled, used, over or under.'
 complete -c fairq -n '__fairq_at userprio' -l allusers -o allusers -d 'Show inactive users as well.'
 complete -c fairq -n '__fairq_at userprio' -l activefrom -o activefrom -x -d 'Show users active since that day.'
 complete -c fairq -n '__fairq_at userprio' -l getreslist -o getreslist -x -k -a '(__fairq_names submitter)' -d 'Show the slots that NAME uses.'

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec.structs import replace
 from typer import Argument, Option
@@ -10,9 +12,12 @@ from typer import Argument, Option
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes
 from fairq.cli.options import DryRun, Now, Reason, duration_of
-from fairq.cli.output import emit
+from fairq.cli.output import View, emit
 from fairq.cli.tools import USERPRIO
 from fairq.errors.base import UsageError
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
 
 _DAY = 86400
 
@@ -38,6 +43,7 @@ def _edit(name: str, metavar: str, text: str) -> object:
         fairq userprio                                  # users active in the last 24 hours
         fairq userprio -all -allusers                   # all columns, all users
         fairq userprio alice@example.org bob            # two submitters
+        fairq userprio --tree                           # who is over and who is under its share
         fairq userprio -setfactor alice@example.org 10  # a tenth of the share of one with factor 1
         fairq userprio -setceiling alice@example.org 100 -duration 7d
         fairq userprio -setfactor alice 10 -setfactor bob 20 --reason "until the thesis is done"
@@ -46,7 +52,7 @@ def _edit(name: str, metavar: str, text: str) -> object:
         fairq userprio --allusers --json
     """,
 )
-def userprio(
+def userprio(  # noqa: PLR0912 - one branch for each kind of view
     context: Context,
     names: Annotated[
         list[str] | None,
@@ -65,6 +71,7 @@ def userprio(
     flat: Annotated[bool, _view("flat", "Show users and groups in one list.")] = False,
     grouporder: Annotated[bool, _view("grouporder", "Show the groups first, then the users.")] = False,
     grouprollup: Annotated[bool, _view("grouprollup", "Include subgroups in each group's usage.")] = False,
+    tree: Annotated[bool, _view("tree", "Show groups and users: entitled, used, over or under.")] = False,
     allusers: Annotated[bool, _view("allusers", "Show inactive users as well.")] = False,
     activefrom: Annotated[
         _Date | None, _edit("activefrom", "MONTH DAY YEAR", "Show users active since that day.")
@@ -124,6 +131,10 @@ def userprio(
     if only one submitter fits. Setting a value for an unknown full name creates a record. On a terminal the command
     asks before it does this, and before -delete, -resetall and -prune; --yes answers in advance.
 
+    --tree shows each group with its users and subgroups below it. A group is entitled to its quota, a user to its
+    share in the last cycle. OVER is what is in use above that; it is negative below it. A group over its quota uses
+    what others leave.
+
     --target finds the factors that give submitters these shares of the contended slots in the long run. The slices of
     one cycle are inverse to the factors, but the real priorities follow the use. In steady state, the share is
     therefore inverse to the square root of the factor: a factor of 4 gives half the share, not a fourth. Other
@@ -166,8 +177,13 @@ def userprio(
     from fairq.cli import userprio_views as views
     from fairq.steps.userprio.views import accounting_report, resources_of
 
-    if getreslist is not None:
-        emit(views.resources_view(resources_of(invocation.existing_state, getreslist), time, long=long), output)
+    if tree or getreslist is not None:
+        path = invocation.existing_state
+        if getreslist is not None:
+            view = views.resources_view(resources_of(path, getreslist), time, long=long)
+        else:
+            view = _tree(path, invocation.settings, time, names or ())
+        emit(view, output)
         return
     columns = {
         "all": all_, "most": most, "priority": priority, "usage": usage, "quotas": quotas, "surplus": surplus,
@@ -204,3 +220,10 @@ def userprio(
         absent = [] if names or output.constraint else views.absence(ads, cutoff)
         for note in (*absent, *views.leases(ads, time)):
             invocation.note(note)
+
+
+def _tree(path: Path, settings: Settings, now: int, names: Sequence[str]) -> View:
+    from fairq.cli.userprio_tree import tree_view
+    from fairq.steps.userprio.tree import share_tree
+
+    return tree_view(*share_tree(path, settings, now), names)

@@ -1,0 +1,63 @@
+"""``userprio --tree``: groups, and users below them, with what they are entitled to and what they use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
+
+from fairq.cli.figures import SLOT, share_colour, two_places
+from fairq.cli.output import Column, Record, Table, View
+from fairq.common.quantities import shown_time
+
+if TYPE_CHECKING:
+    from fairq.steps.reports.status import Standing
+    from fairq.steps.userprio.tree import Share
+
+
+def tree_view(found: Standing, shares: Sequence[Share], names: Sequence[str]) -> View:
+    """Return the tree; of *names*, if any are given, and what is below them."""
+    from fairq.steps.userprio.rows import named
+
+    if names:
+        is_named = named(names)
+        groups = tuple(f"{one.name}." for one in shares if one.is_group and is_named(one.name))
+        shares = [one for one in shares if is_named(one.name) or f"{one.group or ''}.{one.name}".startswith(groups)]
+    labels = {one.name: "  " * one.depth + _label(one) for one in shares}
+    columns = [
+        Column("Name", "name", labels.__getitem__, "left", narrow="cut"),
+        Column("Entitled", "entitled", _weight),
+        Column("In Use", "in_use", _weight, colour=_colour),
+        Column("Over", "over", _signed, colour=_colour),
+        Column("Idle", "idle", level=1),
+        Column("Priority", "effective_priority", _weight, level=2),
+        Column("Factor", "priority_factor", _weight, level=3),
+        Column("Usage (h)", "usage", lambda usage: _weight(None if usage is None else usage / 3600), level=4),
+    ]
+    when = "there was no cycle yet" if found.cycle is None else f"last cycle {shown_time(found.cycle.time)}"
+    records = [asdict(one) for one in shares]
+    return View(tables=[Table(columns, records, title=when, empty="nobody has jobs or slots")])
+
+
+def _label(share: Share) -> str:
+    """Return a name without the groups above it, which stand above it."""
+    above = f"{share.group}." if share.group else ""
+    return share.name.removeprefix(above)
+
+
+def _weight(value: float | None) -> str:
+    return "" if value is None else two_places(value)
+
+
+def _signed(value: float | None) -> str:
+    return "" if value is None else two_places(value) if abs(value) < 0.005 else f"{value:+.2f}"
+
+
+def _colour(record: Record) -> str:
+    """Return the colour of what is in use beside the entitlement."""
+    entitled: Any = record["entitled"]
+    if entitled is None:
+        return ""
+    slack = 0.0 if record["is_group"] else SLOT
+    return share_colour(record["in_use"], entitled, wants_more=bool(record["idle"]), slack=slack)
