@@ -5,75 +5,103 @@ The weight of an idle job is that of a slot with exactly the resources that the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fairq.common.records import Ad, JobRange, job_count
-from fairq.engine.classad import EvaluationBudget, Expression, evaluate_scalar, expression_of
+from fairq.engine.classad import (
+    AdColumns,
+    EvaluationBudget,
+    Expression,
+    evaluate_in_columns,
+    evaluate_scalar,
+    expression_of,
+)
 from fairq.engine.quotas.policy import DemandPolicy
 
 _REQUESTS = {"requestcpus": ("Cpus", 1), "requestmemory": ("Memory", 0), "requestdisk": ("Disk", 0)}
 """The resources of a slot made for the job, and their defaults."""
+
+_Slot = tuple[tuple[type, float], ...]
+"""A slot made for a job: the type and the value of each of its resources."""
 
 
 class IdleDemand:
     """Computes the weight of idle jobs; *ads* are their shared ads by id, *budget* limits their expressions."""
 
     def __init__(self, policy: DemandPolicy, ads: Mapping[int, Ad], budget: EvaluationBudget | None = None) -> None:
-        self._budget = budget
-        self._policy = policy
-        self._ads = ads
-        self._known: dict[int, float] = {}
-        self._of_slots: dict[tuple[object, ...], float] = {}
+        self._policy, self._ads, self._budget = policy, ads, budget
+        self._of_shared: dict[int, _Slot] = {}
+        self._weights: dict[_Slot, float] = {}
 
     def of(self, idle: Sequence[JobRange]) -> float:
-        """The summed weight of all *idle* jobs."""
+        """Return the summed weight of all *idle* jobs."""
+        job_weight = self._policy.job_weight
         if not self._policy.weighted:
             return float(job_count(idle))
-        return sum((self._weight(jobs) for jobs in idle), start=0.0)
+        if job_weight is not None:
+            return sum((self._by_job(job_weight, jobs) for jobs in idle), start=0.0)
+        wanted = [list(self._slots(jobs)) for jobs in idle]
+        self._weigh(slot for of_range in wanted for slot, _ in of_range)
+        return sum((sum(self._weights[slot] * count for slot, count in of_range) for of_range in wanted), start=0.0)
 
-    def _weight(self, jobs: JobRange) -> float:
-        if not (_matters(jobs.own) or _matters(jobs.template)) and self._policy.job_weight is None:
-            weight = self._known.get(jobs.ad_id)
-            if weight is None:
-                weight = self._known[jobs.ad_id] = self._of_job(self._ads[jobs.ad_id])
-            return weight * len(jobs)
+    def _by_job(self, job_weight: Expression, jobs: JobRange) -> float:
+        """Return the weight of a range by an expression that is evaluated in the job."""
+        found = 0.0
+        for job, count in self._jobs(jobs):
+            weight = self._evaluated(job_weight, job)
+            found += self._counted(float(weight) if _is_number(weight) else math.nan, self._slot(job)) * count
+        return found
+
+    def _slots(self, jobs: JobRange) -> Iterator[tuple[_Slot, int]]:
+        """Yield the slots made for the jobs of a range, each with the number of its jobs."""
+        if _requests_anything(jobs.own) or _requests_anything(jobs.template):
+            yield from ((self._slot(job), count) for job, count in self._jobs(jobs))
+            return
+        if jobs.ad_id not in self._of_shared:
+            self._of_shared[jobs.ad_id] = self._slot(self._ads[jobs.ad_id])
+        yield self._of_shared[jobs.ad_id], len(jobs)
+
+    def _jobs(self, jobs: JobRange) -> Iterator[tuple[Ad, int]]:
+        """Yield the ads of a range, each with the number of jobs that have it."""
         shared = self._ads[jobs.ad_id]
         if not jobs.template:
-            return self._of_job(jobs.ad_of(shared, jobs.first_proc)) * len(jobs)
-        procs = range(jobs.first_proc, jobs.last_proc + 1)
-        return sum(self._of_job(jobs.ad_of(shared, proc)) for proc in procs)
+            yield jobs.ad_of(shared, jobs.first_proc), len(jobs)
+            return
+        yield from ((jobs.ad_of(shared, proc), 1) for proc in range(jobs.first_proc, jobs.last_proc + 1))
 
-    def _of_job(self, job: Ad) -> float:
-        slot = dict(_REQUESTS.values())
+    def _slot(self, job: Ad) -> _Slot:
+        slot: dict[str, float] = dict(_REQUESTS.values())
         for name, value in job.items():
             if name.lower() in _REQUESTS:
                 number = value if _is_number(value) else self._evaluated(expression_of(value), job)
                 if _is_number(number):
                     slot[_REQUESTS[name.lower()][0]] = number
-        policy = self._policy
-        of_job = policy.job_weight
-        weight = self._of_slot(slot) if of_job is None else self._evaluated(of_job, job)
-        if not _is_number(weight) or not weight >= 0:
-            weight = slot["Cpus"]
-        return float(int(weight) if policy.whole else weight)
+        return tuple((type(value), value) for value in slot.values())
 
-    def _of_slot(self, slot: Ad) -> Any:
-        """The weight of a slot by SLOT_WEIGHT; jobs with equal requests share it."""
-        key = tuple((type(value), value) for value in slot.values())
-        known = self._of_slots.get(key)
-        if known is not None:
-            return known
-        weight = self._evaluated(self._policy.slot_weight, slot)
-        if _is_number(weight):
-            self._of_slots[key] = weight
-        return weight
+    def _weigh(self, slots: Iterable[_Slot]) -> None:
+        """Find the weights of slots by SLOT_WEIGHT, which is evaluated once for all of them."""
+        new = [slot for slot in dict.fromkeys(slots) if slot not in self._weights]
+        if not new:
+            return
+        names = [name for name, _ in _REQUESTS.values()]
+        ads = [{name: value for name, (_, value) in zip(names, slot, strict=True)} for slot in new]
+        columns = AdColumns(ads, budget=self._budget)
+        weights = evaluate_in_columns(self._policy.slot_weight, columns, {}).as_rank(math.nan).tolist()
+        self._weights |= {slot: self._counted(weight, slot) for slot, weight in zip(new, weights, strict=True)}
 
-    def _evaluated(self, expression: Expression, ad: Ad) -> Any:
-        return evaluate_scalar(expression, ad, budget=self._budget)
+    def _counted(self, weight: float, slot: _Slot) -> float:
+        """Return a weight as it counts; what is no number, or negative, counts as the cores of the *slot*."""
+        (_, cores), *_ = slot
+        valid = weight if weight >= 0 else cores
+        return float(int(valid) if self._policy.whole else valid)
+
+    def _evaluated(self, expression: Expression, job: Ad) -> Any:
+        return evaluate_scalar(expression, job, budget=self._budget)
 
 
-def _matters(overlay: Ad | None) -> bool:
+def _requests_anything(overlay: Ad | None) -> bool:
     return bool(overlay) and any(name.lower() in _REQUESTS for name in overlay or ())
 
 
