@@ -121,6 +121,36 @@ def test_an_unstable_policy_is_asked_for_every_job(stable: bool, got: int) -> No
     assert matched(decision) == {"a@x": got}
 
 
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    ("gate", "stable", "got"),
+    [
+        ("SubmitterUserResourcesInUse < 1", True, [0, 1, 2]),
+        ("SubmitterUserResourcesInUse < 1", False, [0, 1]),
+        ("SubmitterUserResourcesInUse != 1", False, [0, 1, 2]),
+    ],
+)
+def test_an_unstable_policy_is_asked_for_the_next_entry_of_the_list(
+    whole: bool, gate: str, stable: bool, got: list[int]
+) -> None:
+    """The rule of PREEMPTION_REQUIREMENTS_STABLE = False.
+
+    Before each further job of a list, the next entry of the whole list counts: if it would be preempted, the policy is
+    asked anew, and where it refuses, a new list is made. For a free slot, or a part of one, nothing is asked, whatever
+    comes after it.
+    """
+    first, free, last = held(1)[0], slots(1)[0], held(1)[0]
+    if not whole:
+        free |= {"PartitionableSlot": True, "Memory": 600}
+    pool = [{**slot, "Name": f"slot1@m{place}", "Order": -place} for place, slot in enumerate((first, free, last))]
+    decision = cycle(
+        pool, {"a@x": [jobs(3)]}, WORSE, preemption_requirements=gate, requirements_stable=stable,
+        pre_job_rank="My.Order",
+    )  # fmt: skip
+
+    assert [match.slot for match in decision.matches] == got
+
+
 def test_the_preemption_rank_follows_the_use() -> None:
     """Ranking by the holder's use takes from whoever has most at the moment, in turns."""
     pool = [*held(3, "v@x"), *(claimed(slot, "w@x") for slot in slots(6)[3:])]
