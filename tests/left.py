@@ -7,7 +7,6 @@ NAMED_BY_A_PARTICIPLE = (
     "engine.classad.apart",
     "engine.classad.metered",
     "engine.classad.reduced",
-    "engine.negotiation.carving",
 )
 """Modules whose name ends as a participle or is a riddle; a file is a noun of the field."""
 

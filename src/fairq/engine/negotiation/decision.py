@@ -14,7 +14,7 @@ from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad.budget import Overrun
 from fairq.engine.negotiation.budgets import Budget
-from fairq.engine.negotiation.carving import Carving
+from fairq.engine.negotiation.pieces import Carving
 from fairq.engine.negotiation.rejections import Rejections
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
-from fairq.engine.negotiation.carving import Carved
 from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.negotiation.free_slots import Taken
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.pieces import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.preemption import PRIO, RANK, RANKS, Preemption, PreemptState

@@ -15,7 +15,6 @@ from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.classad import AdColumns, EvaluationBudget
 from fairq.engine.negotiation.budgets import Stopwatch
 from fairq.engine.negotiation.candidates import CandidateLists
-from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.decision import (
     AlikeMatches,
@@ -31,6 +30,7 @@ from fairq.engine.negotiation.free_slots import FreeWeight, Taken
 from fairq.engine.negotiation.kind_slots import Kinds
 from fairq.engine.negotiation.limits import Limits, PieRules
 from fairq.engine.negotiation.partitionable import jobs_in_slot
+from fairq.engine.negotiation.pieces import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptState
 from fairq.engine.negotiation.queue import Numbers

@@ -17,7 +17,7 @@ from fairq.common.expression_form import attribute
 from fairq.common.records import Ad
 from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns, parse
 from fairq.engine.classad.kinds import UNDEFINED_KIND
-from fairq.engine.negotiation.carving import (
+from fairq.engine.negotiation.pieces import (
     Carving,
     assigned_gpus,
     available_gpus,

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.common.records import Ad
-from fairq.engine.negotiation.carving import Carving
 from fairq.engine.negotiation.dynamic_slots import Permits, PslotPreemption
 from fairq.engine.negotiation.evaluation import Ask, Evaluation, RequestContext
 from fairq.engine.negotiation.offer_terms import TermsFinder
 from fairq.engine.negotiation.offers import Offers, expressions_read
 from fairq.engine.negotiation.order import Key
 from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.pieces import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import PreemptState
 

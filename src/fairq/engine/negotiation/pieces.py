@@ -1,4 +1,4 @@
-"""The part of a partitionable slot that a match takes, and its GPUs by name."""
+"""Pieces of partitionable slots: what a match takes, what a dynamic slot has taken; their GPUs by name."""
 
 from __future__ import annotations
 

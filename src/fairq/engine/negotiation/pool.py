@@ -21,7 +21,7 @@ from fairq.engine.classad import (
 )
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.classad.kinds import INTEGER, REAL, UNDEFINED_KIND
-from fairq.engine.negotiation.carving import Carved
+from fairq.engine.negotiation.pieces import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.slot_names import SlotNames
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns
 from fairq.engine.classad.column import ABSENT
-from fairq.engine.negotiation.carving import Carved, Carving
+from fairq.engine.negotiation.pieces import Carved, Carving
 from fairq.engine.negotiation.pool import PoolSlots
 
 _TEXTS = ("State", "Activity", "RemoteUser")

@@ -18,7 +18,7 @@ from fairq.engine.accounting.charges import Charges
 from fairq.engine.accounting.claim_charges import charges_in
 from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
-from fairq.engine.negotiation.carving import Carved
+from fairq.engine.negotiation.pieces import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairq.common.expression_form import attribute
 from fairq.common.records import Ad, Launch, LaunchPhase
-from fairq.engine.negotiation.carving import assigned_gpus, available_gpus, description
+from fairq.engine.negotiation.pieces import assigned_gpus, available_gpus, description
 from fairq.launch.interface import GPU_VARIABLES
 from fairq.steps.launch.values import is_given, read
 from fairq.steps.pool.devices import BY_NUMBER, by_number, same_gpu  # fmt: skip

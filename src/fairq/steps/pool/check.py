@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fairq.common.lock_wait import holders
 from fairq.common.quantities import counted, shown_duration, shown_time
 from fairq.common.records import UNFORESEEN, JobStatus
-from fairq.engine.negotiation.carving import assigned_gpus, available_gpus
+from fairq.engine.negotiation.pieces import assigned_gpus, available_gpus
 from fairq.errors.base import CycleUnderWayError, FairqError
 from fairq.errors.launch import EngineError
 from fairq.launch.interface import Condition

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from fairq.columns.claims import ClaimTable
-from fairq.engine.negotiation.carving import Carved
+from fairq.engine.negotiation.pieces import Carved
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
 from fairq.steps.pool.claimed_ads import with_claim, with_draining

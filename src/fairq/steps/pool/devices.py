@@ -8,7 +8,7 @@ from itertools import count, islice
 
 from fairq.common.expression_form import attribute
 from fairq.common.records import Ad
-from fairq.engine.negotiation.carving import assigned_gpus, available_gpus
+from fairq.engine.negotiation.pieces import assigned_gpus, available_gpus
 
 BY_NUMBER = re.compile(r"[A-Za-z]*(\d{1,9})")
 """The name of a device that its machine numbers, such as CUDA0."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairq.columns.ads import AdTable, Part, picked, shared
 from fairq.common.records import Ad, DynamicSlot
-from fairq.engine.negotiation.carving import assigned_gpus
+from fairq.engine.negotiation.pieces import assigned_gpus
 from fairq.steps.pool.dynamic_slots import by_parent, inherited_by, rest_of
 
 

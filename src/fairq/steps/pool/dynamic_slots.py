@@ -15,8 +15,8 @@ from msgspec import Struct
 from fairq.common.expression_form import as_expression, within
 from fairq.common.records import Ad, DynamicSlot, SlotRecord
 from fairq.engine.accounting.charges import SlotKey
-from fairq.engine.negotiation.carving import Carved, assigned_gpus, without_gpus
 from fairq.engine.negotiation.decision import Match
+from fairq.engine.negotiation.pieces import Carved, assigned_gpus, without_gpus
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
 

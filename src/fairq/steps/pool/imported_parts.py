@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fairq.common.expression_form import attribute
 from fairq.common.records import Ad, DynamicSlot, SlotRecord
-from fairq.engine.negotiation.carving import Carved, assigned_gpus, with_gpus
+from fairq.engine.negotiation.pieces import Carved, assigned_gpus, with_gpus
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
 

@@ -14,7 +14,7 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotCharge, charges_of
 from fairq.engine.accounting.leases import expire_leases
 from fairq.engine.classad import AdColumns
-from fairq.engine.negotiation.carving import Carving
+from fairq.engine.negotiation.pieces import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
