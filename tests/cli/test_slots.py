@@ -207,3 +207,42 @@ def test_the_setting_slot_weight_weighs_the_slots_that_fairq_describes(run, stat
     assert [one["matched_weight"] for one in decided["submitters"]] == [8]
     users = json.loads(run("userprio", "--state", state, "--json").out)
     assert max(user["WeightedResourcesUsed"] for user in users) == 8
+
+
+def test_drained_slots_show_since_when_by_whom_and_why(slots):
+    slots("add", "node1", "--count", 2, "--now", T)
+    assert "Reason" not in slots("list").out
+    slots("drain", "slot1@node1", "--reason", "new disk", "--now", T + 5)
+    ads = {ad["Name"]: ad for ad in listed(slots)}
+    assert ads["slot1@node1"]["DrainReason"] == "new disk"
+    assert ads["slot1@node1"]["LastDrainStartTime"] == T + 5
+    assert ads["slot1@node1"]["DrainedBy"]
+    assert "LastDrainStartTime" not in ads["slot2@node1"]
+    assert "new disk" in slots("list").out
+    assert "new disk" in slots("list", "--limit", 1).out
+    assert "new disk" in slots("list", "node1").out
+    slots("drain", "node1", "--cancel", "--now", T + 6)
+    assert "DrainReason" not in listed(slots)[0]
+    slots("drain", "node1", "--now", T + 7)
+    assert "DrainReason" not in listed(slots)[0]
+    assert listed(slots)[0]["LastDrainStartTime"] == T + 7
+
+
+def test_all_slots_are_drained_or_those_that_a_constraint_selects(slots):
+    slots("add", "small", "--cpus", 1)
+    slots("add", "big", "--cpus", 8)
+    slots("add", "bigger", "--cpus", 16)
+    ended = slots("drain", "--constraint", "Cpus > 4", "--reason", "x")
+    assert ended.out == "slot big is being drained\nslot bigger is being drained\n"
+    assert slots("drain", "big", "--constraint", "Cpus > 8").err == "no changes: no slot is selected\n"
+    assert slots("drain", "--all").out == "slot small is being drained\n"
+    assert slots("drain", "--all", "--cancel").out.count("takes jobs again") == 3
+    assert slots("drain").code == slots("drain", "big", "--all").code == 2
+    assert slots("remove", "--constraint", "Cpus == 16").out == "slot bigger removed\n"
+
+
+def test_the_dynamic_slots_of_a_drained_machine_are_not_drained_by_themselves(run, state, slots):
+    slots("add", "node", "--partitionable", "--cpus", 4, "--now", T)
+    run("submit", "--state", state, "--now", T, "--", "/bin/sh")
+    run("negotiate", "--state", state, "--now", T)
+    assert slots("drain", "--all", "--now", T + 1).out == "slot slot1@node is being drained\n"

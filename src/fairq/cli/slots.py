@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.figures import counted
-from fairq.cli.invocation import Invocation
+from fairq.cli.figures import counted, moment
 from fairq.cli.options import DryRun, Now, Reason
 from fairq.cli.output import Column, Output, Record, Table, View, emit
-from fairq.cli.queue_options import note_ending
+from fairq.cli.slots_drain import add_drain, add_removal, slots_report
 from fairq.cli.slots_sync import EXAMPLES, sync
 from fairq.cli.tools import SLOTS
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
@@ -19,12 +18,10 @@ from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fairq.common.records import Actor, Ad, SlotRecord
+    from fairq.common.records import Ad, SlotRecord
 
 app = App(help="Manage the slots of the pool: add, detect, list, remove and drain them.", default="list")
 app.report("sync", examples=EXAMPLES)(sync)
-
-Names = Annotated[list[str], Argument(metavar="SLOT...", help="Slot, or machine to select all its slots.")]
 
 _MEMORY_PER_CORE = 1024
 _DISK = 10 * 1024 * 1024
@@ -114,7 +111,7 @@ def add(
     else:
         add_slots(door, new)
     said = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
-    emit(_report("added", [slot.name for slot in new], said, dry_run), output)
+    emit(slots_report("added", [slot.name for slot in new], said, dry_run), output)
 
 
 @app.listing(
@@ -210,7 +207,8 @@ def list_(
     """Show the slots of the pool and who uses them.
 
     A partitionable slot shows its free resources; the dynamic slots carved out of it have lines of their own. Below
-    the table, slots are counted by platform and state, whatever --limit is. JSON, CSV, TSV and --af have the
+    the table, slots are counted by platform and state, whatever --limit is. Of drained slots, it shows since when and
+    why, and who drained them. JSON, CSV, TSV and --af have the
     advertised ads, with the attributes of the claim that fairq made: State, Activity, RemoteUser, AccountingGroup and
     JobId.
     """
@@ -219,125 +217,28 @@ def list_(
     if limit is not None and not names and output.constraint is None:
         from fairq.steps.pool.first_slots import look_first
 
-        emit(_view(*look_first(state, limit, time), output), output)
+        ads, counts = look_first(state, limit, time)
+        emit(_view(ads, counts, output, drained=_tells_drains(ads)), output)
         return
     if not names and output.constraint is None and output.format == "table":
         from fairq.steps.pool.slot_pages import slot_pages
 
         with slot_pages(state, time) as pages:
-            view = _view(pages.ads(), pages.totals(), output)
+            view = _view(pages.ads(), pages.totals(), output, drained=pages.has_drained)
             view.tables[0].widest, view.tables[0].release = pages.widest(), pages.release
             emit(view, output)
         return
     from fairq.cli.output.constraint import matching
     from fairq.steps.pool.current_ads import look, totals
 
-    ads: list[Ad] = look(state, names or [], time)
+    ads = look(state, names or [], time)
     if output.constraint is not None:
         ads = [dict(ad) for ad in matching(ads, output.constraint)]
-    emit(_view(ads[:limit], totals(ads), output), output)
+    emit(_view(ads[:limit], totals(ads), output, drained=_tells_drains(ads[:limit])), output)
 
 
-@app.report(
-    "remove",
-    examples="""
-        fairq slots remove slot1@node2           # one slot
-        fairq slots remove node2 --force         # a machine, returning its jobs to the queue
-    """,
-)
-def remove(
-    context: Context,
-    names: Names,
-    force: Annotated[bool, Option("--force", help="Remove even slots in use; requeue their jobs.")] = False,
-    reason: Reason = None,
-    now: Now = None,
-    dry_run: DryRun = False,
-) -> None:
-    """Remove slots from the pool.
-
-    If a slot is in use, none is removed. With --force, its usage is charged up to now and its job returns to the queue.
-    """
-    from fairq.steps.pool.slots import remove as step
-
-    invocation, output = context.obj, context.obj.output
-    actor = invocation.actor(invocation.now(now), reason)
-    door = None if dry_run else invocation.by_program(actor, now)
-    if door is None:
-        gone = step(invocation.state_path, invocation.settings, names, actor, force=force, dry_run=dry_run)
-    else:
-        gone = door.ask("slots remove", {"names": names, "force": force})["slots"]
-    said = "\n".join(f"slot {name} {'would be ' if dry_run else ''}removed" for name in gone)
-    emit(_report("removed", gone, said, dry_run), output)
-
-
-@app.report(
-    "drain",
-    examples="""
-        fairq slots drain node2             # no new jobs on this machine
-        fairq slots drain node2 --quick     # requeue its jobs: TERM, and KILL after their grace
-        fairq slots drain node2 --cancel    # accept jobs again
-    """,
-)
-def drain(
-    context: Context,
-    names: Names,
-    graceful: Annotated[bool, Option("--graceful", help="Let running jobs finish [default].")] = False,
-    quick: Annotated[bool, Option("--quick", help="End running jobs after their grace; requeue them.")] = False,
-    fast: Annotated[bool, Option("--fast", help="Kill running jobs at once; requeue them.")] = False,
-    cancel: Annotated[bool, Option("--cancel", help="Stop draining.")] = False,
-    reason: Reason = None,
-    now: Now = None,
-    dry_run: DryRun = False,
-) -> None:
-    """Drain slots: no new jobs start there.
-
-    Running jobs continue. With --quick, fairq sends them kill_sig (by default SIGTERM) and kills all their processes
-    after job_max_vacate_time (by default launch.grace). With --fast, it kills them at once. These jobs return to the
-    queue when none of their processes is left.
-    """
-    invocation, output = context.obj, context.obj.output
-    if graceful + quick + fast + cancel > 1:
-        raise UsageError(message="--graceful, --quick, --fast and --cancel exclude each other; give only one")
-    actor = invocation.actor(invocation.now(now), reason)
-    if cancel:
-        _cancel(invocation, output, names, actor, now, dry_run=dry_run)
-        return
-    from fairq.steps.pool.drain import Drained, Schedule
-    from fairq.steps.pool.drain import drain as step
-
-    schedule = Schedule.FAST if fast else Schedule.QUICK if quick else Schedule.GRACEFUL
-    door = None if dry_run else invocation.by_program(actor, now)
-    if door is None:
-        done = step(invocation.state_path, invocation.settings, names, schedule, actor, dry_run=dry_run)
-    else:
-        done = Drained(**door.ask("slots drain", {"names": names, "schedule": schedule.value}))
-    what = "would be drained" if dry_run else "is being drained"
-    said = [f"slot {name} {what}" for name in done.slots]
-    if done.evicted:
-        said.append(f"{counted(done.evicted, 'job')} {'would be requeued' if dry_run else 'requeued'}")
-    emit(_report("drained", done.slots, "\n".join(said), dry_run), output)
-    note_ending(invocation, done.ending)
-    if not said:
-        invocation.note("no changes: all are draining already")
-
-
-def _cancel(
-    invocation: Invocation, output: Output, names: list[str], actor: Actor, now: int | None, *, dry_run: bool
-) -> None:
-    from fairq.steps.pool.drain import cancel as step
-
-    door = None if dry_run else invocation.by_program(actor, now)
-    if door is None:
-        changed = step(invocation.state_path, names, actor, dry_run=dry_run)
-    else:
-        changed = door.ask("slots release", {"names": names})["slots"]
-    what = "would take jobs again" if dry_run else "takes jobs again"
-    emit(_report("released", changed, "\n".join(f"slot {name} {what}" for name in changed), dry_run), output)
-    if not changed:
-        invocation.note("no changes: none of them is draining")
-
-
-def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output) -> View:
+def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output, *, drained: bool = False) -> View:
+    """Return the table of slots, with the reasons of drains if some are *drained*, and their numbers."""
     empty = "no slots; add some with fairq slots add" if output.constraint is None else "no slot matches the constraint"
     columns = [
         Column("Name", "Name"),
@@ -353,6 +254,12 @@ def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output) -> View:
         Column("User", "RemoteUser"),
         Column("Job", "JobId", level=1),
     ]
+    if drained:
+        columns += [
+            Column("Drained since", "LastDrainStartTime", _moment, "right", level=3),
+            Column("By", "DrainedBy", level=2),
+            Column("Reason", "DrainReason", narrow="cut"),
+        ]
     counted = [
         Column("", "Platform", align="right"),
         *(Column(name, name, str) for name in ("Total", "Owner", "Claimed", "Unclaimed", "Matched", "Drained")),
@@ -367,15 +274,19 @@ def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output) -> View:
     )
 
 
+def _tells_drains(ads: Iterable[Ad]) -> bool:
+    return any("LastDrainStartTime" in ad for ad in ads)
+
+
+def _moment(time: Any) -> str:
+    return moment.brief(time) if isinstance(time, int) else ""
+
+
 _COLOURS = {"Claimed": "green", "Drained": "yellow", "Owner": "yellow", "Preempting": "magenta", "Matched": "cyan"}
 
 
 def _colour(slot: Record) -> str:
     return _COLOURS.get(str(slot.get("State")), "")
-
-
-def _report(action: str, names: Sequence[str], text: str, dry_run: bool) -> View:
-    return View(document={"action": action, "slots": list(names), "stored": not dry_run}, text=text)
 
 
 def _checked(name: str) -> str:
@@ -393,3 +304,7 @@ def _amount(option: str, text: str | None, unit: int, default: int) -> int:
     if value is None or value <= 0 or value >= 2**62:
         raise InvalidNumberError(what=option, value=text, expected="give a positive size, such as 512M or 32GB")
     return value
+
+
+add_removal(app)
+add_drain(app)

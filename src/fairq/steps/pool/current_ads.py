@@ -12,6 +12,7 @@ from fairq.common.records import Ad, Claim, SlotRecord
 from fairq.state import claims, dynamic_slots
 from fairq.state.connection import State, reading
 from fairq.steps.pool.claimed_ads import with_claim, with_draining
+from fairq.steps.pool.drain_record import drain_records
 
 
 def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
@@ -34,7 +35,9 @@ def standing_ads(state: State, now: int, skip: int = 0) -> Iterator[Ad]:
     from fairq.steps.pool.current_slots import load_standing
 
     held = claim_columns.load(state)
-    return islice(load_standing(state, held, now).ads, skip, None)
+    ads = islice(load_standing(state, held, now).ads, skip, None)
+    drains = drain_records(state)
+    return ({**ad, **drains.get(ad["Name"], _NOTHING)} for ad in ads) if drains else ads
 
 
 def part_ads(state: State, part: Sequence[SlotRecord], now: int) -> list[Ad]:
@@ -45,7 +48,8 @@ def part_ads(state: State, part: Sequence[SlotRecord], now: int) -> list[Ad]:
 
         lay_out_part(state, part, dynamic)
     held = {claim.slot_id: claim for claim in claims.of_slots(state, (slot.id for slot in part))}
-    return [standing_ad(slot, held.get(slot.id), now) for slot in part]
+    drains = drain_records(state) if any(slot.draining for slot in part) else {}
+    return [standing_ad(slot, held.get(slot.id), now) | drains.get(slot.name, {}) for slot in part]
 
 
 def standing_ad(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
@@ -53,6 +57,8 @@ def standing_ad(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:
     ad = slot.ad if claim is None else with_claim(slot.ad, claim, now)
     return with_draining(ad) if slot.draining else ad
 
+
+_NOTHING: Ad = {}
 
 PLATFORM = ("Arch", "OpSys")
 """The attributes that name a platform."""

@@ -12,6 +12,7 @@ from fairq.common.records import Ad
 from fairq.state import claims, slots
 from fairq.state.connection import State, reading
 from fairq.steps.pool.current_ads import kind_of, part_ads, standing_ads, totals_of
+from fairq.steps.pool.drain_record import drain_records
 
 _PAGES = (1024, 4096)
 """Number of slots in the pages that are read singly.
@@ -35,6 +36,8 @@ class SlotPages:
         self._read = 0
         self._last = -1
         self._rest: Iterator[Ad] = iter(())
+        self.has_drained = bool(drain_records(state))
+        """Whether the ads tell why slots are drained."""
         self._counts: Counter[tuple[tuple[Any, ...], Any]] = Counter()
         self._widest = {
             "Name": "x" * slots.longest_name(state),
