@@ -177,7 +177,7 @@ WRONG = [
     (["add", "node"], 42, "'node' is already in the pool"),
     (["detect", "--slots", "100000"], 43, "cannot share"),
     (["detect", "--slots", "0"], 2, "--slots"),
-    (["remove"], 2, "SLOT"),
+    (["remove"], 2, "no slots are selected"),
     (["remove", "nodee"], 40, "did you mean 'node'?"),
     (["remove", "node", "other"], 40, "'other'"),
     (["drain", "other"], 40, "no slot 'other'"),
