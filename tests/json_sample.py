@@ -134,6 +134,7 @@ def _pool(sample: Sample) -> None:
     sample.show("why (a job)", "why", "3.1", "--compare", "--now", NOW + 20)
     sample.show("why (all idle jobs)", "why", "--now", NOW + 20)
     sample.show("negotiate --dry-run, with a change", "negotiate", "--dry-run", "--slots", "+2", "--now", NOW + 20)
+    sample.show("report --fairness", "report", "--fairness", "--since", "-2d", "--now", NOW + 20)
     sample.show("userprio --tree", "userprio", "--tree", "--now", NOW + 20)
     sample.show("userprio --target", "userprio", "--target", "zoe=1%", "--scale-all", "--now", NOW + 20)
     trace = sample.file("trace.csv", "submit,run,user,group\n0,60,ann,x\n0,240,zoe,x\n5,240,ann,x\n")

@@ -128,3 +128,69 @@ def test_wrong_use_is_told(run: Run, words: list[str], said: str) -> None:
     ended = run("report", *words)
     assert ended.code == 2
     assert said in ended.err
+
+
+@pytest.fixture
+def unfair(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Ten slots of two cores that alice has; bob takes four of them by priority, and none has carol's eight cores."""
+    monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
+    Path(f"{state}.toml").write_text('[negotiator]\npreemption_requirements = "true"\n')
+
+    def fairq(*words: object) -> Any:
+        ended = run("--state", state, *words)
+        assert ended.code == 0, ended.err
+        return ended
+
+    fairq("slots", "add", "node", "--count", 10, "--cpus", 2, "--memory", "4GB", "--now", NOW)
+    for user, count, cpus, later in (
+        ("alice", 20, 1, 0),
+        ("bob", 4, 2, 3600),
+        ("carol", 3, 8, 3600),
+        ("carol", 1, 16, 3600),
+    ):
+        fairq("submit", "--count", count, "--accounting-group-user", user, "--request-cpus", cpus,
+              "--request-memory", "3GB", "--now", NOW + later, "--", "/bin/true")  # fmt: skip
+        if not later:
+            fairq("negotiate", "--now", NOW)
+    for later in (3600, 7200, 10_800):
+        fairq("negotiate", "--now", NOW + later)
+    return fairq
+
+
+def fairness(fairq: Run, *words: object) -> Any:
+    return json.loads(
+        fairq("report", "--fairness", "--since", NOW - 86_400, "--now", NOW + 10_800, *words, "--json").out
+    )
+
+
+def test_fairness_has_the_work_lost_to_preemption_and_the_time_of_demand(unfair: Run) -> None:
+    rows = {row["user"]: row for row in fairness(unfair, "--by", "user")["rows"]}
+    assert {name: row["lost_seconds"] for name, row in rows.items()} == {
+        "alice@x": 4 * 2 * 3600, "bob@x": 0, "carol@x": 0,
+    }  # fmt: skip
+    assert (rows["alice@x"]["wanting_seconds"], rows["bob@x"]["wanting_seconds"]) == (10_800, 0)
+    assert rows["alice@x"]["met"] == rows["alice@x"]["delivered_seconds"] / rows["alice@x"]["entitled_seconds"]
+
+
+def test_fairness_names_who_is_blocked_and_its_smallest_job(unfair: Run) -> None:
+    (carol,) = fairness(unfair)["blocked"]
+    assert (carol["submitter"], carol["job"], carol["cpus"], carol["memory"], carol["idle"]) == (
+        "carol@x",
+        "3.0",
+        8,
+        3072,
+        4,
+    )
+    assert carol["stopped"] == "no slot matches the jobs left"
+    assert fairness(unfair, "--user", "bob@x")["blocked"] == []
+
+
+def test_fairness_is_by_day_and_user_unless_asked_otherwise(unfair: Run) -> None:
+    assert fairness(unfair)["by"] == ["day", "user"]
+    assert fairness(unfair, "--by", "group")["by"] == ["group"]
+
+
+def test_fairness_of_slots_is_refused(run: Run, state: Path) -> None:
+    ended = run("--state", state, "report", "--fairness", "--by", "slot")
+    assert ended.code == 2
+    assert "leave out --by slot" in ended.err

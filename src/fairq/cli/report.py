@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.figures import counted, duration, local
 from fairq.cli.options import Now, parse_time
-from fairq.cli.output import Column, Table, View, emit
+from fairq.cli.output import emit
+from fairq.cli.report_views import fairness_view, report_view
 from fairq.errors.base import UsageError
-
-if TYPE_CHECKING:
-    from fairq.steps.reports.line import Line
-    from fairq.steps.reports.report import Report as Figures
 
 app = App()
 
 _MOST_DIMENSIONS = 2
-_NOTHING = "no use is recorded in this period; choose another with --since and --until"
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
@@ -32,6 +27,7 @@ _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
         fairq report --by group,day --since -7d --csv > week.csv
         fairq report --by machine --since yesterday --until today
         fairq report --user alice@example.org --by month --since 2026-01-01
+        fairq report --fairness --since -7d                # day by day, who got what they were entitled to
     """,
 )
 def report(
@@ -56,6 +52,10 @@ def report(
     top: Annotated[
         int | None, Option("--top", metavar="N", min=1, help="Show the N largest lines, the rest as others.")
     ] = None,
+    fairness: Annotated[
+        bool,
+        Option("--fairness", help="Show what was delivered of what users were entitled to [by default by day, user]."),
+    ] = False,
     now: Now = None,
 ) -> None:
     """Show who used what.
@@ -70,6 +70,10 @@ def report(
     cores that they requested; it needs a launcher. FAILED counts jobs that ended with an exit code other than 0 or by a
     signal.
 
+    --fairness shows this alone. BLOCKED is how long a submitter wanted more than it had. LOST is what jobs had run when
+    they were preempted, in hours of slot weight. A second table has the submitters that wait with nothing, or with
+    less than their share in the last cycle, and the smallest of their jobs.
+
     Months, weeks and days are those of the local calendar. Set TZ for another zone.
     """
     from fairq.steps.reports.report import report as step
@@ -77,25 +81,26 @@ def report(
     invocation, output = context.obj, context.obj.output
     time = invocation.now(now)
     begin, end = _window(since, until, month, time)
-    found = step(
-        invocation.existing_state,
-        invocation.settings,
-        _dimensions(by),
-        begin,
-        end,
-        top=top,
-        wanted=_wanted(user, group),
-    )
+    dimensions = _dimensions(by or (["day,user"] if fairness else ["user"]))
+    if fairness and set(dimensions) & {"slot", "machine"}:
+        raise UsageError(message="--fairness is told of submitters, not of slots; leave out --by slot and --by machine")
+    path, settings, wanted = invocation.existing_state, invocation.settings, _wanted(user, group)
+    found = step(path, settings, dimensions, begin, end, top=top, wanted=wanted)
     for note in found.notes:
         invocation.note(note)
-    emit(_view(found), output)
+    if fairness:
+        from fairq.steps.reports.blocked import blocked
+
+        emit(fairness_view(found, blocked(path, settings, time, wanted)), output)
+    else:
+        emit(report_view(found), output)
 
 
-def _dimensions(by: list[str] | None) -> tuple[str, ...]:
+def _dimensions(by: list[str]) -> tuple[str, ...]:
     from fairq.common.periods import KINDS
     from fairq.steps.reports.report import DIMENSIONS
 
-    names = tuple(name.strip() for text in by or ["user"] for name in text.split(","))
+    names = tuple(name.strip() for text in by for name in text.split(","))
     for name in names:
         if name not in DIMENSIONS:
             raise UsageError(message=f"--by: {name!r} is not known; give one or two of {', '.join(DIMENSIONS)}")
@@ -131,98 +136,3 @@ def _wanted(user: str | None, group: str | None) -> Any:
         return in_group and (is_user is None or is_user(name))
 
     return wanted
-
-
-def _view(found: Figures) -> View:
-    rows = [_row(found, line) for line in found.lines]
-    document = {
-        "since_time": found.since,
-        "until_time": found.until,
-        "by": list(found.by),
-        "total": _figures(found, found.total),
-    }
-    title = f"From {_when(found.since)} to {_when(found.until)}, local time"
-    footer = {**_figures(found, found.total), found.by[0]: counted(len(rows), "line")}
-    columns = [*(Column(name.upper(), name, align="left") for name in found.by), *_columns(found)]
-    table = Table(columns=columns, records=rows, key="rows", footer=footer if rows else None, empty=_NOTHING)
-    return View(
-        text=title if rows else None,
-        tables=[table],
-        document=document,
-        fields=[*found.by, *_figures(found, found.total)],
-    )
-
-
-def _when(time: int) -> str:
-    return local(time).astimezone().isoformat(" ", "minutes")
-
-
-def _row(found: Figures, line: Line) -> dict[str, Any]:
-    keys: dict[str, Any] = dict(zip(found.by, line.keys, strict=True))
-    if line.start_time is not None:
-        keys["start_time"] = line.start_time
-    return {**keys, **_figures(found, line)}
-
-
-def _figures(found: Figures, line: Line) -> dict[str, Any]:
-    figures: dict[str, Any] = {
-        "runs": line.runs,
-        "slot_seconds": line.slot_seconds,
-        "weighted_seconds": line.weighted_seconds,
-    }
-    if not found.charged:
-        return figures
-    median, high = line.wait_quantiles()
-    share = line.charged_seconds / found.total.charged_seconds if found.total.charged_seconds else None
-    return {
-        "jobs": line.jobs,
-        "failed": line.failed,
-        "removed": line.removed,
-        **figures,
-        "charged_seconds": line.charged_seconds,
-        "share": share,
-        "edited_seconds": line.edited_seconds,
-        "imported_seconds": line.imported_seconds,
-        "entitled_seconds": line.entitled_seconds,
-        "delivered_seconds": line.delivered_seconds,
-        "met": line.met,
-        "wait_median": median,
-        "wait_95_percent": high,
-        "measured": line.measured,
-        "cpu_efficiency": line.cpu_efficiency,
-    }
-
-
-def _hours(seconds: float) -> str:
-    return f"{seconds / 3600:.2f}"
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:.1f}%"
-
-
-def _columns(found: Figures) -> list[Column]:
-    if not found.charged:
-        return [
-            Column("RUNS", "runs"),
-            Column("SLOT_HOURS", "slot_seconds", _hours),
-            Column("WEIGHTED", "weighted_seconds", _hours),
-        ]
-    edited = [
-        Column(heading, name, _hours)
-        for heading, name in (("EDITED", "edited_seconds"), ("IMPORTED", "imported_seconds"))
-        if getattr(found.total, name) or any(getattr(line, name) for line in found.lines)
-    ]
-    return [
-        Column("JOBS", "jobs"),
-        Column("FAILED", "failed", level=1),
-        Column("SLOT_HOURS", "slot_seconds", _hours, level=5),
-        Column("CHARGED", "charged_seconds", _hours),
-        Column("SHARE", "share", _share, "right", level=4),
-        *edited,
-        Column("ENTITLED", "entitled_seconds", _hours, level=1),
-        Column("MET", "met", _share, "right", level=1),
-        Column("WAIT", "wait_median", duration, "right", level=2),
-        Column("WAIT95", "wait_95_percent", duration, "right", level=6),
-        Column("CPU", "cpu_efficiency", _share, "right", level=3),
-    ]

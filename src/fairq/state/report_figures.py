@@ -71,6 +71,16 @@ def run_sums(state: State, since: int, until: int, longest: int, *, by_slot: boo
     return [RunSums(*row) for row in found]
 
 
+def lost(state: State, since: int, until: int) -> dict[str, float]:
+    """Return, by submitter, the seconds times slot weight of the runs that a preemption ended in that time."""
+    found = state.connection.execute(
+        "SELECT submitter, total((end_time - start_time) * slot_weight) FROM run "
+        "WHERE end_time >= ? AND end_time < ? AND how = 'preempted' GROUP BY submitter",
+        (since, until),
+    )
+    return dict(found)
+
+
 def ran(state: State, since: int, until: int, longest: int, now: int) -> Iterator[tuple[str, str, int, int, float]]:
     """Yield each run of more than *longest* seconds that overlaps *since* to *until*, and each that goes on.
 

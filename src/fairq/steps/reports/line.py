@@ -17,7 +17,8 @@ class Line(Struct):
     *jobs* ended; *failed* of them exited with a code other than 0 or by a signal, *removed* were removed. *runs* took
     *slot_seconds*, or *weighted_seconds* by slot weight. The accountant charged *charged_seconds* by slot weight; edits
     added *edited_seconds*, imports *imported_seconds*. While there was demand, the entitlement was *entitled_seconds*
-    and the charge *delivered_seconds*, both by slot weight. *measured* jobs used *cpu_seconds* of CPU time within
+    and the charge *delivered_seconds*, both by slot weight; that was for *wanting_seconds*. Preempted runs had taken
+    *lost_seconds* by slot weight. *measured* jobs used *cpu_seconds* of CPU time within
     *core_seconds* of requested cores.
     """
 
@@ -34,6 +35,8 @@ class Line(Struct):
     imported_seconds: float = 0.0
     entitled_seconds: float = 0.0
     delivered_seconds: float = 0.0
+    wanting_seconds: float = 0.0
+    lost_seconds: float = 0.0
     measured: int = 0
     cpu_seconds: float = 0.0
     core_seconds: float = 0.0

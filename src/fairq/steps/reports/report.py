@@ -76,6 +76,7 @@ def report(
         if not of_slots:
             for part in parts:
                 part.add_ended(state)
+                part.add_lost(state)
                 part.add_ledger(state)
         lines = [line for part in parts for line in sorted(part.found.values(), key=_rank) if not line.is_empty]
     total = Line(())
@@ -170,6 +171,12 @@ class _Lines:
                 line.core_seconds += figures.cores
                 line.waits.extend(figures.waits)
 
+    def add_lost(self, state: State) -> None:
+        """Add what preempted runs had taken."""
+        for submitter, seconds in report_figures.lost(state, self._span.start, self._span.end).items():
+            if (line := self.of(submitter)) is not None:
+                line.lost_seconds += seconds
+
     def add_ledger(self, state: State) -> None:
         """Add charges, edits and imports."""
         for name, row in usage.sums(state, self._span.start, self._span.end).items():
@@ -177,6 +184,7 @@ class _Lines:
                 line.charged_seconds += row.weighted
                 line.entitled_seconds += row.entitled
                 line.delivered_seconds += row.delivered
+                line.wanting_seconds += row.wanting
         for edit in usage.edits_between(state, self._span.start, self._span.end):
             if self._is_submitter(edit.name) and (line := self.of(edit.name)) is not None:
                 if edit.kind in _IMPORTED:
