@@ -89,7 +89,7 @@ def report(
     for note in found.notes:
         invocation.note(note)
     if fairness:
-        from fairq.steps.reports.blocked import blocked
+        from fairq.steps.reports.shortfall import blocked
 
         emit(fairness_view(found, blocked(path, settings, time, wanted)), output)
     else:

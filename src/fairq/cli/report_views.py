@@ -11,9 +11,9 @@ from fairq.cli.figures import counted, duration, local, percent, two_places
 from fairq.cli.output import Column, Table, View
 
 if TYPE_CHECKING:
-    from fairq.steps.reports.blocked import Blocked
     from fairq.steps.reports.line import Line
     from fairq.steps.reports.report import Report
+    from fairq.steps.reports.shortfall import Blocked
 
 _NOTHING = "no use is recorded in this period; choose another with --since and --until"
 
