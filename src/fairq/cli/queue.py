@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 app = App()
 
-_LETTERS = {1: "I", 2: "R", 3: "X", 4: "C", 5: "H", 6: ">", 7: "S", -1: "M"}
+_LETTERS = {1: "I", 2: "R", 3: "X", 4: "C", 5: "H", 6: ">", 7: "S", 9: "W", -1: "M"}
+_IDLE, _HELD_STATUS, _WAITING = 1, 5, 9
 _MATCHED = -1
 """The displayed status of a job that is matched and not started."""
 
@@ -68,11 +69,13 @@ def queue(
 ) -> None:
     """Show the jobs.
 
-    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, S suspended, or M matched:
-    fairq gave the job a slot, but no launcher has started it. WAITS_FOR is why Slurm or HTCondor has not started such a
-    job, in their words. RUN_TIME is the time since the current run started. With --held, the table shows the reason of
-    each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad
-    of every job. The number of jobs below the table counts all selected jobs, whatever --limit is.
+    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, S suspended, M matched
+    (fairq gave the job a slot, but no launcher has started it), or W waiting for other jobs, a time or a limit of
+    its own. If there is such a job, WAITS_FOR says for what each one waits, the others for the cycle or a release.
+    It also has why Slurm or HTCondor has not started a job, in their words. In JSON, a waiting job is idle and has
+    WaitsFor. RUN_TIME is the time since the current run started. With --held, the table shows the reason of each
+    hold and its code. JSON, CSV, TSV, --af and --long have the complete ad of every job. The number of jobs below
+    the table counts all selected jobs, whatever --limit is.
 
     --start shows the idle jobs with their place in line and their start. It is estimated by running cycles ahead on a
     copy of the state. Run times come from the last jobs of the same cluster that have ended, else of the submitter, the
@@ -85,7 +88,8 @@ def queue(
     -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.
     """
     invocation, output = context.obj, context.obj.output
-    statuses = {status for status, wanted in ((1, idle), (2, running), (5, held)) if wanted}
+    wanted = ((_IDLE, idle), (_WAITING, idle), (2, running), (_HELD_STATUS, held))
+    statuses = {status for status, is_wanted in wanted if is_wanted}
     state, time = invocation.existing_state, invocation.now(now)
     reasons = held and not (idle or running)
     is_selected = bool(jobs or output.constraint or mine or user is not None)
@@ -161,12 +165,24 @@ def _pages_view(pages: QueuePages, *, procs: bool, reasons: bool) -> View:
 
 
 def _shown(rows: Iterable[Record]) -> Iterator[Record]:
-    return ({**ad, "Shown": _MATCHED if ad.get("Matched") else ad.get("JobStatus")} for ad in rows)
+    return ({**ad, "Shown": _status(ad), "Waiting": _wait(ad)} for ad in rows)
+
+
+def _status(ad: Record) -> Any:
+    if ad.get("Matched"):
+        return _MATCHED
+    return _WAITING if "WaitsFor" in ad else ad.get("JobStatus")
+
+
+def _wait(ad: Record) -> Any:
+    """Return what a job waits for: what it names itself, an engine, its user, or the cycle."""
+    found = ad.get("WaitsFor") or ad.get("EngineReason")
+    return found or {_IDLE: "the cycle", _HELD_STATUS: "a release"}.get(ad.get("JobStatus", 0))
 
 
 def _columns(found: Queue | QueuePages, *, reasons: bool) -> list[Column]:
     columns = [*_COLUMNS[:-1], *_HELD] if reasons else _COLUMNS
-    return [*columns[:-1], _WAITS_FOR, columns[-1]] if found.is_waiting_for_engine() else columns
+    return [*columns[:-1], _WAITS_FOR, columns[-1]] if found.has_waits() else columns
 
 
 def _summary(found: Queue | QueuePages) -> Table:
@@ -177,9 +193,11 @@ def _summary_line(found: Queue | QueuePages) -> str:
     """Return the line of condor_q; on a terminal it leaves out what there is none of."""
     is_brief = terminal.style(sys.stdout) is not None
     counts = found.counts()
-    named = ((4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended"))
+    named = [(4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended")]
     matched = found.matched()
     total = counted(sum(counts.values()), "job")
+    if counts.get(_WAITING):
+        named.append((_WAITING, "waiting"))
     parts = [(counts.get(status, 0) - (matched if status == 2 else 0), name) for status, name in named]
     shown = [f"{count} {name}" for count, name in parts if count or not is_brief]
     if matched:
@@ -201,8 +219,8 @@ def _plain(value: Any) -> str:
     return within(text) if is_expression(text) else text
 
 
-_COLOURS = {1: "yellow", 2: "green", 5: "red", 7: "magenta", _MATCHED: "cyan"}
-"""Colours of idle, running, held, suspended and matched jobs."""
+_COLOURS = {1: "yellow", 2: "green", 5: "red", 7: "magenta", _WAITING: "blue", _MATCHED: "cyan"}
+"""Colours of idle, running, held, suspended, waiting and matched jobs."""
 
 
 def _colour(job: Record) -> str:
@@ -226,7 +244,7 @@ _HELD = [
     Column("HOLD_REASON", "HoldReason"),
 ]
 
-_WAITS_FOR = Column("WAITS_FOR", "EngineReason")
+_WAITS_FOR = Column("WAITS_FOR", "Waiting")
 
 FIELDS = [
     "ClusterId",

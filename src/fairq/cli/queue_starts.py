@@ -30,6 +30,7 @@ def starts_view(invocation: Invocation, found: Queue, output: Output, limit: int
     columns = [
         Column("ID", "Jobs"),
         Column("SUBMITTER", "Submitter"),
+        *([Column("WAITS_FOR", "WaitsFor")] if any("WaitsFor" in one for one in records) else []),
         Column("PLACE", "PlaceInLine", level=1),
         Column("EARLIEST", "EarliestStart", moment, "right", level=4),
         Column("START" if each else "FROM", "EstimatedStart", moment, "right"),

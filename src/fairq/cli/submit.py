@@ -133,6 +133,15 @@ def submit(
         list[str] | None, Option("--each", metavar="ITEM", help="Item to queue a job for; repeatable.")
     ] = None,
     each_line: Annotated[Text, _option("--each-line", "File with an item on each line; - is stdin.", "FILE")] = None,
+    after: Annotated[
+        list[str] | None, _option("--after", "Wait until these jobs have ended, or were removed.", "JOB,...")
+    ] = None,
+    after_ok: Annotated[
+        list[str] | None, _option("--after-ok", "Wait until all of these jobs have succeeded.", "JOB,...")
+    ] = None,
+    after_failed: Annotated[
+        list[str] | None, _option("--after-failed", "Wait until they have ended, one without success.", "JOB,...")
+    ] = None,
     verbatim: Annotated[bool, Option("--verbatim", help="Replace nothing in arguments and file names.")] = False,
     program: Annotated[Text, Option("--program", hidden=True)] = None,
     now: Now = None,
@@ -202,8 +211,11 @@ def submit(
         given.update([attribute_of(text)])
     actor = invocation.actor(invocation.now(now))
     file, macros = _file_and_macros(words or [])
+    afters = {"after": after, "after_ok": after_ok, "after_failed": after_failed}
+    waits = {name: ",".join(listed) for name, listed in afters.items() if listed}
     if program is None:
         lines = [*(append or []), *([] if batch_name is None else [f"batch_name = {batch_name}"])]
+        lines += [f"{name} = {value}" for name, value in waits.items()]
         timeout = invocation.settings["submit.command_timeout"]
         only = {"env": env, "each": each, "each-line": each_line, "verbatim": verbatim, "count": count}
         name = next((name for name in (*given, *only) if only.get(name, True)), None)
@@ -216,6 +228,7 @@ def submit(
                 raise UsageError(message=f"{name} is only for a submit description; leave it out with -- PROGRAM")
         if batch_name is not None:
             given["batch_name"] = batch_name
+        given |= waits
         if file is not None:
             raise UsageError(message=f"both a submit description ({file}) and a program; give only one")
         if environment is not None and env:

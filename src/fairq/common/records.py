@@ -27,6 +27,7 @@ class JobStatus(IntEnum):
     REMOVED = 3
     COMPLETED = 4
     HELD = 5
+    WAITING = 9  # for something before it is idle (`fairq.common.waits`); its ad says that it is idle
 
 
 class Actor(Struct, frozen=True):
@@ -215,15 +216,14 @@ class JobRange(Struct):
 
     def attributes(self) -> Ad:
         """Return the job attributes that are columns here; ProcId is missing, it differs per proc."""
-        user = self.submitter.rpartition("@")[2]
         return {
             "ClusterId": self.cluster,
-            "JobStatus": self.status,
+            "JobStatus": int(JobStatus.IDLE) if self.status == JobStatus.WAITING else self.status,
             "JobPrio": self.priority,
             "QDate": self.queue_date,
             "EnteredCurrentStatus": self.status_date,
             "Owner": self.owner,
-            "User": f"{self.owner}@{user}",
+            "User": f"{self.owner}@{self.submitter.rpartition('@')[2]}",
         }
 
     def overrides_for(self, proc: int) -> Ad:

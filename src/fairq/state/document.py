@@ -16,6 +16,7 @@ byte that is not UTF-8 in an ad, as in a file's name, is the escape of a lone su
 - ``pilot_slots``: `PilotSlot`, which slots pilots brought along; ``task_queues``: `QueueNumber`; ``share_groups``:
   `ShareGroup`; ``usage_reports``: `UsageReport`; ``matching_delays``: `DelayState`.
 - ``launches``: `Launch`, runs that fairq starts itself; ``job_events``: `JobEvent`.
+- ``job_waits``: `JobWait`, ``job_afters``: `JobAfter`, ``job_caps``: `JobCap`: what jobs wait for before they are idle.
 - ``ended_jobs``: `EndedJob`, each with the ``id`` of an ad; ``usage``: `UsageRow` and ``usage_edits``: `UsageEdit`, the
   ledger of usage. Without the latter, the usage of ``submitters`` is entered as earlier.
 - ``broker``: an object, of what the brokerage reads a list of records for each kind, with the
@@ -43,6 +44,7 @@ from fairq.state import (
     document_launches,
     document_past,
     document_shares,
+    document_waits,
     dynamic_slots,
     history,
     job_ads,
@@ -99,6 +101,7 @@ _RECORDS: dict[str, type[Any]] = {
     **document_shares.RECORDS,
     **document_launches.RECORDS,
     **document_past.RECORDS,
+    **document_waits.RECORDS,
 }
 
 _NUMBERS = frozenset({"last_update", "decayed_until", "cycle", "next_cluster", "usage_recorded_until"})
@@ -126,6 +129,7 @@ def export(state: State) -> dict[str, Any]:
         **document_shares.export(state),
         **document_launches.export(state),
         **document_past.export(state),
+        **document_waits.export(state),
     }
     parts = {"broker": broker_document.export(state)}
     meta = dict(state.connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
@@ -154,6 +158,7 @@ def restore(state: State, document: Any) -> None:
 _TABLES = (
     *broker_document.TABLES,
     *document_shares.TABLES, *document_launches.TABLES, *document_past.TABLES,
+    *document_waits.TABLES,
     "dynamic_slot", "claim", "claim_terms", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
     "history", "undo", "request", "meta",
     "slot_shape", "slot_columns", "idle_columns", "idle_changed", "job_kind", "kept_queues", "kept_queues_change",
@@ -215,6 +220,7 @@ def _check(found: dict[str, Any]) -> None:
             _require(is_amount, f"{place}.carved.{name}", "must be a number, at least 0")
     document_shares.check(found, slot_ids, _require, _once)
     document_launches.check(found, _require, _once)
+    document_waits.check(found, _require, _once)
     ad_ids = {record.id for record in found["job_ads"]}
     document_past.check(found, ad_ids, _require)
     for number, claim in enumerate(found["claims"]):
@@ -268,6 +274,7 @@ def _store(state: State, found: dict[str, Any]) -> None:
     document_shares.store(state, found)
     document_launches.store(state, found)
     document_past.store(state, found)
+    document_waits.store(state, found)
     for cycle in found["cycles"]:
         cycles.add(state, cycle)
     broker_document.store(state, found["broker"])

@@ -177,13 +177,14 @@ def first(
 
 
 class Widest(NamedTuple):
-    """The largest values of all jobs (or those of some statuses); *withdrawn*: an engine has not started some."""
+    """The largest values of all jobs (or those of some statuses); *waiting*: some wait before they are idle, or an
+    engine has not started them."""
 
     cluster: int
     proc: int
     priority: int
     submitter: str
-    withdrawn: bool
+    waiting: bool
 
 
 def widest(state: State, statuses: Collection[int] | None = None) -> Widest | None:
@@ -194,7 +195,8 @@ def widest(state: State, statuses: Collection[int] | None = None) -> Widest | No
     where, values = _in_statuses(statuses)
     found = state.connection.execute(
         "SELECT max(cluster), max(last_proc), min(priority), max(priority), max(length(submitter)), "
-        f"max(status = {int(JobStatus.IDLE)} AND reason LIKE '{WITHDRAWN}%') FROM job{where}",
+        f"max(status = {int(JobStatus.WAITING)} OR "
+        f"(status = {int(JobStatus.IDLE)} AND reason LIKE '{WITHDRAWN}%')) FROM job{where}",
         values,
     )
     cluster, proc, lowest, highest, length, withdrawn = found.fetchone()
@@ -213,6 +215,12 @@ def counts(state: State, statuses: Collection[int] | None = None) -> dict[int, i
     return dict(found.fetchall())
 
 
+def counts_of(state: State, cluster: int) -> dict[int, int]:
+    """Return how many jobs of a *cluster* of fairq's own queue there are by status."""
+    query = "SELECT status, sum(last_proc - first_proc + 1) FROM job WHERE cluster = ? AND schedd = '' GROUP BY status"
+    return dict(state.connection.execute(query, (cluster,)).fetchall())
+
+
 def _in_statuses(statuses: Collection[int] | None) -> tuple[str, list[int]]:
     if statuses is None:
         return "", []
@@ -220,10 +228,11 @@ def _in_statuses(statuses: Collection[int] | None) -> tuple[str, list[int]]:
 
 
 def counts_by_submitter(state: State) -> dict[str, tuple[int, int, int]]:
-    """Return how many jobs of each submitter are (idle, running, held)."""
+    """Return how many jobs of each submitter are (idle, running, held); those that wait are idle, too."""
     query = "SELECT submitter, " + ", ".join(
-        f"sum(CASE status WHEN {int(status)} THEN last_proc - first_proc + 1 ELSE 0 END)"
-        for status in (JobStatus.IDLE, JobStatus.RUNNING, JobStatus.HELD)
+        f"sum(CASE WHEN status IN ({', '.join(str(int(one)) for one in statuses)}) "
+        "THEN last_proc - first_proc + 1 ELSE 0 END)"
+        for statuses in ((JobStatus.IDLE, JobStatus.WAITING), (JobStatus.RUNNING,), (JobStatus.HELD,))
     )
     found = state.connection.execute(f"{query} FROM job GROUP BY submitter ORDER BY submitter")
     return {name: (waiting, running, held) for name, waiting, running, held in found}

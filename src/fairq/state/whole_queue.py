@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from fairq.common.records import Ad, JobRange
-from fairq.state import idle_copy, job_ads, jobs, kept_queues, rows
+from fairq.state import idle_copy, job_ads, jobs, kept_queues, rows, waits
 from fairq.state.connection import State
 
 _MANY = 5000
@@ -21,6 +21,7 @@ def replace(state: State, ranges: Sequence[JobRange], ads: Sequence[Ad]) -> None
     is_first = job_ads.is_empty(state)
     with rows.indexed_at_the_end(state, "job") if len(ranges) >= _MANY else nullcontext():
         state.connection.execute("DELETE FROM job")
+        waits.remove_all(state)
         numbers = job_ads.ad_ids(state, ads)
         for job in ranges:
             job.ad_id = numbers[job.ad_id]

@@ -53,6 +53,7 @@ _HONOURED: dict[str, str] = {
     "who is charged, and the order of jobs": """
         accounting_group accounting_group_user nice_user concurrency_limits concurrency_limits_expr priority""",
     "how many jobs, and how they begin": "queue hold",
+    "what it waits for (fairq's own: [running.md](running.md#waiting))": "after after_ok after_failed",
     "what happens while a job waits, runs and ends": """
         periodic_hold periodic_hold_reason periodic_hold_subcode periodic_release periodic_remove on_exit_hold
         on_exit_hold_reason on_exit_hold_subcode on_exit_remove max_retries retry_until success_exit_code

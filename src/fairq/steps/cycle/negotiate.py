@@ -26,6 +26,7 @@ from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.samples import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle, written_record
 from fairq.steps.jobs.end_records import forget_old
+from fairq.steps.jobs.waits import is_due, let_begin
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting
@@ -87,8 +88,13 @@ def hold_cycle(
     if first is not None:
         with writing(path) as state:
             first(state)
+            let_begin(state, actor.time)
     with reading(path) as state:
         is_untracked = idle_columns.is_to_be_tracked(state)
+        begins = first is None and is_due(state, actor.time)
+    if begins:
+        with writing(path) as state:
+            let_begin(state, actor.time)
     if is_untracked:
         with writing(path) as state:
             idle_columns.track(state)

@@ -22,6 +22,7 @@ from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Selection, Target, find, matcher
+from fairq.steps.jobs.waits import released
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.launch.order import order_ends
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 BY_USER = 1
 """HTCondor's hold code of a user's own hold."""
+
+_UNHELD = (JobStatus.IDLE, JobStatus.WAITING)
 
 _VERBS = {"prio": "change the priority of"}
 
@@ -96,13 +99,14 @@ class JobEditor:
             self._tell(state, rest, events.HELD, {"reason": said, "code": BY_USER, "subcode": 0})
 
         after = {"JobStatus": int(JobStatus.HELD), "HoldReason": said}
-        return self._change(selection, (JobStatus.IDLE, JobStatus.RUNNING), change, lambda _: after, "hold")
+        return self._change(selection, (*_UNHELD, JobStatus.RUNNING), change, lambda _: after, "hold")
 
     def release(self, selection: Selection, reason: str | None = None) -> Changed:
         """Let held jobs wait for a slot again."""
 
         def change(state: State, found: Sequence[JobRange]) -> None:
             jobs.set_status(state, map(procs, found), JobStatus.IDLE, self._actor.time)
+            released(state, found, self._actor.time)
             self._tell(state, found, events.RELEASED, {"reason": reason or f"released by {self._actor.user}"})
 
         after = {"JobStatus": int(JobStatus.IDLE), **_because("Release", reason)}
@@ -122,7 +126,7 @@ class JobEditor:
             for priority, group in groupby(sorted(found, key=new), key=new):
                 jobs.change_many(state, map(procs, group), priority=priority)
 
-        statuses = (JobStatus.IDLE, JobStatus.RUNNING, JobStatus.HELD)
+        statuses = (*_UNHELD, JobStatus.RUNNING, JobStatus.HELD)
         return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)}, "prio")
 
     def _change(
@@ -193,7 +197,8 @@ def choose(
         JobStateError: a job named by itself is in another status.
     """
     changed = Changed()
-    needed = "there" if statuses is None else " or ".join(_NAMES[status] for status in statuses)
+    named = () if statuses is None else [_NAMES[status] for status in statuses if status != JobStatus.WAITING]
+    needed = " or ".join(named) or "there"
     test = matcher(state, selection)
     for target, found in find(state, selection, test):
         fit = [job for job in found if statuses is None or job.status in statuses]
@@ -231,7 +236,7 @@ def _changes(found: Sequence[JobRange], after: Callable[[JobRange], dict[str, An
     """Yield one change for each run of consecutive jobs that change in the same way."""
 
     def before(job: JobRange) -> dict[str, Any]:
-        known = {"JobStatus": job.status, "JobPrio": job.priority, "HoldReason": job.reason}
+        known = {"JobStatus": job.attributes()["JobStatus"], "JobPrio": job.priority, "HoldReason": job.reason}
         return {name: known[name] for name in after(job) if known.get(name) is not None}
 
     start: JobRange | None = None

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from fairq.common.past import EndedJob
 from fairq.common.records import Ad, JobRange, JobStatus, Launch, Run
-from fairq.state import ended_jobs, jobs, launches, runs
+from fairq.state import ended_jobs, jobs, launches, runs, waits
 from fairq.state.connection import State
+from fairq.steps.jobs.conditions import has_failed
+from fairq.steps.jobs.waits import Ended, let_follow
 from fairq.steps.launch.values import read_if_usable
 
 if TYPE_CHECKING:
@@ -31,14 +33,22 @@ def record_ended(
     leaving = list(leaving)
     shared = jobs.ads(state, {job.ad_id for job in leaving})
     records: list[EndedJob] = []
+    facts: list[Ended] = []
     for job in leaving:
-        records += _of_range(state, job, _base(job, shared[job.ad_id], status, end, reason))
+        own = list(_of_range(state, job, _base(job, shared[job.ad_id], status, end, reason)))
+        records += own
+        # Others have followed a job already that was completed and stayed in the queue.
+        if not job.schedd and job.status != JobStatus.COMPLETED:
+            ad = shared[job.ad_id]
+            facts += (Ended(one.cluster, one.first_proc, one.last_proc, has_failed(one, ad, end)) for one in own)
     ended_jobs.add(state, records)
+    let_follow(state, facts, end)
 
 
 def forget_old(state: State, settings: Settings, now: int) -> None:
     """Delete records of jobs that ended longer ago than history.keep_jobs."""
     ended_jobs.forget(state, int(now - settings["history.keep_jobs"]), _AT_ONCE)
+    waits.forget(state)
 
 
 def _base(job: JobRange, shared: Ad, status: JobStatus, end: int, reason: str | None) -> EndedJob:

@@ -9,6 +9,8 @@ from itertools import groupby
 from fairq.common.records import WITHDRAWN, Ad, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.state import claims, jobs, launches, slots
 from fairq.state.connection import State
+from fairq.steps.jobs.waits import WAITS_FOR as OWN_WAIT
+from fairq.steps.jobs.waits import Reasons
 
 RUNNING_ATTRIBUTES = ("RemoteHost", "JobStartDate", "JobCurrentStartDate")
 """Attributes that differ between running jobs that are otherwise identical."""
@@ -52,6 +54,8 @@ class Overlay:
             return {"CompletionDate": job.status_date, **self._exits.get((job.schedd, job.cluster, proc), {})}
         if job.status == JobStatus.RUNNING:
             return self._of_running(job, proc)
+        if job.status == JobStatus.WAITING:
+            return {OWN_WAIT: self._reasons.of(job.cluster, proc)}
         return {WAITS_FOR: job.reason} if was_withdrawn(job) else {}
 
     def _of_running(self, job: JobRange, proc: int) -> Ad:
@@ -99,12 +103,18 @@ class Overlay:
 
     def load_for(self, found: Iterable[JobRange]) -> None:
         """Read the data that `of` needs for these jobs now, so that the state can be closed."""
+        found = list(found)
         if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in found):
             self.load()
+        self._reasons.load(job.cluster for job in found if job.status == JobStatus.WAITING)
 
     def load(self) -> None:
         """Read the data that `of` needs now, so that the state can be closed."""
         _ = self._claims, self._slot_names, self._launches, self._exits
+
+    @cached_property
+    def _reasons(self) -> Reasons:
+        return Reasons(self._state)
 
     @cached_property
     def _claims(self) -> dict[tuple[str, int, int], Claim]:

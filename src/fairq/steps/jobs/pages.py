@@ -45,9 +45,9 @@ class QueuePages:
         self._widest = jobs.widest(state, statuses)
         self._is_waiting = (statuses is None or JobStatus.RUNNING in statuses) and _has_waiting(state)
 
-    def is_waiting_for_engine(self) -> bool:
-        """Tell whether any job waits in the queue of an engine or for its answer, or was withdrawn from it."""
-        return self._is_waiting or (self._widest is not None and self._widest.withdrawn)
+    def has_waits(self) -> bool:
+        """Tell whether any job waits before it is idle, or for an engine, or was withdrawn from it."""
+        return self._is_waiting or (self._widest is not None and self._widest.waiting)
 
     def widest(self) -> list[Ad]:
         """Return rows as wide as any, where a query tells the width."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fairq.common.records import Actor, Ad, Change, JobRange
+from fairq.common.records import Actor, Ad, Change, JobRange, JobStatus
+from fairq.common.waits import UNMET
 from fairq.engine.accounting.identity import submitter_name
 from fairq.errors.people import TooManyJobsError
 from fairq.errors.pool import JobAttributeError
@@ -26,7 +27,10 @@ from fairq.formats.submitfile.standings import TABLE, Command, Standing, is_of_t
 from fairq.state import history, jobs, meta, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import resolve
+from fairq.steps.jobs.conditions import CONDITIONS, wait_of
 from fairq.steps.jobs.groups import unknown_group
+from fairq.steps.jobs.name import job_name
+from fairq.steps.jobs.waits import settle
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.launch.values import unusable_literals
@@ -147,17 +151,36 @@ def queue(
         ranges = _ranges(made, cluster, domain, owner, actor, _ad_numbers(state))
         check_submitters(settings, actor, {job.submitter for job in ranges}, owner, domain)
         _check_limits(state, settings, owner, made)
+        conditions = None
+        if _has_conditions(made):
+            conditions = wait_of(state, settings, actor, ranges, jobs.ads(state, {job.ad_id for job in ranges}))
+            for job in ranges:
+                job.status = int(JobStatus.WAITING) if job.status == JobStatus.IDLE else job.status
         jobs.add(state, ranges)
         entries = history.record(state, actor, [_change(cluster, made, ranges)], own=True)
         undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
         is_launched = is_launching(state, settings)
         events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
+        if conditions is not None:
+            conditions.store()
+            settle(state, [cluster], actor.time)
+            held = jobs.select(state, cluster=cluster, schedd="", statuses=[JobStatus.HELD])
+            made.warnings += [
+                f"job {job_name(cluster, job.first_proc, job.last_proc)} is held: {job.reason}"
+                for job in held
+                if job.hold_code == UNMET
+            ]
         is_first = not is_launched and meta.get(state, _TOLD) is None
         if is_first:
             meta.set(state, _TOLD, "1")
     # The logs belong to the jobs' owners; the account of a host's pool must not write them.
     problems = events.flush(path, settings) if actor.request is None else ()
     return Submitted(cluster, made, ranges, is_first, problems if is_launched else ())
+
+
+def _has_conditions(made: Submission) -> bool:
+    ads = {id(ad): ad for group in made.groups for ad in (group.shared, group.own, group.template) if ad}
+    return any(name.lower() in CONDITIONS for ad in ads.values() for name in ad)
 
 
 def _domain(settings: Settings, host: str) -> str:

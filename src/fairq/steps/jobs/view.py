@@ -100,7 +100,7 @@ class Queue(Struct):
     def waiting(self) -> Iterator[tuple[JobRange, Ad]]:
         """Yield the ranges of idle jobs, each with its ad from `rows`."""
         for job in self.ranges:
-            if job.status == JobStatus.IDLE:
+            if job.status in (JobStatus.IDLE, JobStatus.WAITING):
                 ad = self._ad(job, job.first_proc)
                 name = job_name(job.cluster, job.first_proc, job.last_proc)
                 yield job, {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
@@ -113,9 +113,9 @@ class Queue(Struct):
             for first, last in self.overlay.stretches(job):
                 yield replace(job, first_proc=first, last_proc=last)
 
-    def is_waiting_for_engine(self) -> bool:
-        """Tell whether any job waits in the queue of an engine or for its answer, or was withdrawn from it."""
-        return any(map(was_withdrawn, self.ranges)) or any(
+    def has_waits(self) -> bool:
+        """Tell whether any job waits before it is idle, or for an engine, or was withdrawn from it."""
+        return any(job.status == JobStatus.WAITING or was_withdrawn(job) for job in self.ranges) or any(
             self.overlay.waits_for(job, proc) is not None
             for job in self.ranges
             if job.status == JobStatus.RUNNING

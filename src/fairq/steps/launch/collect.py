@@ -15,8 +15,10 @@ from fairq.common.records import Actor, Change, Claim, JobRange, JobStatus, Laun
 from fairq.launch.interface import Condition, Known, Look, Queued, Started
 from fairq.state import claims, history, jobs, launches, slots
 from fairq.state.connection import State, reading, writing
+from fairq.steps.jobs.conditions import is_success
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
+from fairq.steps.jobs.waits import Ended, let_follow
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.engines import Move, charge_from, note_wait, overdue, waiting, withdrawal
@@ -346,8 +348,16 @@ class _Collection:
             jobs.remove_many(state, procs)
         else:
             jobs.set_status(state, procs, what.status, end, what.reason, what.code, what.subcode)
+            if one.stays and not launch.schedd:
+                self._let_follow(launch, body, job, end)
         before = {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": launch.slot}
         self._changes.append(Change(f"job {launch.job}", before, after))
+
+    def _let_follow(self, launch: Launch, body: Mapping[str, Any], job: JobRange, end: int) -> None:
+        """Let the jobs go on that wait for one that is completed and stays in the queue."""
+        ad = job.ad_of(jobs.ads(self._state, [job.ad_id])[job.ad_id], launch.proc)
+        failed = not is_success(ad, body["exit_code"], body["signal"], end)
+        let_follow(self._state, [Ended(launch.cluster, launch.proc, launch.proc, failed)], end)
 
     def _drain_if_broken(self, slot: str) -> None:
         found = _DYNAMIC.fullmatch(slot)

@@ -13,10 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.common.records import UNFORESEEN, UNUSABLE, Actor, Ad, Change, JobRange, JobStatus, Launch
+from fairq.common.waits import UNMET
 from fairq.state import claims, history, jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
+from fairq.steps.jobs.waits import settle
 from fairq.steps.launch import events
 from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.holds import hold, job_range, procs_of
@@ -114,7 +116,7 @@ def _of_job(job: JobRange, ad: Ad, now: int) -> Due | None:
         reason = read(ad, "PeriodicHoldReason", now) or "periodic_hold is true"
         return Due(job, _HOLD, reason, read(ad, "PeriodicHoldSubCode", now) or 0)
     # Only the user may release a hold that the user requested, or a job that would be held again at its next start.
-    if job.status == JobStatus.HELD and job.hold_code not in (BY_USER, UNUSABLE) and read(ad, _RELEASE, now):
+    if job.status == JobStatus.HELD and job.hold_code not in (BY_USER, UNUSABLE, UNMET) and read(ad, _RELEASE, now):
         return Due(job, _RELEASE, "periodic_release is true")
     if read(ad, _REMOVE, now):
         return Due(job, _REMOVE, "periodic_remove is true")
@@ -136,6 +138,7 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
         after: dict[str, Any] = {"JobStatus": int(JobStatus.IDLE), "ReleaseReason": due.reason}
         events.record(state, [due.job], events.RELEASED, {"reason": due.reason}, now, always=True)
         jobs.set_status(state, procs, JobStatus.IDLE, now)
+        settle(state, [due.job.cluster], now)
     elif due.policy == _LEAVE:
         after = {"JobStatus": int(JobStatus.COMPLETED), "LeaveJobInQueue": False}
         record_ended(state, [due.job], JobStatus.COMPLETED, now)

@@ -344,6 +344,13 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "PeriodicRelease": _truth,
     "PeriodicRemove": _truth,
     "LeaveJobInQueue": _truth,
+    "After": _text,
+    "AfterOk": _text,
+    "AfterFailed": _text,
+    "BeginTime": _TIME,
+    "MaxRunning": _whole(1, _LARGEST_CODE),
+    "JobMaterializeMaxIdle": _whole(1, _LARGEST_CODE),
+    "JobMaterializeLimit": _whole(1, _LARGEST_CODE),
 }
 """The attributes that these steps read, each with the function that checks and converts its value."""
 

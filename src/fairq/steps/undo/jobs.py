@@ -8,11 +8,15 @@ from typing import Any
 from msgspec.structs import asdict
 
 from fairq.common.records import JobRange, JobStatus
-from fairq.state import ended_jobs, jobs, runs
+from fairq.state import ended_jobs, jobs, runs, waits
 from fairq.state.connection import State
+from fairq.steps.jobs.waits import settle, taken_back
 
-_STATUS = {"hold": JobStatus.HELD, "release": JobStatus.IDLE}
+_STATUS = {"hold": (JobStatus.HELD,), "release": (JobStatus.IDLE, JobStatus.WAITING)}
 _NAMES = {int(status): status.name.lower() for status in JobStatus}
+
+_NAMED = 5
+"""Number of jobs that are named."""
 
 Problem = str | None
 """The reason why a change cannot be undone, without a full stop; None if it can."""
@@ -34,7 +38,11 @@ def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Proble
         return f"job {cluster}.{busy.first_proc} is running"
     if ended := runs.load(state, cluster=cluster):
         return f"job {cluster}.{ended[0].proc} has run since"
+    if others := list(dict.fromkeys(f"{one.cluster}.{one.first_proc}" for one in waits.followers(state, cluster))):
+        named = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
+        return f"{'job' if len(others) == 1 else 'jobs'} {named} {'waits' if len(others) == 1 else 'wait'} for it"
     jobs.remove(state, "", cluster, 0, max(job.last_proc for job in found))
+    waits.remove(state, cluster)
     return None
 
 
@@ -54,7 +62,8 @@ def undo_remove(state: State, data: Mapping[str, Any], removed: int, now: int) -
             state, job.schedd, job.cluster, (job.first_proc, job.last_proc), JobStatus.REMOVED, removed
         )
     jobs.add(state, former)
-    return None
+    settle(state, {job.cluster for job in former if not job.schedd}, now)
+    return taken_back(state, map(_procs, former), removed, now)
 
 
 def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> Problem:
@@ -64,7 +73,7 @@ def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> P
         if problem := _differs(state, kind, job):
             return problem
     for job in former:
-        procs = [jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)]
+        procs = [_procs(job)]
         if kind == "prio":
             jobs.change_many(state, procs, priority=job.priority)
         elif job.status == JobStatus.RUNNING:
@@ -72,7 +81,12 @@ def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> P
         else:
             code, subcode = job.hold_code, job.hold_subcode
             jobs.set_status(state, procs, job.status, job.status_date, job.reason, code, subcode)
+    settle(state, {job.cluster for job in former if not job.schedd}, now)
     return None
+
+
+def _procs(job: JobRange) -> jobs.Procs:
+    return jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
 
 
 def _differs(state: State, kind: str, former: JobRange) -> Problem:
@@ -83,6 +97,6 @@ def _differs(state: State, kind: str, former: JobRange) -> Problem:
         if first > last:
             continue
         left -= last - first + 1
-        if kind in _STATUS and job.status != _STATUS[kind]:
+        if kind in _STATUS and job.status not in _STATUS[kind]:
             return f"job {job.cluster}.{first} is {_NAMES.get(job.status, job.status)} now"
     return f"jobs of cluster {former.cluster} have left the queue since" if left else None

@@ -7,6 +7,7 @@ from typing import Any
 
 from fairq.common.quantities import counted, rounded, shown_time
 from fairq.common.records import OVER_RESOURCES, UNUSABLE, Ad, JobRange, JobStatus, Run
+from fairq.common.waits import UNMET
 from fairq.engine.explain.losses import LostTo
 
 
@@ -21,6 +22,8 @@ def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
             if "EngineReason" in ad:
                 where += f", as far as known: {ad['EngineReason']}"
             return f"job {name} does not wait: it runs{where}."
+        case JobStatus.WAITING:
+            return f"job {name} is in no cycle yet, because it waits: {ad['WaitsFor']}."
         case JobStatus.HELD:
             reason = f" ({job.reason})" if job.reason else ""
             return f"job {name} is held{reason}: {held_cure(job, name)}."
@@ -34,6 +37,8 @@ def held_cure(job: JobRange, name: str) -> str:
         return f"remove it with 'fairq remove {name}' and submit it again with a larger --request-memory"
     if job.hold_code == UNUSABLE:
         return f"remove it with 'fairq remove {name}', correct the attribute and submit it again"
+    if job.hold_code == UNMET:
+        return f"run it all the same with 'fairq release {name}', or remove it with 'fairq remove {name}'"
     return f"release it with 'fairq release {name}'"
 
 

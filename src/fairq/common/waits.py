@@ -1,0 +1,77 @@
+"""Records of what jobs wait for before they are idle: other jobs, a time, a cap of their cluster."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+UNMET = 92
+"""Hold code of a job whose condition can never come true; HTCondor does not use it."""
+
+WHOLE = 2**31 - 1
+"""The last proc of a condition that means all jobs of a cluster."""
+
+AFTER, AFTER_OK, AFTER_FAILED = "after", "after_ok", "after_failed"
+"""How other jobs must have ended: in any way; all with success; at least one without."""
+
+
+class JobWait(Struct):
+    """Procs *first_proc* to *last_proc* of a cluster that wait for the same.
+
+    *open* is the number of their `JobAfter` that have not come true. They do not start before *begin*; None: they may.
+    If they have not started by *deadline*, they are held. Times are seconds since 1970. A *waived* wait is over,
+    whatever its conditions: somebody has released the jobs.
+    """
+
+    cluster: int
+    first_proc: int
+    last_proc: int
+    open: int = 0
+    begin: int | None = None
+    deadline: int | None = None
+    waived: bool = False
+
+
+class JobAfter(Struct):
+    """A condition of the jobs that wait from *first_proc* of *cluster* on: other jobs have ended, *how*.
+
+    The others are *other_first* to *other_last* of *other_cluster*. *left* of them have not ended, *failed* have ended
+    without success.
+    """
+
+    cluster: int
+    first_proc: int
+    how: str
+    other_cluster: int
+    other_first: int
+    other_last: int
+    left: int
+    failed: int = 0
+
+    @property
+    def is_met(self) -> bool | None:
+        """Whether it has come true; None if that is open, False if it never can."""
+        if self.how == AFTER_OK and self.failed:
+            return False
+        if self.left:
+            return None
+        return self.how != AFTER_FAILED or self.failed > 0
+
+    @property
+    def others(self) -> str:
+        """The name of the other jobs."""
+        if self.other_last == WHOLE:
+            return str(self.other_cluster)
+        last = f"-{self.other_last}" if self.other_last > self.other_first else ""
+        return f"{self.other_cluster}.{self.other_first}{last}"
+
+
+class JobCap(Struct):
+    """The most jobs of a *cluster* that may be running, idle, or in the queue at the same time; None: no limit.
+
+    Those beyond wait. *running* also counts the idle ones, *queued* the held ones and those that stay completed.
+    """
+
+    cluster: int
+    running: int | None = None
+    idle: int | None = None
+    queued: int | None = None

@@ -1,0 +1,203 @@
+"""What jobs wait for before they are idle."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from msgspec import convert
+from msgspec.structs import astuple
+
+from fairq.common.records import JobStatus
+from fairq.common.waits import JobAfter, JobCap, JobWait
+from fairq.state.connection import State
+
+_WAIT = ", ".join(JobWait.__struct_fields__)
+_AFTER = ", ".join(JobAfter.__struct_fields__)
+_CAP = ", ".join(JobCap.__struct_fields__)
+
+Numbered = tuple[int, JobAfter]
+"""A condition with its number in the state."""
+
+
+def add(state: State, waits: Iterable[JobWait], afters: Iterable[JobAfter], caps: Iterable[JobCap] = ()) -> None:
+    """Store what new jobs wait for."""
+    many = state.connection.executemany
+    many(f"INSERT INTO job_wait ({_WAIT}) VALUES (?, ?, ?, ?, ?, ?, ?)", map(astuple, waits))
+    many(f"INSERT INTO job_after ({_AFTER}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, afters))
+    many(f"INSERT INTO job_cap ({_CAP}) VALUES (?, ?, ?, ?)", map(astuple, caps))
+
+
+def load(state: State) -> list[JobWait]:
+    """Return all waits, ordered by cluster and proc."""
+    return _waits(state.connection.execute(f"SELECT {_WAIT} FROM job_wait ORDER BY cluster, first_proc"))
+
+
+def load_afters(state: State) -> list[JobAfter]:
+    """Return all conditions, in the order in which they came."""
+    return [JobAfter(*row) for row in state.connection.execute(f"SELECT {_AFTER} FROM job_after ORDER BY id")]
+
+
+def load_caps(state: State) -> list[JobCap]:
+    """Return the caps of all clusters."""
+    return [JobCap(*row) for row in state.connection.execute(f"SELECT {_CAP} FROM job_cap ORDER BY cluster")]
+
+
+def of_cluster(state: State, cluster: int) -> list[JobWait]:
+    """Return the waits of a *cluster*, ordered by proc."""
+    query = f"SELECT {_WAIT} FROM job_wait WHERE cluster = ? ORDER BY first_proc"
+    return _waits(state.connection.execute(query, (cluster,)))
+
+
+def at(state: State, cluster: int, first_proc: int) -> JobWait:
+    """Return the wait that begins with this proc of *cluster*."""
+    query = f"SELECT {_WAIT} FROM job_wait WHERE cluster = ? AND first_proc = ?"
+    return _waits(state.connection.execute(query, (cluster, first_proc)))[0]
+
+
+def conditions(state: State, wait: JobWait) -> list[JobAfter]:
+    """Return the conditions of a *wait*."""
+    query = f"SELECT {_AFTER} FROM job_after WHERE cluster = ? AND first_proc = ? ORDER BY id"
+    return [JobAfter(*row) for row in state.connection.execute(query, (wait.cluster, wait.first_proc))]
+
+
+def open_conditions(state: State, wait: JobWait, limit: int) -> list[JobAfter]:
+    """Return the first *limit* conditions of a *wait* that are open."""
+    query = (
+        f"SELECT {_AFTER} FROM job_after WHERE cluster = ? AND first_proc = ? AND left > 0 "
+        "AND NOT (how = 'after_ok' AND failed > 0) ORDER BY id LIMIT ?"
+    )
+    return [JobAfter(*row) for row in state.connection.execute(query, (wait.cluster, wait.first_proc, limit))]
+
+
+def of_others(state: State, cluster: int, first: int, last: int) -> list[Numbered]:
+    """Return the conditions about any of the procs *first* to *last* of *cluster*, with their numbers."""
+    query = f"SELECT id, {_AFTER} FROM job_after WHERE other_cluster = ? AND other_first <= ? AND other_last >= ?"
+    return [(row[0], JobAfter(*row[1:])) for row in state.connection.execute(query, (cluster, last, first))]
+
+
+def is_waited_for(state: State) -> bool:
+    """Tell whether there is any condition about other jobs."""
+    return bool(state.connection.execute("SELECT EXISTS (SELECT 1 FROM job_after)").fetchone()[0])
+
+
+def count_on(state: State, found: Iterable[Numbered]) -> None:
+    """Store the numbers of jobs that are left and that failed of these conditions."""
+    state.connection.executemany(
+        "UPDATE job_after SET left = ?, failed = ? WHERE id = ?", ((one.left, one.failed, id_) for id_, one in found)
+    )
+
+
+def open_by(state: State, changes: Iterable[tuple[int, int, int]]) -> None:
+    """Change the number of open conditions of waits: cluster, first proc, by how many."""
+    state.connection.executemany("UPDATE job_wait SET open = open + ?3 WHERE cluster = ?1 AND first_proc = ?2", changes)
+
+
+def waive(state: State, waits: Iterable[JobWait]) -> None:
+    """Note that these waits are over."""
+    state.connection.executemany(
+        "UPDATE job_wait SET waived = 1 WHERE cluster = ? AND first_proc = ?",
+        ((one.cluster, one.first_proc) for one in waits),
+    )
+
+
+def cap(state: State, cluster: int) -> JobCap | None:
+    """Return the cap of a *cluster*; None if it has none."""
+    row = state.connection.execute(f"SELECT {_CAP} FROM job_cap WHERE cluster = ?", (cluster,)).fetchone()
+    return None if row is None else JobCap(*row)
+
+
+def begun(state: State, now: int) -> list[int]:
+    """Return the clusters of the waits whose time to begin has come by *now*."""
+    query = "SELECT DISTINCT cluster FROM job_wait WHERE begin <= ?"
+    return [cluster for (cluster,) in state.connection.execute(query, (now,))]
+
+
+def forget_begun(state: State, now: int) -> None:
+    """Forget the times to begin that have come by *now*."""
+    state.connection.execute("UPDATE job_wait SET begin = NULL WHERE begin <= ?", (now,))
+
+
+def missed(state: State, now: int) -> list[JobWait]:
+    """Return the waits whose deadline has passed at *now*."""
+    return _waits(state.connection.execute(f"SELECT {_WAIT} FROM job_wait WHERE deadline < ?", (now,)))
+
+
+def forget_missed(state: State, now: int) -> None:
+    """Forget the deadlines that have passed at *now*."""
+    state.connection.execute("UPDATE job_wait SET deadline = NULL WHERE deadline < ?", (now,))
+
+
+def capped(state: State) -> list[int]:
+    """Return the clusters with a cap of which jobs wait."""
+    query = (
+        "SELECT cluster FROM job_cap WHERE EXISTS "
+        "(SELECT 1 FROM job WHERE job.cluster = job_cap.cluster AND schedd = '' AND status = ?) ORDER BY cluster"
+    )
+    return [cluster for (cluster,) in state.connection.execute(query, (JobStatus.WAITING,))]
+
+
+def next_begin(state: State) -> int | None:
+    """Return when the next time to begin comes; None: there is none."""
+    found: int | None = state.connection.execute("SELECT min(begin) FROM job_wait WHERE begin IS NOT NULL").fetchone()[
+        0
+    ]
+    return found
+
+
+def concerned(state: State, clusters: Collection[int]) -> list[int]:
+    """Return those of *clusters* that have a wait or a cap."""
+    query = (
+        "SELECT EXISTS (SELECT 1 FROM job_wait WHERE cluster = ?1) OR EXISTS (SELECT 1 FROM job_cap WHERE cluster = ?1)"
+    )
+    return [one for one in sorted(clusters) if state.connection.execute(query, (one,)).fetchone()[0]]
+
+
+def followers(state: State, cluster: int) -> list[JobAfter]:
+    """Return the conditions about *cluster* of other clusters with jobs in the queue."""
+    query = (
+        f"SELECT {_AFTER} FROM job_after WHERE other_cluster = ?1 AND cluster <> ?1 AND EXISTS "
+        "(SELECT 1 FROM job WHERE job.cluster = job_after.cluster AND schedd = '') ORDER BY id"
+    )
+    return [JobAfter(*row) for row in state.connection.execute(query, (cluster,))]
+
+
+def remove(state: State, cluster: int) -> None:
+    """Forget what the jobs of a *cluster* wait for."""
+    for table in TABLES:
+        state.connection.execute(f"DELETE FROM {table} WHERE cluster = ?", (cluster,))
+
+
+def remove_all(state: State) -> None:
+    """Forget what jobs wait for: they were replaced."""
+    for table in TABLES:
+        state.connection.execute(f"DELETE FROM {table}")
+
+
+def forget(state: State) -> None:
+    """Forget what jobs waited for that are neither in the queue nor among those that have ended."""
+    for table in TABLES:
+        state.connection.execute(
+            f"DELETE FROM {table} WHERE cluster NOT IN (SELECT cluster FROM job WHERE schedd = '') "
+            "AND cluster NOT IN (SELECT cluster FROM ended_job WHERE schedd = '')"
+        )
+
+
+def clusters_named(state: State, owner: str, name: str, table: str = "job") -> list[int]:
+    """Return the clusters of an *owner* with a batch name, of the queue or of another *table* of jobs."""
+    of_ad = f"SELECT id FROM job_ad WHERE instr(ad, ?3) AND json_extract(ad, '$.{_NAME}') = ?2"
+    query = (
+        f"SELECT DISTINCT cluster FROM {table} WHERE owner = ?1 AND schedd = '' AND (ad_id IN ({of_ad}) "
+        f"OR (own IS NOT NULL AND instr(own, ?3) AND json_extract(own, '$.{_NAME}') = ?2)) ORDER BY cluster"
+    )
+    return [cluster for (cluster,) in state.connection.execute(query, (owner, name, f'"{_NAME}"'))]
+
+
+_NAME = "JobBatchName"
+
+TABLES = ("job_wait", "job_after", "job_cap")
+
+
+def _waits(found: Iterable[Sequence[Any]]) -> list[JobWait]:
+    names = JobWait.__struct_fields__
+    return [convert(dict(zip(names, row, strict=True)), JobWait, strict=False) for row in found]

@@ -1,0 +1,185 @@
+"""The conditions of new jobs: what other jobs they name, and whether these are known to the submitter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fairq.common.past import EndedJob
+from fairq.common.records import Actor, Ad, JobRange, JobStatus
+from fairq.common.waits import AFTER, AFTER_FAILED, AFTER_OK, WHOLE, JobAfter, JobCap, JobWait
+from fairq.errors.pool import NoMatchingJobError, UnknownJobError
+from fairq.state import ended_jobs, job_ads, jobs, launches, waits
+from fairq.state.connection import State
+from fairq.steps.launch.values import is_given, read, read_if_usable
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_AFTERS = {"After": AFTER, "AfterOk": AFTER_OK, "AfterFailed": AFTER_FAILED}
+_BEGIN = "BeginTime"
+_CAPS = ("MaxRunning", "JobMaterializeMaxIdle", "JobMaterializeLimit")
+"""The attributes with the caps of a cluster, in the order of `JobCap`."""
+
+CONDITIONS = frozenset(name.lower() for name in (*_AFTERS, _BEGIN, *_CAPS))
+"""The attributes, in lower case, without which a job waits for nothing but a slot."""
+
+_ID = re.compile(r"(\d{1,9})(?:\.(\d{1,9})(?:-(\d{1,9}))?)?")
+_MOST = 10_000
+"""Ended jobs of a cluster that are read at once."""
+
+
+def wait_of(state: State, settings: Settings, actor: Actor, ranges: Sequence[JobRange], ads: Mapping[int, Ad]) -> Waits:
+    """Return what new jobs wait for; *ads* are their shared ads by number.
+
+    Raises UnknownJobError, NoMatchingJobError: there are no such jobs, or none that the actor may see.
+    """
+    found = Waits(state, settings, actor)
+    for job in ranges:
+        shared = ads[job.ad_id]
+        if job.template and any(is_given(job.template, name) for name in _AFTERS):
+            for proc in range(job.first_proc, job.last_proc + 1):
+                found.add(job.ad_of(shared, proc), replace(job, first_proc=proc, last_proc=proc))
+        else:
+            found.add(job.ad_of(shared, job.first_proc), job)
+    return found
+
+
+class Waits:
+    """What jobs of one cluster wait for."""
+
+    def __init__(self, state: State, settings: Settings, actor: Actor) -> None:
+        self._others = _Others(state, settings, actor)
+        self._now = actor.time
+        self._state = state
+        self.waits: list[JobWait] = []
+        self.afters: list[JobAfter] = []
+        self._caps: list[int | None] = [None] * len(_CAPS)
+        self._cluster = 0
+        self._last: tuple[Sequence[JobAfter], int | None, int | None] = ((), None, None)
+
+    def __bool__(self) -> bool:
+        return bool(self.waits) or any(self._caps)
+
+    def add(self, ad: Ad, job: JobRange) -> None:
+        """Add jobs with this *ad*."""
+        self._cluster = job.cluster
+        named = [
+            (how, word.strip())
+            for name, how in _AFTERS.items()
+            for word in (read(ad, name, self._now) or "").split(",")
+            if word.strip()
+        ]
+        afters = [one for how, word in named for one in self._others.conditions(how, word)]
+        self._caps = [_least(most, read(ad, name, self._now)) for most, name in zip(self._caps, _CAPS, strict=True)]
+        begin, deadline = read(ad, _BEGIN, self._now), None
+        begin = None if begin is None or begin <= self._now else int(begin)
+        if not (afters or begin is not None):
+            return
+        former, self._last = self._last, (afters, begin, deadline)
+        if former == self._last and self.waits and self.waits[-1].last_proc == job.first_proc - 1:
+            self.waits[-1].last_proc = job.last_proc
+            return
+        still_open = sum(not one.is_met for one in afters)
+        self.waits.append(JobWait(job.cluster, job.first_proc, job.last_proc, still_open, begin, deadline))
+        self.afters += [replace(one, cluster=job.cluster, first_proc=job.first_proc) for one in afters]
+
+    def store(self) -> None:
+        """Store all of it."""
+        caps = [JobCap(self._cluster, *self._caps)] if any(self._caps) else []
+        waits.add(self._state, self.waits, self.afters, caps)
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return min((most for most in (one, other) if most is not None), default=None)
+
+
+class _Others:
+    """Finds the jobs that conditions name; many jobs name the same ones."""
+
+    def __init__(self, state: State, settings: Settings, actor: Actor) -> None:
+        self._state = state
+        self._actor = actor
+        self._is_private = settings["pool.private_jobs"] and not actor.administrator
+        self._known: dict[tuple[str, str], list[JobAfter]] = {}
+
+    def conditions(self, how: str, word: str) -> list[JobAfter]:
+        """Return the conditions that the jobs named by *word* have ended, *how*; the waiting jobs are left open."""
+        if (how, word) not in self._known:
+            self._known[how, word] = list(self._found(how, word))
+        return self._known[how, word]
+
+    def _found(self, how: str, word: str) -> Iterator[JobAfter]:
+        id_ = _ID.fullmatch(word)
+        if id_ is None:
+            owner = self._actor.user
+            clusters = waits.clusters_named(self._state, owner, word)
+            if not clusters:
+                clusters = waits.clusters_named(self._state, owner, word, "ended_job")[-1:]
+            if not clusters:
+                raise NoMatchingJobError(condition=f"of yours has the name {word!r}")
+            for cluster in clusters:
+                yield self._condition(how, str(cluster), cluster, 0, WHOLE)
+            return
+        of, first, last = id_.groups()
+        procs = (0, WHOLE) if first is None else (int(first), int(last or first))
+        yield self._condition(how, word, int(of), *procs)
+
+    def _condition(self, how: str, word: str, cluster: int, first: int, last: int) -> JobAfter:
+        left = failed = known = 0
+        for job in jobs.select(self._state, cluster=cluster, schedd=""):
+            count = min(job.last_proc, last) - max(job.first_proc, first) + 1
+            if count <= 0 or self._is_hidden(job.owner):
+                continue
+            known += count
+            if job.status != JobStatus.COMPLETED:
+                left += count
+            else:
+                failed += sum(self._failed_in_queue(job, proc) for proc in _procs(job, first, last))
+        for count, did_fail in self._ended(cluster, first, last):
+            known += count
+            failed += count if did_fail else 0
+        if not known or (last != WHOLE and known < last - first + 1):
+            raise UnknownJobError(job=word, hint="'fairq queue' and 'fairq history' list the jobs")
+        return JobAfter(0, 0, how, cluster, first, last, left, failed)
+
+    def _is_hidden(self, owner: str) -> bool:
+        return self._is_private and owner != self._actor.user
+
+    def _failed_in_queue(self, job: JobRange, proc: int) -> bool:
+        """Tell whether a completed job failed that stays in the queue."""
+        ad = job.ad_of(job_ads.ads(self._state, [job.ad_id])[job.ad_id], proc)
+        facts = [launch.ended or {} for launch in launches.of_job(self._state, job.cluster, proc)]
+        last = facts[-1] if facts else {}
+        return not is_success(ad, last.get("exit_code"), last.get("signal"), self._actor.time)
+
+    def _ended(self, cluster: int, first: int, last: int) -> Iterator[tuple[int, bool]]:
+        """Yield how many jobs have left the queue, and whether they failed."""
+        wanted = ended_jobs.Wanted(jobs=((cluster, first, last, ""),))
+        before: tuple[int, int] | None = None
+        while page := ended_jobs.page(self._state, wanted, _MOST, before):
+            ads = job_ads.ads(self._state, {one.ad_id for _, one in page})
+            for number, one in page:
+                before = one.end_time, number
+                count = min(one.last_proc, last) - max(one.first_proc, first) + 1
+                if not self._is_hidden(one.owner):
+                    yield count, has_failed(one, ads[one.ad_id], self._actor.time)
+
+
+def _procs(job: JobRange, first: int, last: int) -> Iterable[int]:
+    return range(max(job.first_proc, first), min(job.last_proc, last) + 1)
+
+
+def has_failed(ended: EndedJob, shared: Ad, now: int) -> bool:
+    """Tell whether jobs that have left the queue did not end with success: removed, or by a signal or another code."""
+    if ended.status != JobStatus.COMPLETED:
+        return True
+    return not is_success({**shared, **(ended.own or {})}, ended.exit_code, ended.signal, now)
+
+
+def is_success(ad: Ad, code: int | None, signal: int | None, now: int) -> bool:
+    """Tell whether an exit of the job with this *ad* is a success; a code that nobody knows is one."""
+    return signal is None and code in (None, read_if_usable(ad, "JobSuccessExitCode", now) or 0)

@@ -1,0 +1,263 @@
+"""Jobs that wait for other jobs, for a time, or for their own cap: they are in no cycle until they are idle.
+
+All of it is decided when something happens: a job ends, a time comes, a job is released. What the history forgets later
+changes nothing, because the conditions themselves count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from math import inf
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from fairq.common.quantities import shown_time
+from fairq.common.records import JobRange, JobStatus
+from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobCap, JobWait
+from fairq.state import jobs, runs, waits
+from fairq.state.connection import State
+from fairq.state.job_ranges import Procs
+from fairq.steps.launch import events
+
+MISSED = 20
+"""HTCondor's hold code of a job that could not start at its time (MissedDeferredExecutionTime)."""
+
+WAITS_FOR = "WaitsFor"
+"""The attribute that says what a job waits for."""
+
+_SHOWN = 2
+"""Number of conditions that are named."""
+
+
+class Ended(NamedTuple):
+    """Procs of a cluster of fairq's own queue that have ended, all with success or all without."""
+
+    cluster: int
+    first_proc: int
+    last_proc: int
+    failed: bool
+
+
+def let_follow(state: State, ended: Iterable[Ended], now: int) -> None:
+    """Let the jobs become idle that waited for the *ended* ones alone; hold those that wait in vain."""
+    if not waits.is_waited_for(state):
+        return
+    touched: dict[int, JobAfter] = {}
+    opened: list[tuple[int, int, int]] = []
+    decided: set[tuple[int, int]] = set()
+    in_vain: set[int] = set()
+    for one in ended:
+        for number, found in waits.of_others(state, *one[:3]):
+            after = touched.setdefault(number, found)
+            was_open = after.is_met is None
+            count = _overlap(after, one)
+            after.left = max(0, after.left - count)
+            after.failed += count if one.failed else 0
+            if not was_open or after.is_met is None:
+                continue
+            if after.is_met:
+                opened.append((after.cluster, after.first_proc, -1))
+                decided.add((after.cluster, after.first_proc))
+            else:
+                in_vain.add(after.cluster)
+    waits.count_on(state, touched.items())
+    waits.open_by(state, opened)
+    settle(state, {key[0] for key in decided if not waits.at(state, *key).open} | in_vain, now)
+
+
+def taken_back(state: State, returned: Iterable[Procs], since: int, now: int) -> str | None:
+    """Let the jobs wait again that waited for the *returned* ones, which were removed at the time *since*.
+
+    Return why they cannot; None if they can.
+    """
+    touched: dict[int, JobAfter] = {}
+    opened: list[tuple[int, int, int]] = []
+    for one in returned:
+        if one.schedd:
+            continue
+        for number, found in waits.of_others(state, *one[1:]):
+            after = touched.setdefault(number, found)
+            was_met = after.is_met
+            count = _overlap(after, Ended(*one[1:], failed=True))
+            after.left, after.failed = after.left + count, max(0, after.failed - count)
+            if was_met is None or after.is_met is not None:
+                continue
+            if was_met:
+                opened.append((after.cluster, after.first_proc, 1))
+            wait = waits.at(state, after.cluster, after.first_proc)
+            if (started := _started(state, wait, since)) is not None:
+                return f"job {started}, which waited for it, has started since"
+            for job in _within(state, wait, (JobStatus.HELD,)):
+                if job.hold_code == UNMET:
+                    jobs.set_status(state, [_procs(job)], JobStatus.WAITING, now)
+    waits.count_on(state, touched.items())
+    waits.open_by(state, opened)
+    settle(state, {cluster for cluster, _, _ in opened}, now)
+    return None
+
+
+def _overlap(after: JobAfter, ended: Ended) -> int:
+    return min(after.other_last, ended.last_proc) - max(after.other_first, ended.first_proc) + 1
+
+
+def _started(state: State, wait: JobWait, since: int) -> str | None:
+    """Return a job of a *wait* that runs, or has run *since* then; None if there is none."""
+    running = (job.first_proc for job in _within(state, wait, (JobStatus.RUNNING,)))
+    ran = (run.proc for run in runs.load(state, cluster=wait.cluster) if run.start_time >= since)
+    found = next((proc for proc in (*running, *ran) if wait.first_proc <= proc <= wait.last_proc), None)
+    return None if found is None else f"{wait.cluster}.{found}"
+
+
+def is_due(state: State, now: int) -> bool:
+    """Tell whether `let_begin` may have something to do."""
+    return bool(waits.begun(state, now) or waits.missed(state, now) or waits.capped(state))
+
+
+def let_begin(state: State, now: int) -> None:
+    """Let the jobs become idle whose time has come and those that their caps permit; hold those that are too late."""
+    clusters = {*waits.begun(state, now), *waits.capped(state)}
+    waits.forget_begun(state, now)
+    settle(state, clusters, now)
+    for wait in waits.missed(state, now):
+        late = list(_within(state, wait, (JobStatus.IDLE, JobStatus.WAITING)))
+        _hold(state, late, f"it was not started by {shown_time(wait.deadline or 0)} (deferral_window)", MISSED, now)
+    waits.forget_missed(state, now)
+
+
+def released(state: State, found: Sequence[JobRange], now: int) -> None:
+    """Settle jobs that were *found* held and are idle now: those held because they wait in vain need wait no more."""
+    for job in found:
+        if job.hold_code == UNMET:
+            own = waits.of_cluster(state, job.cluster)
+            waits.waive(state, [one for one in own if _meets(one, job)])
+    settle(state, {job.cluster for job in found if not job.schedd}, now)
+
+
+def settle(state: State, clusters: Collection[int], now: int) -> None:
+    """Make the idle and waiting jobs of *clusters* what their conditions and caps permit; hold those in vain."""
+    for cluster in waits.concerned(state, clusters):
+        _settle(state, cluster, now)
+
+
+def _settle(state: State, cluster: int, now: int) -> None:
+    found = jobs.select(state, cluster=cluster, schedd="", statuses=(JobStatus.IDLE, JobStatus.WAITING))
+    for wait in waits.of_cluster(state, cluster):
+        if wait.waived or not (wait.open or wait.begin is not None):
+            continue
+        here = [_cut(job, wait) for job in found if _meets(wait, job)]
+        found = [part for job in found for part in _outside(job, wait)]
+        never = next((one for one in waits.conditions(state, wait) if one.is_met is False), None) if wait.open else None
+        if never is not None:
+            _hold(state, here, _in_vain(never), UNMET, now)
+        else:
+            _change(state, [job for job in here if job.status == JobStatus.IDLE], JobStatus.WAITING, now)
+    room = _room(state, waits.cap(state, cluster))
+    order = sorted(found, key=lambda job: (job.status != JobStatus.IDLE, -job.priority, job.first_proc))
+    to_idle, to_wait = [], []
+    for job in order:
+        fits = int(min(len(job), max(0, room)))
+        room -= fits
+        if fits and job.status != JobStatus.IDLE:
+            to_idle.append(replace(job, last_proc=job.first_proc + fits - 1))
+        if fits < len(job) and job.status == JobStatus.IDLE:
+            to_wait.append(replace(job, first_proc=job.first_proc + fits))
+    _change(state, to_idle, JobStatus.IDLE, now)
+    _change(state, to_wait, JobStatus.WAITING, now)
+
+
+def _room(state: State, cap: JobCap | None) -> float:
+    """Return how many jobs of a cluster may be idle."""
+    if cap is None:
+        return inf
+    counts = jobs.counts_of(state, cap.cluster)
+    running, held = counts.get(JobStatus.RUNNING, 0), counts.get(JobStatus.HELD, 0)
+    in_queue = running + held + counts.get(JobStatus.COMPLETED, 0)
+    limits = ((cap.running, running), (cap.idle, 0), (cap.queued, in_queue))
+    return min((most - used for most, used in limits if most is not None), default=inf)
+
+
+def _change(state: State, found: Sequence[JobRange], status: JobStatus, now: int) -> None:
+    if found:
+        jobs.set_status(state, map(_procs, found), status, now)
+
+
+def _hold(state: State, found: Sequence[JobRange], reason: str, code: int, now: int) -> None:
+    if found:
+        body = {"reason": reason, "code": code, "subcode": 0}
+        events.record(state, found, events.HELD, body, now, always=True)
+        jobs.set_status(state, map(_procs, found), JobStatus.HELD, now, reason, code, 0)
+
+
+def _in_vain(after: JobAfter) -> str:
+    """Return why a condition can never come true."""
+    is_one = after.other_first == after.other_last
+    if after.how == AFTER_FAILED:
+        what = f"job {after.others} succeeded" if is_one else f"no job of {after.others} failed"
+    else:
+        what = f"job {after.others} failed" if is_one else f"{after.failed} of the jobs failed"
+    return f"{after.how} {after.others} can never come true: {what}"
+
+
+def _within(state: State, wait: JobWait, statuses: Collection[int]) -> Iterator[JobRange]:
+    for job in jobs.select(state, cluster=wait.cluster, schedd="", statuses=statuses):
+        if _meets(wait, job):
+            yield _cut(job, wait)
+
+
+def _meets(wait: JobWait, job: JobRange) -> bool:
+    return job.first_proc <= wait.last_proc and job.last_proc >= wait.first_proc
+
+
+def _cut(job: JobRange, wait: JobWait) -> JobRange:
+    first, last = max(job.first_proc, wait.first_proc), min(job.last_proc, wait.last_proc)
+    return replace(job, first_proc=first, last_proc=last)
+
+
+def _outside(job: JobRange, wait: JobWait) -> Iterator[JobRange]:
+    """Yield the parts of a range of jobs that do not belong to a *wait*."""
+    if not _meets(wait, job):
+        yield job
+        return
+    if job.first_proc < wait.first_proc:
+        yield replace(job, last_proc=wait.first_proc - 1)
+    if job.last_proc > wait.last_proc:
+        yield replace(job, first_proc=wait.last_proc + 1)
+
+
+def _procs(job: JobRange) -> Procs:
+    return Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
+
+
+class Reasons:
+    """What waiting jobs wait for, read from one state when first needed."""
+
+    def __init__(self, state: State) -> None:
+        """Read from *state*, which must be open."""
+        self._state = state
+        self._clusters: dict[int, tuple[list[JobWait], dict[int, str], JobCap | None]] = {}
+
+    def load(self, clusters: Iterable[int]) -> None:
+        """Read all that `of` needs for jobs of these *clusters*."""
+        for cluster in clusters:
+            if cluster not in self._clusters:
+                own = waits.of_cluster(self._state, cluster)
+                texts = {one.first_proc: self._conditions(one) for one in own if one.open and not one.waived}
+                self._clusters[cluster] = own, texts, waits.cap(self._state, cluster)
+
+    def of(self, cluster: int, proc: int) -> str:
+        """Return what a waiting job waits for, first things first."""
+        self.load([cluster])
+        own, texts, cap = self._clusters[cluster]
+        wait = next((one for one in own if one.first_proc <= proc <= one.last_proc), None)
+        if wait is not None and wait.first_proc in texts:
+            return texts[wait.first_proc]
+        if wait is not None and wait.begin is not None and not wait.waived:
+            return shown_time(wait.begin)
+        limits = (("running", cap.running), ("idle", cap.idle), ("queued", cap.queued)) if cap is not None else ()
+        return ", ".join(f"its limit of {most} {what}" for what, most in limits if most is not None)
+
+    def _conditions(self, wait: JobWait) -> str:
+        found = waits.open_conditions(self._state, wait, _SHOWN)
+        more = f" and {wait.open - len(found)} more" if wait.open > len(found) else ""
+        return ", ".join(f"{one.how} {one.others}" for one in found) + more
