@@ -60,7 +60,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --admin --af --after --after-failed --after-ok --again --append --at --attribute --batch-name --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --each --each-line --env --environment --error --every --exit --exit-code --factor --file --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --mem --memory --month --name --now --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --retries --rules --schedds --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --simulation --since --site --slot --sort --state --subject --tag --target --time --timeout --top --until --user --users --vo --watch --window --with --without -a -activefrom -af -append -autoformat -batch-name -cancelceilinglease -cancelfactorlease -cancelfloorlease -completed -completedsince -constraint -delete -duration -getreslist -limit -machine -match -n -o -p -prune -queue -reason -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user -wait
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --admin --af --after --after-failed --after-ok --again --append --at --attribute --batch-name --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --ceiling --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --each --each-line --env --environment --error --every --exit --exit-code --factor --file --floor --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --mem --memory --month --name --now --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --retries --rules --schedds --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --simulation --since --site --slot --sort --state --subject --tag --target --time --timeout --top --until --user --users --vo --watch --window --with --without -a -activefrom -af -append -autoformat -batch-name -cancelceilinglease -cancelfactorlease -cancelfloorlease -completed -completedsince -constraint -delete -duration -getreslist -limit -machine -match -n -o -p -prune -queue -reason -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user -wait
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -346,6 +346,9 @@ complete -c fairq -n '__fairq_at negotiate' -l collect-only -d 'Only collect the
 complete -c fairq -n '__fairq_at negotiate' -l with -rF -d 'Try FILE [settings or HTCondor configuration].'
 complete -c fairq -n '__fairq_at negotiate' -l set -x -d 'Try a setting; repeatable.'
 complete -c fairq -n '__fairq_at negotiate' -l factor -x -d 'Try a priority factor; repeatable.'
+complete -c fairq -n '__fairq_at negotiate' -l ceiling -x -d 'Try a ceiling in slot weight [-1: none]; repeatable.'
+complete -c fairq -n '__fairq_at negotiate' -l floor -x -d 'Try a floor in slot weight [0: none]; repeatable.'
+complete -c fairq -n '__fairq_at negotiate' -l limit -x -d 'Try a concurrency limit; repeatable.'
 complete -c fairq -n '__fairq_at negotiate' -l slots -x -d 'Try more slots, such as +100 or +10x64c256g.'
 complete -c fairq -n '__fairq_at negotiate' -l without -x -k -a '(__fairq_names slot)' -d 'Leave out a slot or machine; repeatable.'
 complete -c fairq -n '__fairq_at negotiate' -l json -d 'Print one JSON document.'
@@ -464,6 +467,9 @@ complete -c fairq -n '__fairq_at quotas' -l slots -x -d 'Preview a pool of weigh
 complete -c fairq -n '__fairq_at quotas' -l with -rF -d 'Try FILE [settings or HTCondor configuration].'
 complete -c fairq -n '__fairq_at quotas' -l set -x -d 'Try a setting; repeatable.'
 complete -c fairq -n '__fairq_at quotas' -l factor -x -d 'Try a priority factor; repeatable.'
+complete -c fairq -n '__fairq_at quotas' -l ceiling -x -d 'Try a ceiling in slot weight [-1: none]; repeatable.'
+complete -c fairq -n '__fairq_at quotas' -l floor -x -d 'Try a floor in slot weight [0: none]; repeatable.'
+complete -c fairq -n '__fairq_at quotas' -l limit -x -d 'Try a concurrency limit; repeatable.'
 complete -c fairq -n '__fairq_at quotas' -l without -x -k -a '(__fairq_names slot)' -d 'Leave out a slot or machine; repeatable.'
 complete -c fairq -n '__fairq_at quotas' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at quotas' -l json -d 'Print one JSON document.'
@@ -480,6 +486,9 @@ complete -c fairq -n '__fairq_at quotas show' -l slots -x -d 'Preview a pool of 
 complete -c fairq -n '__fairq_at quotas show' -l with -rF -d 'Try FILE [settings or HTCondor configuration].'
 complete -c fairq -n '__fairq_at quotas show' -l set -x -d 'Try a setting; repeatable.'
 complete -c fairq -n '__fairq_at quotas show' -l factor -x -d 'Try a priority factor; repeatable.'
+complete -c fairq -n '__fairq_at quotas show' -l ceiling -x -d 'Try a ceiling in slot weight [-1: none]; repeatable.'
+complete -c fairq -n '__fairq_at quotas show' -l floor -x -d 'Try a floor in slot weight [0: none]; repeatable.'
+complete -c fairq -n '__fairq_at quotas show' -l limit -x -d 'Try a concurrency limit; repeatable.'
 complete -c fairq -n '__fairq_at quotas show' -l without -x -k -a '(__fairq_names slot)' -d 'Leave out a slot or machine; repeatable.'
 complete -c fairq -n '__fairq_at quotas show' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at quotas show' -l json -d 'Print one JSON document.'

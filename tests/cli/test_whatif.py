@@ -47,6 +47,7 @@ def test_a_factor_shows_4_to_1_at_first_and_2_to_1_in_the_long_run(run, pool: Pa
         (["--without", "two"], 10, [5, 5]),
         (["--without", "slot1@one", "--without", "slot2@one"], 18, [9, 9]),
         (["--set", "groups.x.quota=8"], 20, [4, 4]),
+        (["--ceiling", "x.alice=3"], 20, [3, 17]),
         (["--slots", "+100"], 120, [20, 20]),
     ],
 )
@@ -71,6 +72,11 @@ def test_where_there_are_slots_for_all_a_factor_changes_nothing(run, pool: Path)
         (["negotiate", "--factor", "x.bob=4"], 2, "add --dry-run"),
         (["negotiate", "--dry-run", "--factor", "eve=4"], 110, "there is no such submitter"),
         (["negotiate", "--dry-run", "--factor", "x.bob=0.1"], 110, "at least 1"),
+        (["negotiate", "--ceiling", "x.bob=4"], 2, "add --dry-run"),
+        (["negotiate", "--dry-run", "--ceiling", "eve=4"], 110, "--ceiling 'eve': there is no such submitter"),
+        (["negotiate", "--dry-run", "--floor", "x.bob=many"], 110, "not a floor"),
+        (["negotiate", "--dry-run", "--limit", "matlab=-1"], 110, "not a limit"),
+        (["negotiate", "--dry-run", "--limit", "a=1", "--limit", "a=2"], 110, "a is given twice"),
         (["negotiate", "--dry-run", "--without", "nowhere"], 110, "no such slot or machine"),
         (["negotiate", "--dry-run", "--slots", "+2x"], 110, "is not a size"),
         (["negotiate", "--dry-run", "--set", "negotiator.nothing=1"], 15, "negotiator.nothing"),
@@ -96,3 +102,20 @@ def test_quotas_of_another_pool_without_groups_shows_the_submitters(run, pool: P
         (10, 15),
         (10, 15),
     ]
+
+
+def test_a_floor_lets_a_submitter_be_served_first(run, pool: Path):
+    run("--state", pool, "userprio", "-setfactor", "x.bob", "4000", "--now", NOW)
+    found = tried(run, pool, "--floor", "x.bob=6")
+    assert (figures(found, "matched_now"), figures(found, "matched_then")) == ([16, 4], [14, 6])
+    assert found["with"] == "floor x.bob=6"
+
+
+def test_a_limit_bounds_the_jobs_that_name_it(run, pool: Path):
+    run("--state", pool, "submit", "--count", "9", "--concurrency-limits", "lic.matlab", "--accounting-group", "x",
+        "--accounting-group-user", "carol", "--now", NOW, "--", "/bin/true")  # fmt: skip
+    found = tried(run, pool, "--limit", "lic.matlab=2")
+    assert [figures(found, member)[2] for member in ("matched_now", "matched_then")] == [6, 2]
+    assert "lic" not in run("--state", pool, "config", "show", "limits").out
+    ended = run("--state", pool, "quotas", "--limit", "lic.matlab=2", "--now", NOW)
+    assert ended.code == 0

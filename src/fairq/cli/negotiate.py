@@ -13,7 +13,7 @@ from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output
 from fairq.cli.output.activity import doing
 from fairq.cli.pool_pause import note_pause
-from fairq.cli.whatif_options import Factor, Set, With, Without
+from fairq.cli.whatif_options import Ceiling, Factor, Floor, Limit, Set, With, Without, alteration_of
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ def negotiate(
     other: With = None,
     sets: Set = None,
     factor: Factor = None,
+    ceiling: Ceiling = None,
+    floor: Floor = None,
+    limit: Limit = None,
     slots: Annotated[
         str | None, Option("--slots", metavar="+SIZE", help="Try more slots, such as +100 or +10x64c256g.")
     ] = None,
@@ -84,10 +87,10 @@ def negotiate(
     continues. A table names the expression, the job or setting that it belongs to, its CPU time and the number of
     slots.
 
-    With --dry-run, the options --with, --set, --factor, --slots and --without try out a change. The tables compare the
-    next cycle with and without the change. They also compare the use of each submitter in the long run, if all keep as
-    many jobs as now. The next cycle alone can mislead: a factor four times as large gives a fourth of the slices at
-    first, but half of the use in the long run. Nothing is stored.
+    With --dry-run, the options --with, --set, --factor, --ceiling, --floor, --limit, --slots and --without try out
+    a change. The tables compare the next cycle with and without the change. They also compare the use of each
+    submitter in the long run, if all keep as many jobs as now. The next cycle alone can mislead: a factor four
+    times as large gives a fourth of the slices at first, but half of the use in the long run. Nothing is stored.
 
     The decisions are stored; with --explain, the counts are stored as well. 'fairq state cycles' lists past cycles,
     'fairq state cycle' shows one again.
@@ -102,15 +105,16 @@ def negotiate(
     invocation, output = context.obj, context.obj.output
     if collect_only and (no_launch or dry_run or explain):
         raise UsageError(message="--collect-only runs no cycle; leave out the other options")
-    if other or sets or factor or slots or without:
-        from fairq.steps.simulate.alteration import Alteration
-
-        alteration = Alteration(other, sets or (), factor or (), slots, without or ())
+    tried = (other, sets, factor, slots, without, ceiling, floor, limit)
+    if any(tried):
         if not dry_run:
-            raise UsageError(message="--with, --set, --factor, --slots and --without try out a change; add --dry-run")
+            raise UsageError(
+                message="--with, --set, --factor, --ceiling, --floor, --limit, --slots and --without try out a change; "
+                "add --dry-run"
+            )
         if explain or no_launch or collect_only:
             raise UsageError(message="a change is tried out on a whole cycle; leave out the other options")
-        _try_out(invocation, output, alteration, invocation.now(now))
+        _try_out(invocation, output, alteration_of(*tried), invocation.now(now))
         return
     at = invocation.now(now)
     # First of all: an error of the settings counts as a failed cycle, whoever runs it.

@@ -14,7 +14,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Output, View, emit
 from fairq.cli.overruns import overrun_sentence
-from fairq.cli.whatif_options import Factor, Set, With, Without
+from fairq.cli.whatif_options import Ceiling, Factor, Floor, Limit, Set, With, Without, alteration_of
 from fairq.common.quantities import rounded
 from fairq.errors.base import InvalidNumberError, UsageError
 
@@ -61,6 +61,9 @@ def show(
     other: With = None,
     sets: Set = None,
     factor: Factor = None,
+    ceiling: Ceiling = None,
+    floor: Floor = None,
+    limit: Limit = None,
     without: Without = None,
     now: Now = None,
 ) -> None:
@@ -74,11 +77,11 @@ def show(
     quota as a share of the pool, another the use of the quota (+: above it). A wide terminal also shows the configured
     quota, the quota of the group's own users, and their allocation, surplus included.
 
-    --slots, --with, --set, --factor and --without compare the current tree with a preview for another pool, other
-    settings or other factors. They show the quotas, and what a first round would allocate to the queued jobs. --with
-    uses only FILE: settings that FILE does not have are at their defaults. If FILE is an HTCondor configuration, the
-    rules htcondor apply. A second table shows the use of each submitter in the long run, if all keep as many jobs as
-    now. Without groups, it is the only table.
+    --slots, --with, --set, --factor, --ceiling, --floor, --limit and --without compare the current tree with a
+    preview for another pool, other settings or other values of submitters. They show the quotas, and what a first
+    round would allocate to the queued jobs. --with uses only FILE: settings that FILE does not have are at their
+    defaults. If FILE is an HTCondor configuration, the rules htcondor apply. A second table shows the use of each
+    submitter in the long run, if all keep as many jobs as now. Without groups, it is the only table.
 
     JSON, CSV, TSV, --af and --constraint use one record per group: group, configured, quota (with all subgroups), own
     (for the group's own users), surplus_policy, requested, allocated, surplus (allocated above own), in_use (with all
@@ -93,14 +96,14 @@ def show(
     if tree and plain:
         raise UsageError(message="--tree and --plain exclude each other; give only one")
     time = invocation.now(now)
-    if slots is not None or other is not None or sets or factor or without:
+    if slots is not None or other is not None or any((sets, factor, without, ceiling, floor, limit)):
         if tree or plain:
             raise UsageError(message="a preview has its own table; leave out --tree and --plain")
-        from fairq.steps.simulate.alteration import Alteration
-
         more = slots if slots is not None and slots.startswith("+") else None
         size = None if slots is None or more is not None else _size(slots)
-        _compare(invocation, output, size, Alteration(other, sets or (), factor or (), more, without or ()), time)
+        _compare(
+            invocation, output, size, alteration_of(other, sets, factor, more, without, ceiling, floor, limit), time
+        )
         return
     from fairq.steps.quotas.tree import quota_report
 

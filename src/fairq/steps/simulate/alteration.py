@@ -1,4 +1,4 @@
-"""A changed pool: other settings, other factors, more or fewer slots."""
+"""A changed pool: other settings, factors, ceilings, floors and limits, more or fewer slots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.columns.ads import AdTable
-from fairq.common.records import Ad
+from fairq.common.records import AccountingRecord, Ad
 from fairq.engine.accounting.identity import is_group_name
 from fairq.engine.explain.pieces import pieces_of
 from fairq.engine.negotiation.pool import PoolSlots
@@ -18,7 +18,7 @@ from fairq.errors.simulation import InvalidChangeError
 from fairq.steps.config import SettingsFiles, settings_with
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.quotas.source import read_settings
-from fairq.steps.simulate.changes import read_factors
+from fairq.steps.simulate.changes import read_ceilings, read_factors, read_floors, read_limits
 from fairq.steps.simulate.shapes import read_machines, slot_ads
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class Alteration(Struct, frozen=True):
 
     Args:
         other: a settings file, used alone. *sets*: settings that override it, or the settings in force.
-        factors: priority factors by submitter, ``NAME=VALUE``.
+        factors: priority factors by submitter, ``NAME=VALUE``; *ceilings* and *floors* in slot weight likewise.
+        limits: concurrency limits, ``NAME=N``.
         slots: slots to add, as ``+10x64c256g``.
         without: slots or machines to leave out.
     """
@@ -40,42 +41,41 @@ class Alteration(Struct, frozen=True):
     factors: Sequence[str] = ()
     slots: str | None = None
     without: Sequence[str] = ()
+    ceilings: Sequence[str] = ()
+    floors: Sequence[str] = ()
+    limits: Sequence[str] = ()
 
     @property
     def words(self) -> str:
         """The changes in short, for a heading."""
-        parts = [self.other, *self.sets, *(f"factor {text}" for text in self.factors)]
+        parts = [self.other, *self.sets]
+        named = {"factor": self.factors, "ceiling": self.ceilings, "floor": self.floors, "limit": self.limits}
+        parts += [f"{what} {text}" for what, texts in named.items() for text in texts]
         parts += [self.slots, *(f"without {name}" for name in self.without)]
         return ", ".join(filter(None, parts))
 
     def settings(self, settings: Settings, place: SettingsFiles) -> Settings:
         """Return the changed settings; raises the errors of settings."""
+        sets = [*self.sets, *(f'limits."{name}"={number}' for name, number in read_limits(self.limits).items())]
         if self.other is not None:
-            return read_settings(self.other, place.environ, self.sets)
-        return settings_with(place, self.sets) if self.sets else settings
+            return read_settings(self.other, place.environ, sets)
+        return settings_with(place, sets) if sets else settings
 
     def of_pool(self, pool: LoadedPool, now: int) -> LoadedPool:
-        """Return the freshly loaded *pool* with the changed slots and factors.
+        """Return the freshly loaded *pool* with the changed slots and records of submitters.
 
         Raises InvalidChangeError for a slot, machine, submitter or size that does not exist.
         """
-        self._set_factors(pool)
+        for name, factor in read_factors(self.factors).items():
+            _record(pool, "--factor", name).priority_factor = factor
+        for name, ceiling in read_ceilings(self.ceilings).items():
+            _record(pool, "--ceiling", name).ceiling = int(ceiling)
+        for name, floor in read_floors(self.floors).items():
+            _record(pool, "--floor", name).floor = int(floor)
         if self.slots is None and not self.without:
             return pool
         added = [] if self.slots is None else slot_ads(read_machines(self.slots), now, prefix="new")
         return _with_slots(pool, self._kept(pool), added)
-
-    def _set_factors(self, pool: LoadedPool) -> None:
-        accountant = pool.accountant
-        known = {queue.name for queue in pool.jobs.queues} | set(accountant.records)
-        for name, factor in read_factors(self.factors).items():
-            found = [name] if name in known else [one for one in sorted(known) if one.rpartition("@")[0] == name]
-            if len(found) != 1 or is_group_name(found[0]):
-                problem = "several submitters have this name" if found[1:] else "there is no such submitter"
-                raise InvalidChangeError(
-                    option="--factor", value=name, problem=problem, cure="give user@domain as 'fairq userprio' lists it"
-                )
-            accountant.record(found[0]).priority_factor = factor
 
     def _kept(self, pool: LoadedPool) -> list[int]:
         """The rows of the slots that stay; dynamic slots of removed slots are removed, too."""
@@ -93,6 +93,18 @@ class Alteration(Struct, frozen=True):
             gone |= rows
         gone |= {row for parent, rows in pieces_of(pool.slots).items() if parent in gone for row in rows}
         return [row for row in range(len(pool.slots.names)) if row not in gone]
+
+
+def _record(pool: LoadedPool, option: str, name: str) -> AccountingRecord:
+    """Return the record of the submitter that *name* names, with its domain or without it."""
+    known = {queue.name for queue in pool.jobs.queues} | set(pool.accountant.records)
+    found = [name] if name in known else [one for one in sorted(known) if one.rpartition("@")[0] == name]
+    if len(found) != 1 or is_group_name(found[0]):
+        problem = "several submitters have this name" if found[1:] else "there is no such submitter"
+        raise InvalidChangeError(
+            option=option, value=name, problem=problem, cure="give user@domain as 'fairq userprio' lists it"
+        )
+    return pool.accountant.record(found[0])
 
 
 def _with_slots(pool: LoadedPool, kept: Sequence[int], added: Sequence[Ad]) -> LoadedPool:

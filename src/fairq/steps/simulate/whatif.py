@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from fairq.common.records import AccountingRecord
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.negotiation.cycle import negotiate
 from fairq.engine.negotiation.decision import CycleDecision
@@ -132,7 +133,7 @@ def _side(state: State, settings: Settings, pool: LoadedPool, now: int, size: fl
     pie = size
     if pie is None:
         pie = float(weights_in_pie(pool.slots.ads, slot_weights(pool.slots.ads, policy), policy).sum())
-    asks = asked(pool)
+    asks = {name: _at_most(weight, pool.accountant.records.get(name)) for name, weight in asked(pool).items()}
     factors = {name: pool.accountant.priority_factor(name) for name in asks}
     use: dict[str, float] = {}
     for group in allocated or {ROOT_GROUP: pie}:
@@ -165,3 +166,8 @@ def asked(pool: LoadedPool) -> dict[str, float]:
         if ceiling >= 0:
             asks[name] = min(weight, float(ceiling))
     return dict(sorted(asks.items()))
+
+
+def _at_most(weight: float, record: AccountingRecord | None) -> float:
+    """Return what a submitter asks for as far as its ceiling permits, in slot weight."""
+    return weight if record is None or record.ceiling < 0 else min(weight, record.ceiling)
