@@ -317,7 +317,7 @@ class Accountant:
         if seconds <= 0:
             return
         self._settle_usage(chain, seconds, sign, weight)
-        for record in {id(record): record for record in (chain.member, *chain.subtree)}.values():
+        for record in {record.name: record for record in (chain.member, *chain.subtree)}.values():
             correct_priority(record, seconds, sign * weight, self.policy.priority_halflife)
 
     def _settle_usage(self, chain: _Chain, seconds: int, sign: int, weight: float) -> None:

@@ -60,9 +60,9 @@ def negotiation_order(tree: Tree, keys: list[float], std_sort: bool, pool: float
         return [tree.groups[at] for at in _inserted(keys, last=0 if tree.regroups else None)]
     keys = [LAST if math.isnan(key) else key for key in keys]
     if pool is not None:
-        placed = {id(group): (*strict_place(group, pool), key) for group, key in zip(tree.groups, keys, strict=True)}
-        order = sorted(tree.groups[1:], key=lambda group: (*placed[id(group)], -group.quota, group.name.lower()))
-        first_after = next((at for at, group in enumerate(order) if placed[id(group)] > placed[id(tree.root)]), None)
+        placed = {group.name: (*strict_place(group, pool), key) for group, key in zip(tree.groups, keys, strict=True)}
+        order = sorted(tree.groups[1:], key=lambda group: (*placed[group.name], -group.quota, group.name.lower()))
+        first_after = next((at for at, group in enumerate(order) if placed[group.name] > placed[tree.root.name]), None)
         at = len(order) if tree.regroups or first_after is None else first_after
         return [*order[:at], tree.root, *order[at:]]
     ranks = np.unique(np.array(keys), return_inverse=True)[1].astype(np.int64)

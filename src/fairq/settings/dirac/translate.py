@@ -46,7 +46,7 @@ class _Translation:
         self._root = root
         self._shares: dict[str, Any] = {"rules": "dirac"}
         self._result = Imported({"shares": self._shares})
-        self._used: set[int] = set()
+        self._used: set[tuple[str, ...]] = set()
         self._sources: dict[str, str] = {}
 
     def run(self) -> Imported:
@@ -55,15 +55,15 @@ class _Translation:
         for path, section in sorted(_walk(self._root, ()), key=lambda found: _DEFAULTS in found[0]):
             name = path[-1]
             if name == "JobScheduling":
-                self._used.add(id(section))
+                self._used.add(path)
                 self._scheduling(path, section)
             elif name == "JobDescription":
-                self._used.add(id(section))
+                self._used.add(path)
                 self._options(section, _DESCRIPTION)
             elif name == "Groups" and path[:-1] in ((), ("Registry",)):
-                self._used.add(id(section))
+                self._used.add(path)
                 for group, properties in section.sections.items():
-                    self._group(group, properties)
+                    self._group((*path, group), properties)
             elif name == "ShareCorrections" and "JobScheduling" not in path:
                 self._block(path, section)
                 alone = True
@@ -106,24 +106,25 @@ class _Translation:
 
     def _block(self, path: tuple[str, ...], section: Section) -> None:
         name = path[-1]
-        self._used.add(id(section))
+        self._used.add(path)
         if name in self._shares:
             self._result.not_taken.append(
                 NotTaken(section.where, "/".join(path), f"{name} is taken from {self._sources[name]}")
             )
             return
         self._sources[name] = section.where
-        self._shares[name] = self._nested(section)
+        self._shares[name] = self._nested(path, section)
         self._result.known += 1
 
-    def _nested(self, section: Section) -> dict[str, Any]:
-        self._used.add(id(section))
+    def _nested(self, path: tuple[str, ...], section: Section) -> dict[str, Any]:
+        self._used.add(path)
         self._result.taken += len(section.options)
         found: dict[str, Any] = {name: _plain(option.value) for name, option in section.options.items()}
-        return found | {name: self._nested(inner) for name, inner in section.sections.items()}
+        return found | {name: self._nested((*path, name), inner) for name, inner in section.sections.items()}
 
-    def _group(self, name: str, section: Section) -> None:
-        self._used.add(id(section))
+    def _group(self, path: tuple[str, ...], section: Section) -> None:
+        self._used.add(path)
+        name = path[-1]
         group: dict[str, Any] = {}
         for word, option in section.options.items():
             match word:
@@ -153,9 +154,9 @@ class _Translation:
         """Yield the outermost sections that were not read at all."""
         for name, inner in section.sections.items():
             at = (*path, name)
-            if id(inner) in self._used:
+            if at in self._used:
                 continue
-            if any(id(below) in self._used for _, below in _walk(inner, at)):
+            if any(below in self._used for below, _ in _walk(inner, at)):
                 yield from self._left(at, inner)
             else:
                 yield NotTaken(inner.where, "/" + "/".join(at), "no part of task queues and shares")

@@ -220,9 +220,9 @@ def _cut(lines: list[Line], top: int | None) -> list[Line]:
     if top is None or len(lines) <= top:
         return lines
     kept = sorted(lines, key=_rank)[:top]
-    chosen = {id(line) for line in kept}
+    chosen = {line.keys for line in kept}
     others = Line((OTHERS, *[""] * (len(lines[0].keys) - 1)))
     for line in lines:
-        if id(line) not in chosen:
+        if line.keys not in chosen:
             others.add(line)
-    return [*(line for line in lines if id(line) in chosen), others]
+    return [*(line for line in lines if line.keys in chosen), others]
