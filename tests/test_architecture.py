@@ -226,7 +226,7 @@ ROOMS = (
     {"pool"},
     {"jobs"},
     {"flow"},
-    {"storage", "software", "timeouts", "lint"},
+    {"software", "timeouts", "lint"},
     {"criteria"},
     {"production", "analysis"},
 )

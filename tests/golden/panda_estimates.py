@@ -8,17 +8,24 @@ from typing import Any
 from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
+from fairq.engine.brokerage.criteria.scratch import reads_directly
+from fairq.engine.brokerage.criteria.walltime import job_seconds
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.atom import effective_events, effective_mib, smallest_job
 from fairq.engine.brokerage.jobs.memory import compensated, job_memory, stated_memory
-from fairq.engine.brokerage.jobs.scratch import reads_directly
-from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
-from fairq.engine.brokerage.jobs.units import is_per_event, output_bytes, work_bytes
-from fairq.engine.brokerage.jobs.walltime import job_seconds
+from fairq.engine.brokerage.jobs.tasks import (
+    Chunk,
+    Dataset,
+    File,
+    Task,
+    is_per_event,
+    output_bytes,
+    parse_rules,
+    work_bytes,
+)
 from fairq.engine.brokerage.pool.columns import Columns
-from fairq.engine.brokerage.pool.model import Queue
-from fairq.engine.brokerage.pool.world import World
+from fairq.engine.brokerage.pool.world import Queue, World
 
 GIB = 2**30
 

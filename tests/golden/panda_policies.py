@@ -8,7 +8,7 @@ from typing import Any
 from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
-from fairq.engine.brokerage.criteria.network_weight import (
+from fairq.engine.brokerage.criteria.network import (
     CLOSENESS_KEY,
     QUEUED_KEY,
     THROUGHPUT_KEYS,
@@ -18,7 +18,7 @@ from fairq.engine.brokerage.criteria.network_weight import (
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.fairshare_policy import PolicyReading, PolicyRequest, has_zero_share, process_group
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.versions import satisfies
+from fairq.engine.brokerage.software.hardware import satisfies
 
 HOW = PolicyReading(PANDA.unnamed_have_no_share, PANDA.evgensimul, PANDA.tests_have_shares)
 

@@ -7,19 +7,17 @@ from typing import Any
 from tests.golden.compare import differences
 from tests.golden.panda_defaults import QUEUE
 
-from fairq.engine.brokerage.jobs.resource_types import matching_resource_types
-from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
-from fairq.engine.brokerage.pool.catchall import read_flags
+from fairq.engine.brokerage.jobs.memory import matching_resource_types
+from fairq.engine.brokerage.pool.columns import split_queue
 from fairq.engine.brokerage.pool.connectivity import (
     connectivity_rules,
     read_queue_connectivity,
     read_task_connectivity,
 )
 from fairq.engine.brokerage.pool.cric import read_queue
-from fairq.engine.brokerage.pool.model import Queue, ResourceType, Slots
-from fairq.engine.brokerage.pool.pseudo_queues import split_queue
-from fairq.engine.brokerage.pool.queue_kinds import activities_of
-from fairq.engine.brokerage.pool.slots import num_slots, slot_tables
+from fairq.engine.brokerage.pool.flags import activities_of, read_flags
+from fairq.engine.brokerage.pool.supply import num_slots, slot_tables
+from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, Queue, ResourceType, Slots
 
 FLAGS = {
     "isGPU": "gpu",

@@ -21,8 +21,19 @@ from tests.golden.panda_defaults import (
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.cric import read_queue
-from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
-from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
+from fairq.engine.brokerage.pool.world import (
+    Failures,
+    LinkMetric,
+    Pilots,
+    Quota,
+    Relation,
+    ResourceType,
+    Slots,
+    Storage,
+    UserJobs,
+    UserTotals,
+    World,
+)
 
 NOW = 2_000_000_000.0
 HOUR = 3600.0

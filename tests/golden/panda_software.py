@@ -9,8 +9,7 @@ from tests.golden.compare import differences
 from tests.golden.panda_software_world import SoftwareWorld
 
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.check import Needs, SoftwareRules, judge, level_factor
-from fairq.engine.brokerage.software.platforms import resolve_platform
+from fairq.engine.brokerage.software.check import Needs, SoftwareRules, judge, level_factor, resolve_platform
 
 
 def sw_check(world: SoftwareWorld, given: Any, wanted: Any) -> list[str]:

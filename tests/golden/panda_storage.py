@@ -7,11 +7,12 @@ from typing import Any
 from tests.golden.compare import differences
 from tests.golden.panda_defaults import STORAGE
 
-from fairq.engine.brokerage.pool.job_counts import count_jobs, queued_to_running
-from fairq.engine.brokerage.pool.model import Storage
-from fairq.engine.brokerage.pool.names import matches_any, user_of
-from fairq.engine.brokerage.storage.availability import Replica, ReplicaState, availability, queues_with_data
-from fairq.engine.brokerage.storage.blacklist import blacklist_reason
+from fairq.engine.brokerage.criteria.candidates import matches_any
+from fairq.engine.brokerage.criteria.jobs import user_of
+from fairq.engine.brokerage.criteria.sources import Replica, ReplicaState, availability, queues_with_data
+from fairq.engine.brokerage.criteria.storage import blacklist_reason
+from fairq.engine.brokerage.pool.supply import count_jobs, queued_to_running
+from fairq.engine.brokerage.pool.world import Storage
 
 SPACE = ("space_free", "space_expired", "space_min_free", "space_unavailable")
 

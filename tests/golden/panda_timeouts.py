@@ -8,10 +8,10 @@ from typing import Any
 from tests.broker_rules import PANDA
 
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.timeouts.fast_rebrokerage import fast_rebrokerage
 from fairq.engine.brokerage.timeouts.job import JobQueue, PandaJob
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
+from fairq.engine.brokerage.timeouts.rebrokerage import fast_rebrokerage
 from fairq.engine.brokerage.timeouts.table import FAST
 
 NOW = 2_000_000_000.0

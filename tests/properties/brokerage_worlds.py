@@ -14,8 +14,19 @@ from msgspec.structs import replace
 
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Dataset, File, Task
 from fairq.engine.brokerage.pool.config import Config
-from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
-from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
+from fairq.engine.brokerage.pool.world import (
+    Failures,
+    LinkMetric,
+    Pilots,
+    Queue,
+    Quota,
+    Relation,
+    Slots,
+    Storage,
+    UserJobs,
+    UserTotals,
+    World,
+)
 
 NOW = 1_800_000_000.0
 SITES = ("NUC", "S1", "S2", "S3", "S4")

@@ -13,8 +13,8 @@ from tests.broker_rules import RULES
 from tests.properties.broker_states import NOW, TASKS, fill
 from tests.properties.test_brokerage import told
 
-from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.engine.brokerage.pool.world import Activity
 from fairq.state.connection import reading, writing
 from fairq.steps.broker.flows import Brokerage, brokerages
 from fairq.steps.broker.plugins import load_plugins

@@ -9,7 +9,7 @@ from tests.broker_rules import RULES
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.policies import policy_findings
 from fairq.engine.brokerage.pool.fairshare_policy import PolicyReading, PolicyRequest, has_zero_share
-from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.world import Queue
 
 PARTS = st.sampled_from(
     ["type=evgen", "type=simul", "type=any", "type=evgensimul", "group=AP_Higgs", "group=any", "gshare=Express*",

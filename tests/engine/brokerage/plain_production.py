@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
-from fairq.engine.brokerage.pool.model import Queue, Storage
-from fairq.engine.brokerage.pool.world import World
+from fairq.engine.brokerage.pool.world import Queue, Storage, World
 
 MIB = 2**20
 Answer = tuple[str, bool] | None

@@ -11,15 +11,25 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import NOW, QUEUE, chunk, pool, queue
 from tests.engine.brokerage.pools import task as production_task
 
-from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
+from fairq.engine.brokerage.analysis import analysis_plan, broker_analysis
+from fairq.engine.brokerage.criteria.weights import split_job_count
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.split import split_job_count
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.config import Config
-from fairq.engine.brokerage.pool.model import Pilots, Queue, Relation, Slots, Storage
-from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
+from fairq.engine.brokerage.pool.world import (
+    Failures,
+    Pilots,
+    Queue,
+    Quota,
+    Relation,
+    Slots,
+    Storage,
+    UserJobs,
+    UserTotals,
+    World,
+)
 from fairq.steps.broker.rules import preset
 
 PLAN = analysis_plan()

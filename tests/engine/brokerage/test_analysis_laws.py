@@ -12,14 +12,13 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import chunk, pool, queue
 from tests.engine.brokerage.test_analysis import PLAN, user_task
 
-from fairq.engine.brokerage.analysis.flow import broker_analysis
+from fairq.engine.brokerage.analysis import broker_analysis
 from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.pool.model import Pilots, Queue, Slots, Storage
-from fairq.engine.brokerage.pool.world import Failures, UserJobs, World
+from fairq.engine.brokerage.pool.world import Failures, Pilots, Queue, Slots, Storage, UserJobs, World
 
 NAMES = [f"Q{number}" for number in range(6)]
 SHARE = "User Analysis"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from fairq.engine.brokerage.criteria.scratch import Scratch, ScratchRules, analysis_scratch, production_scratch
+from fairq.engine.brokerage.criteria.walltime import job_work, minimum_work, work_within
+from fairq.engine.brokerage.criteria.weights import split_job_count
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
 from fairq.engine.brokerage.jobs.memory import job_memory
-from fairq.engine.brokerage.jobs.scratch import Scratch, ScratchRules, analysis_scratch, production_scratch
-from fairq.engine.brokerage.jobs.split import split_job_count
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
-from fairq.engine.brokerage.jobs.walltime import job_work, minimum_work, work_within
 
 MIB = 2**20
 

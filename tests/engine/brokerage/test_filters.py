@@ -13,7 +13,7 @@ from tests.engine.brokerage.pools import ask_code as ask
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File
 from fairq.engine.brokerage.pool.config import Config
-from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
+from fairq.engine.brokerage.pool.world import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
 from fairq.steps.broker.rules import preset
 
 WITHOUT_CPU = preset("panda", infer_cpu=False)

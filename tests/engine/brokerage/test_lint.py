@@ -9,8 +9,7 @@ import pytest
 from fairq.cli.broker.sentences.findings import told
 from fairq.engine.brokerage.lint import pool as lint_pool
 from fairq.engine.brokerage.lint.finding import Finding
-from fairq.engine.brokerage.pool.model import Queue, Relation, ResourceType, Slots, Storage
-from fairq.engine.brokerage.pool.world import World
+from fairq.engine.brokerage.pool.world import Queue, Relation, ResourceType, Slots, Storage, World
 from fairq.steps.broker.rules import preset
 
 DOCUMENTED, PANDA = preset("documented"), preset("panda")

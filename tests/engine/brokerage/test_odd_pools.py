@@ -10,8 +10,7 @@ from tests.engine.brokerage.pools import TASK, ask, at, chunk, pool, queue, task
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.pool.config import Config
-from fairq.engine.brokerage.pool.model import Queue
-from fairq.engine.brokerage.pool.world import World
+from fairq.engine.brokerage.pool.world import Queue, World
 
 WORLDS = {
     "nothing": World(),

@@ -7,7 +7,7 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import ask, at, chunk, names, pool, queue, reason, task, verdict
 
 from fairq.engine.brokerage.pool.config import Config
-from fairq.engine.brokerage.pool.model import LinkMetric
+from fairq.engine.brokerage.pool.world import LinkMetric
 
 
 def jobs(**counts: int) -> dict[str, dict[str, int]]:

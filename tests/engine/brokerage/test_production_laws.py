@@ -19,9 +19,8 @@ from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
-from fairq.engine.brokerage.pool.model import LinkMetric, Pilots, Queue, Relation, Slots, Storage
-from fairq.engine.brokerage.pool.world import World
-from fairq.engine.brokerage.production.flow import broker_production
+from fairq.engine.brokerage.pool.world import LinkMetric, Pilots, Queue, Relation, Slots, Storage, World
+from fairq.engine.brokerage.production import broker_production
 
 NAMES = [f"Q{number}" for number in range(8)]
 names = st.sampled_from(NAMES)

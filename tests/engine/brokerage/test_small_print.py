@@ -9,16 +9,15 @@ from tests.engine.brokerage.pools import QUEUE, ask, at, chunk, pool, queue, rea
 from tests.engine.brokerage.test_analysis import ask as ask_analysis
 from tests.engine.brokerage.test_analysis import names, reasons, users_pool
 
+from fairq.engine.brokerage.criteria.scratch import ScratchRules, analysis_scratch, reads_directly
+from fairq.engine.brokerage.criteria.sources import Replica
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.jobs.atom import effective_events, smallest_job
-from fairq.engine.brokerage.jobs.scratch import ScratchRules, analysis_scratch, reads_directly
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
-from fairq.engine.brokerage.pool.catchall import read_flags
 from fairq.engine.brokerage.pool.cric import read_queue
-from fairq.engine.brokerage.pool.model import LinkMetric, Relation, ResourceType, Storage
-from fairq.engine.brokerage.pool.world import World
-from fairq.engine.brokerage.software.platforms import resolve_platform
-from fairq.engine.brokerage.storage.availability import Replica
+from fairq.engine.brokerage.pool.flags import read_flags
+from fairq.engine.brokerage.pool.world import LinkMetric, Relation, ResourceType, Storage, World
+from fairq.engine.brokerage.software.check import resolve_platform
 
 
 @pytest.mark.parametrize(("beside", "files"), [({}, {"Q": (0, 4)}), ({"P": "DISK"}, {"Q": (3, 4), "P": (3, 0)})])

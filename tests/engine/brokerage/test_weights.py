@@ -9,7 +9,7 @@ from tests.engine.brokerage.pools import ask_code as ask
 from tests.engine.brokerage.pools import at, chunk, names, pool, queue, reason, task, verdict
 
 from fairq.engine.brokerage.pool.config import Config
-from fairq.engine.brokerage.pool.model import Pilots, Slots
+from fairq.engine.brokerage.pool.world import Pilots, Slots
 
 LOW = {"current_priority": 150}
 

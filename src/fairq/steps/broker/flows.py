@@ -9,8 +9,8 @@ from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
-from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, Activity
 from fairq.steps.broker.plugins import Plugins
 
 
@@ -49,9 +49,9 @@ def brokerages(plugins: Plugins) -> dict[Activity, Brokerage]:
 def brokerage_of(plugins: Plugins, activity: Activity) -> Brokerage:
     """Return the brokerage of one activity; only its modules are loaded."""
     if activity == PRODUCTION:
-        from fairq.engine.brokerage.production.flow import broker_all_production, production_plan
+        from fairq.engine.brokerage.production import broker_all_production, production_plan
 
         return Brokerage(production_plan(plugins.filters, plugins.weights), broker_all_production)
-    from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_all_analysis
+    from fairq.engine.brokerage.analysis import analysis_plan, broker_all_analysis
 
     return Brokerage(analysis_plan(plugins.filters, plugins.weights), broker_all_analysis)

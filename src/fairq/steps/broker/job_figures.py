@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from fairq.columns.broker.counts import STATISTICS
 from fairq.columns.broker.work import JOBS
-from fairq.engine.brokerage.pool.job_counts import SUMMED
+from fairq.engine.brokerage.pool.supply import SUMMED
 from fairq.state import broker_data
 from fairq.state.connection import State
 

@@ -7,7 +7,7 @@ from typing import Any
 from fairq.columns.broker.counts import PILOTS, SLOTS
 from fairq.columns.broker.places import QUEUES
 from fairq.columns.broker.work import JOBS
-from fairq.engine.brokerage.pool.catchall import read_flags
+from fairq.engine.brokerage.pool.flags import read_flags
 from fairq.engine.brokerage.timeouts.job import JobQueue, PandaJob
 from fairq.state import broker_data
 from fairq.state.connection import State

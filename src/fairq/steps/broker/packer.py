@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.flow.course import UNDECIDED, Answer, Course, Numbers, StageCount
 from fairq.engine.brokerage.flow.flow import Weighing
 from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans
+from fairq.engine.brokerage.pool.world import PRODUCTION
 from fairq.steps.broker.kept_verdict import (
     EXACT,
     NUMBER,

@@ -16,8 +16,8 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.plugin import Figures, Filter, Left, Reason, Refusal, Values, Weight
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.world import Activity
 from fairq.errors.broker import BrokerPluginError
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ class BuiltIn(NamedTuple):
 
 
 BUILT_IN = (
-    BuiltIn("production", "fairq.engine.brokerage.production.flow:FILTERS", FILTERS),
-    BuiltIn("analysis", "fairq.engine.brokerage.analysis.flow:FILTERS", FILTERS),
-    BuiltIn("production", "fairq.engine.brokerage.production.flow:WEIGHTS", WEIGHTS),
-    BuiltIn("analysis", "fairq.engine.brokerage.analysis.flow:WEIGHTS", WEIGHTS),
+    BuiltIn("production", "fairq.engine.brokerage.production:FILTERS", FILTERS),
+    BuiltIn("analysis", "fairq.engine.brokerage.analysis:FILTERS", FILTERS),
+    BuiltIn("production", "fairq.engine.brokerage.production:WEIGHTS", WEIGHTS),
+    BuiltIn("analysis", "fairq.engine.brokerage.analysis:WEIGHTS", WEIGHTS),
 )
 """fairq's own entry points, as its installation registers them; used directly where fairq is not installed."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from fairq.columns.broker.column import Column, Kind, UnfitError, shown, value_of
 from fairq.columns.broker.places import QUEUES, RELATIONS
 from fairq.engine.brokerage.pool.cric import Complaint, read_queue
-from fairq.engine.brokerage.storage.cric import relations_of
+from fairq.engine.brokerage.pool.storage import relations_of
 from fairq.formats.table import NAME
 from fairq.state import broker_data
 from fairq.state.connection import State

@@ -13,16 +13,15 @@ from msgspec import Struct, field
 
 from fairq.columns.broker.work import TASKS
 from fairq.common.records import Actor, Change
-from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
-from fairq.engine.brokerage.criteria.selection import unknown_sites
+from fairq.engine.brokerage.analysis import FIRST_PASS, SECOND_PASS
+from fairq.engine.brokerage.criteria.candidates import unknown_sites
 from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, StageCount
-from fairq.engine.brokerage.flow.outcome import Outcome
+from fairq.engine.brokerage.flow.outcome import Outcome, is_exhausted
 from fairq.engine.brokerage.flow.plan import Plan
-from fairq.engine.brokerage.flow.retry import is_exhausted
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case
-from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
+from fairq.engine.brokerage.pool.world import Activity
 from fairq.errors.broker import UnknownTaskError
 from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict

@@ -13,9 +13,9 @@ from msgspec import MsgspecError
 from msgspec.json import Decoder
 
 from fairq.columns.broker.work import INPUTS, TASKS
-from fairq.engine.brokerage.jobs.resource_types import matching_resource_types
+from fairq.engine.brokerage.jobs.memory import matching_resource_types
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Files, Task, parse_rules
-from fairq.engine.brokerage.pool.model import ResourceType
+from fairq.engine.brokerage.pool.world import ResourceType
 from fairq.state import broker_data, rows
 from fairq.state.connection import State
 from fairq.state.object_columns import objects_in

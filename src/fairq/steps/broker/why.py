@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from fairq.columns.broker.work import TASKS
-from fairq.engine.brokerage.criteria.selection import unknown_sites
+from fairq.engine.brokerage.criteria.candidates import unknown_sites
 from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.engine.brokerage.flow.outcome import Obstacle, Outcome, Verdict
 from fairq.engine.brokerage.flow.plugin import Reason

@@ -23,18 +23,22 @@ from fairq.columns.broker.counts import (
 from fairq.columns.broker.places import CPULEVELS, GPUS, LINKS, QUEUES, RELATIONS, SITES, SOFTWARE, STORAGES, TYPES
 from fairq.columns.broker.work import REPLICAS, TASKS
 from fairq.engine.brokerage.jobs.tasks import Task
-from fairq.engine.brokerage.pool.job_counts import SUMMED
-from fairq.engine.brokerage.pool.model import (
+from fairq.engine.brokerage.pool.supply import SUMMED
+from fairq.engine.brokerage.pool.world import (
     ATLAS_RESOURCE_TYPES,
+    Failures,
     LinkMetric,
     Pilots,
     Queue,
+    Quota,
     Relation,
     ResourceType,
     Slots,
     Storage,
+    UserJobs,
+    UserTotals,
+    World,
 )
-from fairq.engine.brokerage.pool.world import Failures, Quota, UserJobs, UserTotals, World
 from fairq.state import broker_data
 from fairq.state.connection import State
 from fairq.steps.broker.config_values import load_config

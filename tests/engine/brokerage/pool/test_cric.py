@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairq.engine.brokerage.pool.columns import split_queue
 from fairq.engine.brokerage.pool.cric import read_queue
-from fairq.engine.brokerage.pool.model import ATLAS_RESOURCE_TYPES
-from fairq.engine.brokerage.pool.pseudo_queues import split_queue
+from fairq.engine.brokerage.pool.world import ATLAS_RESOURCE_TYPES
 
 CERN = json.loads(lzma.decompress((Path(__file__).parent.parent / "data" / "cric-queue-cern.json.xz").read_bytes()))
 

@@ -8,8 +8,7 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.check import AUTO_RELEASES, SoftwareRules, judge
-from fairq.engine.brokerage.software.needs import Wanted, production_needs
+from fairq.engine.brokerage.software.check import AUTO_RELEASES, SoftwareRules, Wanted, judge, production_needs
 
 AGLT2 = {
     "cmtconfigs": [

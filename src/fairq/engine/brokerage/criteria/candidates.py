@@ -1,17 +1,218 @@
-"""Which queues are candidates (docs/panda.md, Queues, Production filters and Analysis)."""
+"""Which queues are candidates: those that a task names, and all others (docs/panda.md, Queues, Production filters and
+Analysis).
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from fairq.engine.brokerage.criteria.selection import included_sites, rows_called, selection_of
-from fairq.engine.brokerage.flow.ask import Ask
-from fairq.engine.brokerage.flow.plugin import Left, Reason, Refusal, Refusals, Values, refuses
+from fairq.engine.brokerage.flow.ask import Ask, Preassigned, once_per_task
+from fairq.engine.brokerage.flow.plugin import Details, Left, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION
-from fairq.engine.brokerage.pool.columns import Booleans
-from fairq.engine.brokerage.pool.names import is_named, matches_any
-from fairq.engine.brokerage.pool.queue_kinds import runs
+from fairq.engine.brokerage.jobs.tasks import Task
+from fairq.engine.brokerage.pool.columns import Booleans, Columns
+from fairq.engine.brokerage.pool.flags import listed, runs, runs_all_of
+from fairq.engine.brokerage.pool.storage import USER, endpoints_of, units_reading
+from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, Queue
+
+MERGE_SKIPPED = 24 * 3600.0
+"""Seconds for which the given queues of a merge must have been skipped before the merge may go elsewhere."""
+
+MERGE_AGE = 24 * 3600.0
+MERGE_FAILING = 6 * 3600.0
+"""Under the rules panda: seconds since the last change of its input, and seconds of failure of the task."""
+
+LIMITED_SITES = "LS"
+"""The two-letter rule without which the user's ``includedSite`` and ``excludedSite`` are ignored."""
+
+Given = tuple[frozenset[int] | None, Preassigned | None]
+"""The rows that are given (None: all), and whether these are one or several."""
+
+
+def included_sites(task: Task) -> tuple[str, ...] | None:
+    """Return the queues that the user includes, names or patterns; None includes all."""
+    return _words(task.parameters.get("includedSite"))
+
+
+def excluded_sites(task: Task) -> tuple[str, ...]:
+    """Return the queues that the user excludes, names or patterns."""
+    return _words(task.parameters.get("excludedSite")) or ()
+
+
+def _words(value: Any) -> tuple[str, ...] | None:
+    # The user's list comes as such or as text with commas; an empty text is no list.
+    if value is None or value in ("", [], ()):
+        return None
+    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else tuple(str(value).split(","))
+
+
+def given_queues(ask: Ask) -> Given:
+    """Return the queues to which a production task or its merge is pre-assigned."""
+    task, pool, merge_at = ask.task, ask.pool, ask.chunk.preassigned_site
+    if merge_at:
+        if _has_waited_in_vain(ask):
+            return None, None
+        return frozenset(_rows_of(pool, merge_at) | _sharing_output(pool, merge_at)), "list"
+    given: set[int] | None = None
+    if task.site and task.sites:
+        given = set().union(*(_rows_of(pool, name) for name in task.sites))
+        if not pool.rules.every_queue:
+            # Pseudo queues are looked for among those for production; a plain queue is taken as it is.
+            usable = runs(pool, PRODUCTION, every=False)
+            given = {row for row in given if usable[row] or pool.names[row] in task.sites}
+    included = included_sites(task) if pool.rules.included_sites_always else None
+    if included is not None:
+        named = set(np.flatnonzero(_named(pool, included)).tolist())
+        given = named if given is None else given & named
+    if given is None:
+        return None, None
+    return frozenset(given), "list" if len(given) > 1 else "single"
+
+
+def _has_waited_in_vain(ask: Ask) -> bool:
+    # The task's cycles have failed since the first one in which its queues were skipped.
+    master, frozen, now = ask.chunk.datasets[0], ask.task.frozen_time, ask.pool.world.now
+    if ask.rules.merges_freed_by_skips:
+        return frozen is not None and now - frozen >= MERGE_SKIPPED
+    return (
+        master.created is not None
+        and master.modified is not None
+        and master.modified != master.created
+        and now - master.modified > MERGE_AGE
+        and frozen is not None
+        and now - frozen > MERGE_FAILING
+    )
+
+
+def _rows_of(pool: Pool, name: str) -> set[int]:
+    if name in pool.rows:
+        return {pool.rows[name]}
+    return {row for row, queue in enumerate(pool.queues) if queue.unit == name}
+
+
+def _sharing_output(pool: Pool, name: str) -> set[int]:
+    # Other online queues that read what the given queue writes, and are for all that it is for, can merge its output.
+    unit = pool.unit_numbers.get(name.partition("/")[0])
+    output = None if unit is None else endpoints_of(pool)[unit].default_write
+    if output is None:
+        return set()
+    readers = set(units_reading(pool).get(output.rse, np.empty(0, np.intp)).tolist())
+    alike = runs_all_of(pool, pool.unit_of.tolist().index(unit), every=pool.rules.every_queue)
+    return {
+        row
+        for row, queue in enumerate(pool.queues)
+        if pool.unit_of[row] in readers and queue.status == "online" and alike[row]
+    }
+
+
+def stop_for_site(ask: Ask) -> tuple[str, Details] | None:
+    """Return a reason if a production task's ``site`` names no queue at all, so that no queue is possible, or None."""
+    task, pool = ask.task, ask.pool
+    if not task.sites or ask.chunk.preassigned_site or len(pool.unknown(task.sites)) < len(task.sites):
+        return None
+    close = get_close_matches(task.sites[0], pool.unit_names, 1)
+    return "unknown_site", {"site": task.site, **({"nearest": close[0]} if close else {})}
+
+
+def unknown_sites(columns: Columns, task: Task) -> list[str]:
+    """Return the names in the task's ``site`` that are neither a queue nor, in analysis, storage that queues read."""
+    unknown = columns.unknown(task.sites)
+    if task.activity != ANALYSIS or not unknown:
+        return unknown
+    read = units_reading(columns, USER)
+    return [name for name in unknown if name not in read]
+
+
+class Selection(NamedTuple):
+    """The queues that an analysis task names.
+
+    Args:
+        candidates: the first candidates, as rows; *units*: the same, as units.
+        given: the queues that its ``site`` names; empty if it names none.
+        included, excluded: patterns of names; None includes all.
+        opens: under the rules panda, a list of included queues also allows queues that are closed to the brokerage.
+    """
+
+    candidates: Booleans
+    units: Booleans
+    given: tuple[str, ...] = ()
+    included: tuple[str, ...] | None = None
+    excluded: tuple[str, ...] = ()
+    opens: bool = False
+
+
+@once_per_task
+def selection_of(ask: Ask) -> Selection:
+    """Return the queues that an analysis task names."""
+    task, pool, rules = ask.task, ask.pool, ask.rules
+    candidates = runs(pool, ANALYSIS, every=rules.every_queue)
+    units = pool.kept(("analysis units", rules.every_queue), lambda: _units(pool, candidates))
+    included: tuple[str, ...] | None = None
+    excluded: tuple[str, ...] = ()
+    if rules.included_sites_always or task.has_rule(LIMITED_SITES):
+        excluded, included = excluded_sites(task), included_sites(task)
+    opens = included is not None
+    if not task.site:
+        return Selection(candidates, units, (), included, excluded, opens)
+    known = np.ones(len(pool), dtype=np.bool_) if rules.every_queue else listed(pool)
+    words = task.sites if rules.site_lists else (task.site,)
+    names = tuple(name for name in words if (rows_called(pool, (name,)) & known).any())
+    if names:
+        called = rows_called(pool, names) & known
+        if not rules.site_lists:
+            # PanDA adds a unified queue itself, which never gets jobs, and not its pseudo queues.
+            called &= np.array([queue.name in names for queue in pool.queues], dtype=np.bool_)
+        candidates = candidates | called
+        return Selection(candidates, _units(pool, candidates), names, included, excluded, opens)
+    # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, in PanDA the list
+    # of included queues with it.
+    readers = units_reading(pool, USER).get(task.site, ())
+    reading = tuple(pool.unit_names[unit] for unit in readers if units[unit])
+    otherwise = included if rules.included_sites_always else None
+    return Selection(candidates, units, (), reading or otherwise, excluded, opens)
+
+
+def _units(pool: Pool, candidates: Booleans) -> Booleans:
+    units = np.zeros(len(pool.unit_names), dtype=np.bool_)
+    units[pool.unit_of[candidates]] = True
+    return units
+
+
+def preassignment(ask: Ask) -> Preassigned | None:
+    """Return whether queues are given to an analysis task, one or several."""
+    chosen = selection_of(ask)
+    if chosen.given:
+        return "single" if len(chosen.given) == 1 else "list"
+    return "list" if chosen.included is not None and ask.rules.included_sites_always else None
+
+
+def rows_called(pool: Pool, names: tuple[str, ...]) -> Booleans:
+    """Return the rows of the queues, or of all pseudo queues of the unified queues, called one of *names*."""
+    wanted = set(names)
+    return np.array([not wanted.isdisjoint((queue.name, queue.unit)) for queue in pool.queues], dtype=np.bool_)
+
+
+def _named(pool: Pool, patterns: tuple[str, ...]) -> Booleans:
+    return np.array([is_named(queue, patterns) for queue in pool.queues], dtype=np.bool_)
+
+
+def preassigned_rows(pool: Pool, given: tuple[str, ...], included: tuple[str, ...] | None) -> Booleans:
+    """Return the rows to which an analysis task is pre-assigned: by ``site``, and ``includedSite`` if that counts."""
+    rows = rows_called(pool, given)
+    if included is None or not pool.rules.included_sites_always:
+        return rows
+    return rows | _named(pool, included)
+
+
+def spared_row(ask: Ask) -> tuple[str, ...]:
+    """Return the one queue that PanDA's code keeps in analysis whatever is wrong with it; empty if there is none."""
+    return selection_of(ask).given if ask.is_spared_alone else ()
+
 
 CANDIDATES_STAGE = "candidates"
 """The line of the stage table for the first candidates."""
@@ -122,3 +323,22 @@ def hospital(pool: Pool, left: Left) -> Refusals | None:
     """Under the rules panda, hospital queues are used only if no other queue is left."""
     rows = pool.unit_flags("hospital", lambda unit: unit.name.endswith(HOSPITAL_SUFFIX))
     return None if rows[left.rows].all() else [Refusal(HOSPITAL, rows)]
+
+
+def is_named(queue: Queue, patterns: tuple[str, ...]) -> bool:
+    """Return whether a user's list of patterns names a queue, by its own name or that of its unified queue."""
+    return matches_any(queue.unit, patterns) or matches_any(queue.name, patterns)
+
+
+def matches_any(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether *name* equals a pattern, or contains a match of a pattern with ``*`` (PanDA isMatched)."""
+    return any(_matches(name, pattern) for pattern in patterns if pattern)
+
+
+def _matches(name: str, pattern: str) -> bool:
+    if "*" not in pattern:
+        return pattern == name
+    try:
+        return re.search(pattern.replace("*", ".*"), name) is not None
+    except re.error:
+        return False

@@ -21,7 +21,7 @@ from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
-from fairq.engine.brokerage.pool.queue_kinds import other_than_jumbo
+from fairq.engine.brokerage.pool.flags import other_than_jumbo
 
 RUNNING_FACTOR = 2
 """Queued jobs that a queue may have per running job."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.engine.brokerage.criteria.candidates import rows_called, spared_row
 from fairq.engine.brokerage.criteria.jobs import counted_running, counting_of, jobs_in
-from fairq.engine.brokerage.criteria.selection import rows_called, spared_row
 from fairq.engine.brokerage.criteria.sources import analysis_sources_of
 from fairq.engine.brokerage.flow.ask import Ask, once_per_task
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import Details, Left, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
-from fairq.engine.brokerage.pool.queue_kinds import other_than_jumbo, takes_jumbo_jobs
+from fairq.engine.brokerage.pool.flags import other_than_jumbo, takes_jumbo_jobs
 
 MOST_CANDIDATES = 10
 """Maximum number of queues of a task."""

@@ -10,7 +10,7 @@ import numpy as np
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.queue_kinds import flag_numbers
+from fairq.engine.brokerage.pool.flags import flag_numbers
 
 BUSY, BUSY_FINAL = Reason("diskIO", permanent=False), Reason("diskIO")
 TOO_INTENSE = Reason("max_io_intensity")

@@ -6,7 +6,7 @@ from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.pool.columns import Booleans
-from fairq.engine.brokerage.pool.queue_kinds import flag_numbers, takes_jumbo_jobs
+from fairq.engine.brokerage.pool.flags import flag_numbers, takes_jumbo_jobs
 
 JUMBO, FEW = Reason("jumbo"), Reason("fewevents")
 NO_ES, HIGH_ES, CORE_ES, ONLY_ES = Reason("es"), Reason("eshigh"), Reason("es_ucore"), Reason("nones")

@@ -8,6 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairq.engine.brokerage.criteria.sources import (
+    VP_SUFFIX,
+    available_files,
+    not_looked_up,
+)
 from fairq.engine.brokerage.flow.ask import Ask, once_per_task
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import (
@@ -23,17 +28,11 @@ from fairq.engine.brokerage.flow.plugin import (
     weighs,
 )
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.jobs.tasks import Dataset
-from fairq.engine.brokerage.jobs.units import MIB
-from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.jobs.tasks import MIB, Dataset
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
-from fairq.engine.brokerage.pool.queue_kinds import has_flag, other_than_jumbo
-from fairq.engine.brokerage.storage.availability import (
-    VP_SUFFIX,
-    available_files,
-    not_looked_up,
-)
-from fairq.engine.brokerage.storage.endpoints import DEFAULT, endpoints_of, units_reading
+from fairq.engine.brokerage.pool.flags import has_flag, other_than_jumbo
+from fairq.engine.brokerage.pool.storage import DEFAULT, endpoints_of, units_reading
+from fairq.engine.brokerage.pool.world import PRODUCTION
 
 FAR, NOT_LOCAL = Reason("io"), Reason("non_local")
 

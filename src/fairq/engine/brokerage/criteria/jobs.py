@@ -1,20 +1,20 @@
-"""Jobs of the task's share that run and wait at each queue, and what may stand for running ones.
+"""Jobs of the task's share that run and wait at each queue, what may stand for running ones, and jobs of a user.
 
 Source: docs/panda.md, Production weight and Analysis.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.flow.ask import Ask
+from fairq.engine.brokerage.flow.ask import Ask, once_per_task
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.activity import PRODUCTION
-from fairq.engine.brokerage.pool.columns import Floats
-from fairq.engine.brokerage.pool.job_counts import QUEUED
-from fairq.engine.brokerage.pool.supply import largest_running, with_slots, with_workers
+from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.pool.supply import QUEUED, largest_running, with_slots, with_workers
+from fairq.engine.brokerage.pool.world import PRODUCTION, UserJobs
 
 
 class Counting(NamedTuple):
@@ -151,3 +151,106 @@ def type_numbers(pool: Pool, counting: Counting, types: Types, local: Any) -> Ty
     known, run, waiting, assigned = table[:, pool.unit_of]
     running = np.where(known > 0, np.maximum(run, counted_running(pool, counting)), 0)
     return TypeNumbers(known > 0, running, waiting + np.where(local, 0, assigned))
+
+
+_DROPPED = (
+    r"/(?:DC|O|OU|C|L)=[^/]+",
+    r"/CN=[0-9]+",
+    r" [0-9]+",
+    r"_[0-9]+",
+    r"/CN=(?:limited )?proxy",
+    r"limited proxy",
+    r"/CN=(?:Robot|nickname):[^/]+",
+)
+"""Parts of a certificate's name that do not identify the user."""
+
+_PAIR = re.compile(r".*/CN=[^/]+/CN=([^/]+)")
+"""Of two consecutive common names, the second is the user's."""
+
+TOTAL = "_total"
+"""The row of all users in a queue's table."""
+
+
+class UserQueues(NamedTuple):
+    """A user's jobs at each row.
+
+    Args:
+        known: numbers of the user were imported.
+        queued, running: the user's jobs.
+        limit: those that may be queued.
+    """
+
+    known: Booleans
+    queued: Floats
+    running: Floats
+    limit: Floats
+
+    @property
+    def remaining(self) -> Floats:
+        """Jobs that may yet be queued."""
+        return np.maximum(self.limit - self.queued, 0)
+
+
+class _Table(NamedTuple):
+    """The tables of a share: by unit, its rows and all running jobs (NaN: unknown); by user, their jobs."""
+
+    rows: Floats
+    running: Floats
+    users: dict[str, list[tuple[int, UserJobs]]]
+
+
+def _table(columns: Columns, share: str) -> _Table:
+    rows, running = np.ones(len(columns.unit_names)), np.full(len(columns.unit_names), np.nan)
+    users: dict[str, list[tuple[int, UserJobs]]] = {}
+    for name, shares in columns.world.user_stats.items():
+        there, unit = shares.get(share), columns.unit_numbers.get(name)
+        if there is None or unit is None:
+            continue
+        # PanDA counts the row of all users as one more.
+        rows[unit] = max(1, len(there))
+        if TOTAL in there:
+            running[unit] = there[TOTAL].running
+        for user, jobs in there.items():
+            users.setdefault(user, []).append((unit, jobs))
+    return _Table(rows[columns.unit_of], running[columns.unit_of], users)
+
+
+def user_of(distinguished_name: str) -> str:
+    """Return the user of a certificate; any other text is the name itself (PanDA clean_user_id)."""
+    name = distinguished_name
+    for part in _DROPPED:
+        name = re.sub(part, "", name)
+    pair = _PAIR.match(name)
+    name = pair[1] if pair else name.replace("/CN=", "")
+    mail = name.lower().find("/email")
+    if mail > 0:
+        name = name[:mail]
+    name = re.sub("[()']", "", name)
+    without_mail = re.sub(r" [a-z][\w.-]+@[\w-]+(?:\.[\w-]+)+", "", name).strip()
+    return without_mail if " " in without_mail else name
+
+
+@once_per_task
+def user_queues(ask: Ask) -> UserQueues:
+    """Return the jobs of the task's user, also for tasks of a working group."""
+    pool, share, config = ask.pool, ask.task.gshare or "", ask.config
+    table = pool.kept(("users", share), lambda: _table(pool, share))
+    own = np.zeros((3, len(pool.unit_names)))
+    for unit, jobs in table.users.get(user_of(ask.task.user or ""), ()):
+        own[:, unit] = 1, jobs.queued, jobs.running
+    known, own_queued, own_running = own[:, pool.unit_of]
+    run = np.where(np.isnan(table.running), pool.job_counts(ask.task.gshare, "running"), table.running)
+
+    def setting(name: str) -> float:
+        return config.amount(f"anal_jobbroker.{name}")
+
+    most = np.maximum(
+        np.maximum(setting("BASE_QUEUE_LENGTH_PER_PQ"), setting("STATIC_MAX_QUEUE_RUNNING_RATIO") * run),
+        setting("MAX_EXPECTED_WAIT_HOUR") * start_rate(pool, ask.task.gshare),
+    )
+    part = np.divide(own_running, run, out=np.zeros(len(run)), where=run > 0)
+    limit = np.maximum(
+        np.maximum(setting("BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER"), setting("BASE_QUEUE_RATIO_ON_PQ") * run),
+        most * np.maximum(1 / table.rows, part),
+    )
+    return UserQueues(known > 0, own_queued, own_running, limit)

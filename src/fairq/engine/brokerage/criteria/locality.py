@@ -8,18 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairq.engine.brokerage.criteria.candidates import rows_called, selection_of
 from fairq.engine.brokerage.criteria.input_data import FileCounts, readers_of, usable_replicas
-from fairq.engine.brokerage.criteria.selection import rows_called, selection_of
-from fairq.engine.brokerage.criteria.sources import analysis_sources_of
+from fairq.engine.brokerage.criteria.sources import VP_SUFFIX, ReplicaState, analysis_sources_of, queues_with_data
 from fairq.engine.brokerage.flow.ask import Ask, once_per_pass
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
 from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.tasks import Dataset
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
-from fairq.engine.brokerage.pool.queue_kinds import has_flag
-from fairq.engine.brokerage.storage.availability import VP_SUFFIX, ReplicaState, queues_with_data
-from fairq.engine.brokerage.storage.endpoints import USER, endpoints_of, units_reading
+from fairq.engine.brokerage.pool.flags import has_flag
+from fairq.engine.brokerage.pool.storage import USER, endpoints_of, units_reading
 
 HIGH_PRIORITY = 2000
 """Task priority from which input need not be nearby."""

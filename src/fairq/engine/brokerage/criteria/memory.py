@@ -8,7 +8,7 @@ from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.memory import job_memory, stated_memory
-from fairq.engine.brokerage.pool.activity import PRODUCTION
+from fairq.engine.brokerage.pool.world import PRODUCTION
 
 LOW, HIGH = Reason("lowmemory"), Reason("highmemory")
 

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
-from fairq.engine.brokerage.pool.model import Storage
-from fairq.engine.brokerage.pool.queue_kinds import flags_of, runs, runs_all_of
-from fairq.engine.brokerage.pool.world import World
-from fairq.engine.brokerage.storage.endpoints import DEFAULT, Endpoints, endpoints_of
+from fairq.engine.brokerage.pool.flags import flags_of, runs, runs_all_of
+from fairq.engine.brokerage.pool.storage import DEFAULT, Endpoints, endpoints_of
+from fairq.engine.brokerage.pool.world import PRODUCTION, Storage, World
 
 METRICS_VALID = 3600.0
 """Seconds after which a link metric is ignored."""

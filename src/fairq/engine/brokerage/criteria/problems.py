@@ -6,16 +6,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairq.engine.brokerage.criteria.jobs import counted_running, counting_of, queued_of_share, start_rate
+from fairq.engine.brokerage.criteria.candidates import rows_called, spared_row
+from fairq.engine.brokerage.criteria.jobs import (
+    UserQueues,
+    counted_running,
+    counting_of,
+    queued_of_share,
+    start_rate,
+    user_queues,
+)
 from fairq.engine.brokerage.criteria.locality import has_second_pass, ignores_locality, locality, virtual_rows
-from fairq.engine.brokerage.criteria.selection import rows_called, spared_row
-from fairq.engine.brokerage.criteria.user_queues import UserQueues, user_queues
 from fairq.engine.brokerage.flow.ask import Ask, once_per_task
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import Details, Left, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
-from fairq.engine.brokerage.pool.job_counts import queued_to_running
+from fairq.engine.brokerage.pool.supply import queued_to_running
 from fairq.engine.brokerage.pool.world import Failures
 
 LEAST_RUNNING = 20

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Floats
-from fairq.engine.brokerage.pool.model import Queue
-from fairq.engine.brokerage.pool.queue_kinds import has_flag
+from fairq.engine.brokerage.pool.flags import has_flag
+from fairq.engine.brokerage.pool.world import PRODUCTION, Queue
 from fairq.engine.brokerage.software.architecture import Architecture, read_architecture
 from fairq.engine.brokerage.software.check import (
     ALL,
@@ -24,13 +23,17 @@ from fairq.engine.brokerage.software.check import (
     Judgement,
     Needs,
     SoftwareRules,
+    Wanted,
+    analysis_needs,
+    is_pattern,
     judge,
     lacks_hardware,
     level_factor,
+    may_resolve,
+    production_needs,
+    resolve_platform,
 )
 from fairq.engine.brokerage.software.hardware import Gpus, Lack
-from fairq.engine.brokerage.software.needs import Wanted, analysis_needs, production_needs
-from fairq.engine.brokerage.software.platforms import is_pattern, may_resolve, resolve_platform
 
 HPO = "HO"
 """The two-letter rule of hyper parameter optimisation, which brings its own architecture."""

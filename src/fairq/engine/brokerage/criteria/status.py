@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairq.engine.brokerage.criteria.candidates import preassigned_rows, rows_called, selection_of
 from fairq.engine.brokerage.criteria.nucleus import nucleus_of
-from fairq.engine.brokerage.criteria.selection import preassigned_rows, rows_called, selection_of
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
+from fairq.engine.brokerage.pool.flags import takes_jumbo_jobs
 from fairq.engine.brokerage.pool.supply import pilot_counts, slots_asked
 
 INACTIVE_AFTER = 2 * 3600.0

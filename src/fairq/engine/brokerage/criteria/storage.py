@@ -5,6 +5,7 @@ Source: docs/panda.md, Production filters and Analysis.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,50 @@ from fairq.engine.brokerage.criteria.sources import analysis_sources_of, sources
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
 from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Booleans
-from fairq.engine.brokerage.pool.model import Storage
-from fairq.engine.brokerage.pool.world import Quota
-from fairq.engine.brokerage.storage.blacklist import (
-    READ_LAN,
-    READ_WAN,
-    SOURCE,
-    WRITE_LAN,
-    WRITE_WAN,
-    blacklist_reason,
-)
-from fairq.engine.brokerage.storage.endpoints import USER, endpoints_of, lacks_space, space_details
+from fairq.engine.brokerage.pool.storage import USER, endpoints_of
+from fairq.engine.brokerage.pool.world import Quota, Storage
+
+READ_LAN = "read_lan_blacklist"
+WRITE_LAN = "write_lan_blacklist"
+WRITE_WAN = "write_wan_blacklist"
+READ_WAN = "read_wan_blacklist"
+SOURCE = "source_blacklist"
+
+
+def blacklist_reason(
+    read: Iterable[Storage],
+    write: Iterable[Storage],
+    *,
+    in_nucleus: bool,
+    source_available: bool,
+    storage_type: str | None = None,
+    complete_at: Collection[str] | None = None,
+) -> str | None:
+    """Return why the storage of a queue excludes it, or None (PanDA check_endpoints_with_blacklist).
+
+    Args:
+        read, write: the endpoints that it reads from and writes to.
+        in_nucleus: it belongs to the nucleus (in analysis: it has the data), so that no transfer over WAN is needed.
+        source_available: the input can be read over WAN somewhere.
+        storage_type: the type of endpoints to check; None is all.
+        complete_at: endpoints that have all of the input; if there are any, input must be moved to the other endpoints
+            of a nucleus, as to those of a satellite.
+    """
+    inputs = [each for each in read if storage_type in {None, each.type}]
+    outputs = [each for each in write if storage_type in {None, each.type}]
+    granted = [in_nucleus and (not complete_at or each.rse in complete_at) for each in inputs]
+    if not any(each.is_up("read_lan") for each in inputs):
+        return READ_LAN
+    if not any(each.is_up("write_lan") for each in outputs):
+        return WRITE_LAN
+    if not any(given or each.is_up("write_wan") for given, each in zip(granted, inputs, strict=True)):
+        return WRITE_WAN
+    if not in_nucleus and not any(each.is_up("read_wan") for each in outputs):
+        return READ_WAN
+    return None if source_available or in_nucleus else SOURCE
+
 
 STORAGE_TYPE = "DATADISK"
 """The type of endpoint that production looks at."""
@@ -165,3 +198,14 @@ def _space(pool: Pool, kind: str, endpoint: Storage | None, limit: float) -> dic
     if endpoint is None:
         return {"kind": kind, "endpoint": None}
     return {"kind": kind, "endpoint": endpoint.rse, **space_details(endpoint, pool.rules), "limit": limit}
+
+
+def lacks_space(storage: Storage, least: float, rules: Rules) -> bool:
+    """Return whether *storage* lacks *least* GB; the rules define which space counts, and whether equality passes."""
+    space = storage.space(rules.space)
+    return space <= least if rules.space_must_exceed else space < least
+
+
+def space_details(storage: Storage, rules: Rules) -> dict[str, float]:
+    """Return the space that counts, by its name."""
+    return {f"space_{rules.space}": storage.space(rules.space)}

@@ -10,8 +10,8 @@ from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
-from fairq.engine.brokerage.pool.activity import Activity
 from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.world import Activity
 
 Preassigned = Literal["single", "list"]
 T = TypeVar("T")

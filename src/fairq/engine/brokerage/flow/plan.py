@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from fairq.engine.brokerage.flow.plugin import Filter, Phase, Reason, Weight
-from fairq.engine.brokerage.pool.activity import Activity
+from fairq.engine.brokerage.pool.world import Activity
 
 TASK_STAGE = "task"
 """The stage of reasons that stop a task before any queue is checked."""

@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from fairq.engine.brokerage.jobs.tasks import Task
-from fairq.engine.brokerage.pool.activity import ANALYSIS, PRODUCTION, Activity
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
-from fairq.engine.brokerage.pool.model import Queue
-from fairq.engine.brokerage.pool.world import World
+from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, Activity, Queue, World
 
 if TYPE_CHECKING:
     from fairq.engine.brokerage.flow.ask import Ask

@@ -17,7 +17,7 @@ from fairq.engine.brokerage.pool.fairshare_policy import (
     process_group,
     read_policy,
 )
-from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.world import Queue
 
 _GROUPS = sorted({OTHERS, *PROCESS_GROUPS.values()})
 _FIELDS = ("type", "group", "gshare", "priority")

@@ -7,12 +7,15 @@ from typing import Any
 
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding
-from fairq.engine.brokerage.lint.flags import flag_findings
-from fairq.engine.brokerage.lint.limits import limit_findings
-from fairq.engine.brokerage.lint.places import storage_findings, stray_findings
 from fairq.engine.brokerage.lint.policies import policy_findings
+from fairq.engine.brokerage.lint.queues import (
+    flag_findings,
+    limit_findings,
+    storage_findings,
+    stray_findings,
+    word_findings,
+)
 from fairq.engine.brokerage.lint.software import release_findings, software_findings
-from fairq.engine.brokerage.lint.words import word_findings
 from fairq.engine.brokerage.pool.world import World
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding, finding, nearest
-from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.world import Queue
 
 ALL = "ALL"
 _TYPES = ("cpu", "gpu")

@@ -1,4 +1,4 @@
-"""The queues of a run as NumPy columns, and values that are computed once for many tasks."""
+"""The queues of a run as NumPy columns, with pseudo queues, and values that are computed once for many tasks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,55 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.pool.model import Queue
-from fairq.engine.brokerage.pool.pseudo_queues import candidates_of
-from fairq.engine.brokerage.pool.world import Counts, World
+from fairq.engine.brokerage.pool.world import Counts, Queue, ResourceType, World
+
+
+def split_queue(queue: Queue, types: Iterable[ResourceType]) -> list[Queue]:
+    """Return the pseudo queues of a unified *queue*, one for each resource type that its slots can hold.
+
+    Unlimited memory stays unlimited. The minimum memory of a pseudo queue may exceed its maximum; it then accepts no
+    task.
+    """
+    slot_cores = max(1, queue.corecount)
+    return [_pseudo_queue(queue, slot_cores, kind) for kind in types if slot_cores >= kind.mincore]
+
+
+def candidates_of(queues: Iterable[Queue], types: Iterable[ResourceType]) -> list[Queue]:
+    """Return the possible candidates: *queues*, with pseudo queues in place of each unified queue.
+
+    A unified queue without pseudo queues stays, so that its refusal can be explained.
+    """
+    kinds = tuple(types)
+    return [each for queue in queues for each in ((split_queue(queue, kinds) if queue.is_unified else []) or [queue])]
+
+
+def _pseudo_queue(queue: Queue, slot_cores: int, kind: ResourceType) -> Queue:
+    cores = max(min(slot_cores, kind.maxcore) if kind.maxcore else slot_cores, kind.mincore)
+    part = cores / slot_cores
+    least, most = queue.minrss or 0, queue.maxrss
+    if kind.minrampercore is not None:
+        minrss = max(cores * kind.minrampercore - cores + 1, least * part)
+    else:
+        minrss = max(least * part, least)
+    if most is None:
+        maxrss = None if kind.maxrampercore is None else cores * kind.maxrampercore
+    elif kind.maxrampercore is not None:
+        maxrss = min(cores * kind.maxrampercore, most * part)
+    else:
+        maxrss = min(most * part, most)
+    return replace(
+        queue,
+        name=f"{queue.name}/{kind.name}",
+        unified=queue.name,
+        resource_type=kind.name,
+        corecount=cores,
+        minrss=minrss,
+        maxrss=maxrss,
+    )
+
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]

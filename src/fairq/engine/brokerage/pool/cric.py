@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from fairq.engine.brokerage.pool.catchall import read_flags
-from fairq.engine.brokerage.pool.model import Queue
+from fairq.engine.brokerage.pool.flags import read_flags
+from fairq.engine.brokerage.pool.world import Queue
 
 Taken = TypeVar("Taken")
 

@@ -1,14 +1,65 @@
-"""What works off the jobs of a queue: pilots, batch workers and slots to be kept filled.
-
-Source: docs/panda.md, Queues and Production weight.
-"""
+"""What a queue has to run jobs: jobs counted, pilots, batch workers, and slots that it is asked to keep filled."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
-from fairq.engine.brokerage.pool.slots import SlotTable, num_slots, slot_tables
+from fairq.engine.brokerage.pool.world import Slots
+
+QUEUED = ("defined", "assigned", "activated", "starting")
+"""States of jobs that wait at a queue."""
+
+SUMMED = (*QUEUED, "running", "transferring")
+"""The states that the brokerage reads."""
+
+JobStats = Mapping[str, Mapping[str, Mapping[str, int]]]
+"""Jobs by queue, share and state."""
+
+
+def count_jobs(stats: JobStats, queue: str, states: Iterable[str], share: str | None = None) -> int:
+    """Return the jobs of *queue* in *states*, of one share or of all."""
+    wanted = tuple(states)
+    shares = stats.get(queue, {})
+    rows = shares.values() if share is None else (shares.get(share, {}),)
+    return sum(row.get(state, 0) for row in rows for state in wanted)
+
+
+def queued_to_running(stats: JobStats, share: str | None = None) -> float | None:
+    """Return the ratio of waiting to running jobs over all queues; None if none runs (PanDA get_total_nq_nr_ratio)."""
+    running = sum(count_jobs(stats, queue, ("running",), share) for queue in stats)
+    queued = sum(count_jobs(stats, queue, QUEUED, share) for queue in stats)
+    return queued / running if running else None
+
+
+SlotTable = Mapping[str | None, Mapping[str | None, int]]
+"""Slots of one queue by share and resource type; None is all of them."""
+
+
+def slot_tables(requests: Iterable[Slots], now: float) -> dict[str, SlotTable]:
+    """Return the requests of each queue that hold at *now*: expired and negative ones are left out."""
+    tables: dict[str, dict[str | None, dict[str | None, int]]] = {}
+    for request in requests:
+        if request.number >= 0 and (request.expires is None or request.expires > now):
+            by_share = tables.setdefault(request.queue, {})
+            by_share.setdefault(request.share or None, {})[request.resource_type or None] = request.number
+    return {queue: dict(table) for queue, table in tables.items()}
+
+
+def num_slots(table: SlotTable, share: str | None, resource_type: str | None) -> int | None:
+    """Return the slots requested for a share and resource type; None: no request holds for them.
+
+    The share's own row goes before that of all shares; in the row, the type before all types; no type is their sum.
+    """
+    row = table.get(share) or table.get(None)
+    if row is None:
+        return None
+    if resource_type is None:
+        return sum(row.values())
+    return row.get(resource_type, row.get(None))
+
 
 MOST_WORKERS = 20
 """Batch workers that stand in for running jobs where hardly any run."""

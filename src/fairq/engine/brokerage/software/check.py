@@ -1,15 +1,70 @@
-"""The check of a queue's software (docs/panda.md, Software; PanDA JsonSoftwareCheck)."""
+"""What a task needs of software, and whether a queue has it (docs/panda.md, Software; PanDA JsonSoftwareCheck)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.software.architecture import CpuSpec, GpuSpec
-from fairq.engine.brokerage.software.hardware import ANY, Gpus, Lack, hardware_refusal
+from fairq.engine.brokerage.jobs.tasks import Task
+from fairq.engine.brokerage.software.architecture import Architecture, CpuSpec, GpuSpec
+from fairq.engine.brokerage.software.hardware import ANY, Gpus, Lack, cpu_architectures, hardware_refusal
+
+_WILD = re.compile(r"[*+?|()\[\]{}\\^$]")
+_PLAIN = r"[\w.+-]+"
+_ALTERNATION = re.compile(rf"\(({_PLAIN}(?:\|{_PLAIN})*)\)({_PLAIN})", re.ASCII)
+
+
+def is_pattern(platform: str | None) -> bool:
+    """Return whether a platform is a regular expression: one that does not match itself."""
+    if not platform:
+        return False
+    try:
+        return re.match(platform, platform) is None
+    except re.error:
+        return True
+
+
+def may_resolve(platform: str | None) -> bool:
+    """Return whether a platform may select another one: it has a character that is special in expressions."""
+    return bool(platform) and _WILD.search(platform or "") is not None
+
+
+def resolve_platform(platform: str | None, base_platform: str | None, entry: Entry | None) -> str | None:
+    """Return the platform that *platform* selects at the queue with *entry*; None: nothing to resolve, or impossible.
+
+    A platform that the queue lists needs no resolving. Otherwise the result is the first listed platform that the whole
+    expression matches. For ``(x86_64|aarch64)-...`` with plain words only, it is the first alternative that is a CPU
+    architecture of the queue. The base platform is appended (PanDA resolve_cmt_config).
+    """
+    if entry is None or not platform:
+        return None
+    listed = list(entry.get("cmtconfigs") or ())
+    if platform in listed:
+        return None
+    found = _first_match(platform, listed) or _first_alternative(platform, entry)
+    return f"{found}@{base_platform}" if found and base_platform else found
+
+
+def _first_match(platform: str, listed: list[str]) -> str | None:
+    try:
+        expression = re.compile(f"^{platform}$")
+    except re.error:
+        return None
+    return next((each for each in listed if expression.search(each)), None)
+
+
+def _first_alternative(platform: str, entry: Entry) -> str | None:
+    found = _ALTERNATION.fullmatch(platform)
+    if not found:
+        return None
+    arches = cpu_architectures(entry.get("architectures"))
+    return next((f"{arch}{found[2]}" for arch in found[1].split("|") if arch in arches or ANY in arches), None)
+
 
 ANY_RELEASE = "ANY"
 """A word among the ``releases`` of a queue whose software is not checked."""
@@ -175,3 +230,87 @@ def _release(needs: Needs, entry: Entry, how: SoftwareRules) -> Judgement:
 def level_factor(levels: Mapping[str, float], preferred: str | None) -> float:
     """Return the weight factor for a preferred CPU level, from the percentage of the queue with that level."""
     return 1 + levels.get(preferred, 0) / 100 if preferred else 1.0
+
+
+ATLAS = "atlas"
+NIGHTLIES = "nightlies"
+BASE_PROJECT = "AtlasOffline"
+"""The project of the base release that ``transUses`` names."""
+
+STANDALONE_TRANSFORM = "AnalysisTransforms"
+
+_BASE_RELEASE = re.compile(r"-\d+\.\d+\.\d+$")
+_NIGHTLY = re.compile(r"rel_\d+(\n|$)|\d{4}-\d{2}-\d{2}T\d{4}$")
+_CACHE = re.compile(r"-\d+\.\d+$")
+
+ONLY_TAGS = "OT"
+"""The two-letter rule of a task whose container must be named by a tag."""
+
+
+class Wanted(NamedTuple):
+    """What a task says of its software: release, cache, architecture, container, and whether a tag must name that."""
+
+    trans_home: str | None
+    trans_uses: str | None
+    architecture: str | None
+    container_name: str | None
+    only_tags: bool
+
+    @classmethod
+    def of(cls, task: Task) -> Wanted:
+        """Return what *task* says."""
+        return cls(task.trans_home, task.trans_uses, task.architecture, task.container_name, task.has_rule(ONLY_TAGS))
+
+
+def production_needs(task: Wanted, asked: Architecture, *, without_release: bool) -> Needs | None:
+    """Return the needs of a production task; None: it names no release, and nothing is checked.
+
+    With *without_release*, the container and hardware of this task are checked.
+    """
+    if task.trans_home is None:
+        if not without_release:
+            return None
+        return replace(_common(task, asked), platform=None, hardware_only=True, container=task.container_name or None)
+    common = replace(_common(task, asked), in_container=asked.base_platform is not None)
+    if not _BASE_RELEASE.search(task.trans_home) and _NIGHTLY.search(task.trans_home):
+        return replace(common, cvmfs_tag=NIGHTLIES)
+    return _needs_of_release(common, task.trans_home)
+
+
+def analysis_needs(task: Wanted, asked: Architecture) -> Sequence[Needs]:
+    """Return the needs of an analysis task, in order: if the first leaves a queue unjudged, the next is checked.
+
+    Empty: no queue can be accepted.
+    """
+    common = _common(task, asked)
+    home = re.sub("^[^-]+-*", "", task.trans_home or "").replace("_", "-")
+    is_base = _BASE_RELEASE.search(home) is not None
+    if not is_base and not _NIGHTLY.search(home) and task.trans_home not in {None, STANDALONE_TRANSFORM}:
+        return (_needs_of_release(common, home),)
+    uses_cache = task.trans_uses is not None and _CACHE.search(task.trans_uses) is not None
+    if (not home and task.trans_uses is not None) or (is_base and not uses_cache):
+        needs = []
+        if task.trans_uses is not None:
+            used = task.trans_uses.rpartition("-")[2]
+            needs.append(replace(common, cvmfs_tag=ATLAS, project=BASE_PROJECT, version=used))
+        if home.count("-") == 1:
+            needs.append(_needs_of_release(common, home))
+        return needs
+    if task.trans_home is not None:
+        return (replace(common, cvmfs_tag=NIGHTLIES, cvmfs_only=True),)
+    return (replace(common, hardware_only=True),)
+
+
+def _common(task: Wanted, asked: Architecture) -> Needs:
+    return Needs(
+        platform=asked.sw_platform,
+        container=task.container_name,
+        only_tags=task.only_tags,
+        cpus=asked.cpus,
+        gpu=asked.gpu,
+    )
+
+
+def _needs_of_release(common: Needs, home: str) -> Needs:
+    project, version, *_ = [*home.split("-"), ""]
+    return replace(common, cvmfs_tag=ATLAS, project=project, version=version)

@@ -7,12 +7,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.engine.brokerage.timeouts.codes import Code
-from fairq.engine.brokerage.timeouts.fast_rebrokerage import Overshoot, fast_rebrokerage
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
-from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Action, Situation, TimeoutRule
-from fairq.engine.brokerage.timeouts.user_rebrokerage import Waited, user_rebrokerage
+from fairq.engine.brokerage.timeouts.rebrokerage import Overshoot, Waited, fast_rebrokerage, user_rebrokerage
+from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Action, Code, Situation, TimeoutRule
 
 
 class Timeout(Struct, frozen=True):

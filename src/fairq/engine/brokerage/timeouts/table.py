@@ -6,12 +6,12 @@ Sources: PanDA's brokerage page, "Timeout Rules"; the periodic cleaner of PanDA 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.timeouts.codes import Code
 from fairq.engine.brokerage.timeouts.job import (
     ACTIVE,
     CO_JUMBO,
@@ -23,6 +23,19 @@ from fairq.engine.brokerage.timeouts.job import (
     PandaJob,
 )
 from fairq.engine.brokerage.timeouts.policy import DAY, HOUR, TimeoutPolicy
+
+
+class Code(IntEnum):
+    """Why a job was ended or moved."""
+
+    EXPIRED = 2
+    WAITED_TOO_LONG = 4
+    FAST_REBROKERAGE = 10
+    REASSIGNED = 51
+    NO_HEARTBEAT = 100
+    NOT_TAKEN = 102
+    NO_OUTPUT = 103
+
 
 Action = Literal["kill", "fail", "rebroker"]
 """Close the job; fail it, which counts as an attempt; or close it and let the task create another one."""

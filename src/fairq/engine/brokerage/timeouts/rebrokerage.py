@@ -1,18 +1,19 @@
-"""Fast rebrokerage: send back the waiting jobs of a queue that exceed its part of a share.
+"""Jobs sent back to brokerage: those of a queue above its part of a share, and users' job sets that wait too long.
 
-Sources: PanDA's brokerage page, "Timeout Rules"; docs/panda.md, Timeouts.
+Sources: PanDA's brokerage page, "Timeout Rules"; PanDA's periodic cleaner (docs/panda.md, Timeouts).
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from math import ceil
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
-from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
+from fairq.engine.brokerage.timeouts.policy import HOUR, TimeoutPolicy
 
 _TOLERANCE = 1e-9
 """Part of the waiting jobs that is no excess: 0.29 of 100 is less than 29 in binary."""
@@ -105,3 +106,72 @@ def _is_exempt(queue: JobQueue | None, policy: TimeoutPolicy) -> bool:
     if queue is None or not policy.rules.pauses_stop_timeouts:
         return False
     return queue.status == "paused" or queue.disable_reassign
+
+
+_SHORT = 3 * HOUR
+"""The limit if the queue is offline or in test, and the time for which an active set is exempt."""
+
+_DOES_NOT_MOVE = frozenset({"closed", "failed", "starting"})
+
+
+class Waited(NamedTuple):
+    """The time that a set has waited, and its limit, in seconds."""
+
+    since: str
+    age: float
+    limit: float
+
+
+class _Key(NamedTuple):
+    task: int
+    job_set: int
+    user: str
+    queue: str
+
+
+def user_rebrokerage(
+    jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy: TimeoutPolicy, now: float
+) -> dict[int, Waited]:
+    """Return the jobs of the sets to send back, by id.
+
+    The time counts from the activation of its first job or, if none is activated, from the creation of its last job. A
+    set is exempt if one of its jobs has changed state in the last three hours, unless its queue is down.
+    """
+    sets: defaultdict[_Key, list[PandaJob]] = defaultdict(list)
+    for job in jobs:
+        if job.of_user and job.task is not None and job.job_set is not None:
+            sets[_Key(job.task, job.job_set, job.user, job.queue)].append(job)
+    chosen: dict[int, Waited] = {}
+    for key, members in sets.items():
+        queue = queue_of(queues, key.queue)
+        waited = None if queue is None or not queue.known else _waited(members, queue, policy, now)
+        if waited is not None:
+            chosen |= {job.id: waited for job in members if job.status in QUEUED}
+    return chosen
+
+
+def _waited(members: list[PandaJob], queue: JobQueue, policy: TimeoutPolicy, now: float) -> Waited | None:
+    """Return the waiting time of a set, or None if it is within the limit."""
+    of_task = [job for job in members if job.from_jedi]
+    active = [job for job in of_task if job.status in ("activated", "starting")]
+    if active:
+        since, start = "activated", min(active, key=lambda job: job.id).activated
+    else:
+        made = [job.created for job in of_task if job.status in ("defined", "assigned") and job.created is not None]
+        since, start = "created", max(made, default=None)
+    if start is None:
+        return None
+    is_down = queue.status in ("offline", "test")
+    limit = _SHORT
+    if not is_down:
+        group = min(members, key=lambda job: job.id).working_group
+        limit = max(_SHORT, policy.rebroker_sets_of.get(group, policy.rebroker_sets) if group else policy.rebroker_sets)
+    if now - start <= limit:
+        return None
+    if not is_down and any(_moves(job, now) for job in members):
+        return None
+    return Waited(since, now - start, limit)
+
+
+def _moves(job: PandaJob, now: float) -> bool:
+    return job.status not in _DOES_NOT_MOVE and job.changed is not None and now - job.changed < _SHORT

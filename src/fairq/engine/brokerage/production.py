@@ -25,22 +25,21 @@ from fairq.engine.brokerage.criteria import (
     walltime,
     weights,
 )
+from fairq.engine.brokerage.criteria.candidates import given_queues, stop_for_site
 from fairq.engine.brokerage.criteria.jobs import counted_running, counting_of, type_numbers, types_of
-from fairq.engine.brokerage.criteria.selection import given_queues, stop_for_site
 from fairq.engine.brokerage.criteria.sources import sources_of
+from fairq.engine.brokerage.criteria.walltime import job_seconds
 from fairq.engine.brokerage.flow.ask import Ask, atom_of
 from fairq.engine.brokerage.flow.flow import flow_of
-from fairq.engine.brokerage.flow.outcome import Candidate, Outcome
+from fairq.engine.brokerage.flow.outcome import Candidate, Outcome, retry_after
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Reason, Weight
 from fairq.engine.brokerage.flow.pool import pool_of
-from fairq.engine.brokerage.flow.retry import retry_after
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
-from fairq.engine.brokerage.jobs.walltime import job_seconds
-from fairq.engine.brokerage.pool.activity import PRODUCTION
 from fairq.engine.brokerage.pool.columns import Columns
-from fairq.engine.brokerage.pool.queue_kinds import takes_jumbo_jobs
+from fairq.engine.brokerage.pool.flags import takes_jumbo_jobs
+from fairq.engine.brokerage.pool.world import PRODUCTION
 
 FILTERS: tuple[Filter, ...] = (
     candidates.pseudo_queues,

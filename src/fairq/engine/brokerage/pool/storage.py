@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns
-from fairq.engine.brokerage.pool.model import Relation, Storage
+from fairq.engine.brokerage.pool.world import Relation, Storage
 
 DEFAULT = "default"
 USER = "analysis"
@@ -74,17 +74,45 @@ def units_reading(columns: Columns, scope: str = DEFAULT) -> dict[str, NDArray[n
     return columns.kept(("reading", scope), make)
 
 
-def lacks_space(storage: Storage, least: float, rules: Rules) -> bool:
-    """Return whether *storage* lacks *least* GB; the rules define which space counts, and whether equality passes."""
-    space = storage.space(rules.space)
-    return space <= least if rules.space_must_exceed else space < least
-
-
-def space_details(storage: Storage, rules: Rules) -> dict[str, float]:
-    """Return the space that counts, by its name."""
-    return {f"space_{rules.space}": storage.space(rules.space)}
-
-
 def _in_scope(relations: list[Relation], scope: str) -> list[Relation]:
     own = [relation for relation in relations if relation.scope == scope]
     return own or [relation for relation in relations if relation.scope == DEFAULT]
+
+
+_OLDER = {"read_lan": "pr", "write_lan": "pw"}
+
+
+def relations_of(fields: Mapping[str, Any]) -> list[Relation]:
+    """Return the relations in the CRIC queue *fields*; none if it names no storage.
+
+    User jobs have a scope of their own if one of their activities is given; the other activity is then as for all jobs.
+    """
+    told = fields.get("astorages")
+    if not isinstance(told, Mapping):
+        return []
+    activities = {name: _names(told.get(name)) or _names(told.get(older)) for name, older in _OLDER.items()}
+    users = {name: _names(told.get(f"{name}_analysis")) for name in _OLDER}
+    relations = _scope(DEFAULT, activities)
+    if any(users.values()):
+        relations += _scope(USER, {name: users[name] or activities[name] for name in _OLDER})
+    return relations
+
+
+def _names(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str) and one] if isinstance(value, list) else []
+
+
+def _scope(scope: str, activities: Mapping[str, list[str]]) -> list[Relation]:
+    read, write = activities["read_lan"], activities["write_lan"]
+    return [
+        Relation(
+            rse=rse,
+            roles=frozenset(role for role, names in activities.items() if rse in names),
+            default_read=rse in read[:1],
+            default_write=rse in write[:1],
+            scope=scope,
+            order_read=read.index(rse) + 1 if rse in read else 0,
+            order_write=write.index(rse) + 1 if rse in write else 0,
+        )
+        for rse in dict.fromkeys([*read, *write])
+    ]

@@ -1,1 +1,0 @@
-"""Storage: endpoints, location of datasets, and endpoints out of service."""
