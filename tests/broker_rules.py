@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairq.steps.broker.rules import preset
+from fairq.steps.broker.flows import preset
 
 DOCUMENTED = preset("documented")
 PANDA = preset("panda")

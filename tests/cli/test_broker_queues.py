@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fairq.columns.broker.column import UnfitError
 from fairq.columns.broker.places import QUEUES
-from fairq.steps.broker.queues import check_queue
+from fairq.steps.broker.checks import check_queue
 
 Run = Callable[..., Any]
 

@@ -15,9 +15,9 @@ from fairq.state import broker_data
 from fairq.state.connection import writing
 from fairq.steps.broker import run as broker_run
 from fairq.steps.broker import why as broker_why
+from fairq.steps.broker.checks import check_task
+from fairq.steps.broker.flows import preset
 from fairq.steps.broker.reader import check_record
-from fairq.steps.broker.rules import preset
-from fairq.steps.broker.task_import import check_task
 
 NOW = 1_800_000_000
 HOUR = 3600

@@ -10,7 +10,7 @@ from tests.golden.compare import differences
 from tests.golden.panda_production import compared_candidates, is_of_weighed, tied_at_cut
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
-from fairq.engine.brokerage.analysis import FIRST_PASS, SECOND_PASS, analysis_plan, broker_analysis
+from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS, analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.pool.columns import columns_of
 

@@ -16,7 +16,7 @@ from fairq.engine.brokerage.criteria.nucleus import satellite_of
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE as FINAL
 from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.production import broker_production, production_plan
+from fairq.engine.brokerage.production.flow import broker_production, production_plan
 
 PLAN = production_plan()
 STATUS = {"assigned": "SC_SUCCEEDED", "failed": "SC_FAILED", "waiting": "SC_WAITING", "fatal": "SC_FATAL"}

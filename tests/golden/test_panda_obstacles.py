@@ -9,10 +9,10 @@ from tests.golden.cases import Case
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 from tests.golden.test_panda import CASES
 
-from fairq.engine.brokerage.analysis import broker_analysis
+from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.production import broker_production
+from fairq.engine.brokerage.production.flow import broker_production
 
 RUNS = [case for case in CASES if case.name.startswith(("prod/", "anal/"))]
 

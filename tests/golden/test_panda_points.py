@@ -14,7 +14,7 @@ from tests.golden.test_panda import CASES
 
 from fairq.settings.key import Key
 from fairq.settings.rule_points.panda import POINTS
-from fairq.steps.broker.rules import preset
+from fairq.steps.broker.flows import preset
 
 MODULES: tuple[ModuleType, ...] = (panda_analysis, panda_estimates, panda_production, panda_software)
 """The runners that read the rules when they run."""

@@ -60,7 +60,7 @@ def test_a_filter_takes_queues_out(plugin: Run) -> None:
 
 def test_an_installation_that_registers_fairqs_own_changes_nothing(plugin: Run) -> None:
     line = ("run", 1, "--dry-run", "--json", "--now", NOW)
-    own = "fairq.engine.brokerage.production:FILTERS"
+    own = "fairq.engine.brokerage.production.flow:FILTERS"
     assert brokered(plugin("", *line, filters=own)) == (["NUCLEUS_Q", "U8/SCORE"], [])
 
 

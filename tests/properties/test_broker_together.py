@@ -14,7 +14,7 @@ from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import cases
 from tests.properties.test_brokerage import PLANS, told
 
-from fairq.engine.brokerage.analysis import broker_analysis
+from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.flow import flow
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.course import UNDECIDED
@@ -22,7 +22,7 @@ from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, World
-from fairq.engine.brokerage.production import broker_production
+from fairq.engine.brokerage.production.flow import broker_production
 from fairq.steps.broker.flows import Brokerage, brokerages
 from fairq.steps.broker.kept_verdict import Legend, unpack
 from fairq.steps.broker.packer import Packer

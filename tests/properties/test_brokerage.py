@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import asked, with_one_more
 
-from fairq.engine.brokerage.analysis import SECOND_PASS, analysis_plan, broker_analysis
+from fairq.engine.brokerage.analysis.flow import SECOND_PASS, analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.world import World
-from fairq.engine.brokerage.production import broker_production, production_plan
+from fairq.engine.brokerage.production.flow import broker_production, production_plan
 
 PLANS = {"managed": production_plan(), "user": analysis_plan()}
 """The plan of each flow, by the label of a task that takes it."""

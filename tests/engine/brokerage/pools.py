@@ -14,7 +14,7 @@ from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.world import Pilots, Queue, Relation, Storage, World
-from fairq.engine.brokerage.production import broker_production, production_plan
+from fairq.engine.brokerage.production.flow import broker_production, production_plan
 
 NOW = 1_800_000_000.0
 PLAN = production_plan()

@@ -11,7 +11,7 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import NOW, QUEUE, chunk, pool, queue
 from tests.engine.brokerage.pools import task as production_task
 
-from fairq.engine.brokerage.analysis import analysis_plan, broker_analysis
+from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
 from fairq.engine.brokerage.criteria.weights import split_job_count
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.rules import Rules
@@ -30,7 +30,7 @@ from fairq.engine.brokerage.pool.world import (
     UserTotals,
     World,
 )
-from fairq.steps.broker.rules import preset
+from fairq.steps.broker.flows import preset
 
 PLAN = analysis_plan()
 SHARE = "User Analysis"

@@ -12,7 +12,7 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import chunk, pool, queue
 from tests.engine.brokerage.test_analysis import PLAN, user_task
 
-from fairq.engine.brokerage.analysis import broker_analysis
+from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.rules import Rules

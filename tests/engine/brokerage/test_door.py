@@ -21,7 +21,7 @@ from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.world import ANALYSIS, Queue, World
-from fairq.engine.brokerage.production import FILTERS, WEIGHTS, broker_production, production_plan
+from fairq.engine.brokerage.production.flow import FILTERS, WEIGHTS, broker_production, production_plan
 
 GREEN = Reason("not_green", "the queue runs on coal")
 

@@ -14,7 +14,7 @@ from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
-from fairq.steps.broker.rules import preset
+from fairq.steps.broker.flows import preset
 
 WITHOUT_CPU = preset("panda", infer_cpu=False)
 """PanDA's rules, but that a platform alone asks for no CPU."""

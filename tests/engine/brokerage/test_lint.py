@@ -10,7 +10,7 @@ from fairq.cli.broker.sentences.findings import told
 from fairq.engine.brokerage.lint import pool as lint_pool
 from fairq.engine.brokerage.lint.finding import Finding
 from fairq.engine.brokerage.pool.world import Queue, Relation, ResourceType, Slots, Storage, World
-from fairq.steps.broker.rules import preset
+from fairq.steps.broker.flows import preset
 
 DOCUMENTED, PANDA = preset("documented"), preset("panda")
 SOUND: dict[str, Any] = {

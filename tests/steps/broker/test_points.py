@@ -9,7 +9,7 @@ from tests.documents.broker_pool import HOUR, NOW, answer, asked, at, files, poo
 
 from fairq.common.records import Actor
 from fairq.steps.broker import run as broker_run
-from fairq.steps.broker.rules import preset
+from fairq.steps.broker.flows import preset
 
 
 def seen(state: Path, *names: str, **points: Any) -> list[list[str]]:

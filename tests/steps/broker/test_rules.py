@@ -13,7 +13,7 @@ from fairq.settings import load
 from fairq.settings.key import Key
 from fairq.settings.keys import KEYS
 from fairq.settings.rule_points.panda import POINTS
-from fairq.steps.broker.rules import preset, rules_in_force
+from fairq.steps.broker.flows import preset, rules_in_force
 
 PRESETS = {name: preset(name) for name in ("documented", "panda")}
 

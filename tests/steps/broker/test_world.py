@@ -16,13 +16,12 @@ from tests.golden.panda_production import PLAN as PRODUCTION
 from tests.golden.panda_scenario import HOUR, NOW, chunk_of, task_of, world_of
 
 from fairq.columns.broker.kinds import STORED
-from fairq.engine.brokerage.analysis import broker_analysis
+from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.production import broker_production
+from fairq.engine.brokerage.production.flow import broker_production
 from fairq.state import broker_data
 from fairq.state.connection import writing
-from fairq.steps.broker.inputs import check_input
-from fairq.steps.broker.queues import check_queue
+from fairq.steps.broker.checks import check_input, check_queue
 from fairq.steps.broker.reader import check_record
 from fairq.steps.broker.why import why
 

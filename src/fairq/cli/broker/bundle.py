@@ -13,7 +13,7 @@ from fairq.cli.options import Now
 from fairq.cli.output import Column, Table, View, emit
 
 if TYPE_CHECKING:
-    from fairq.steps.broker.bundle import Bundle, Part
+    from fairq.steps.broker.imports import Bundle, Part
 
 app = App()
 
@@ -54,8 +54,7 @@ def import_(
     example disabled sites).
     """
     from fairq.errors.broker import RecordsRefusedError
-    from fairq.steps.broker.bundle import import_bundle
-    from fairq.steps.broker.record_import import more, soften
+    from fairq.steps.broker.imports import import_bundle, more, soften
 
     invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now))

@@ -46,10 +46,10 @@ def app_of(name: str) -> App:
             Argument(metavar="FIRST...", help="Show only records with this value in the first column."),
         ] = None,
     ) -> None:
-        from fairq.steps.broker.lists import look
+        from fairq.steps.broker.lists import list_records
 
         invocation, output = context.obj, context.obj.output
-        records = look(invocation.state_path, kind, keys or [])
+        records = list_records(invocation.state_path, kind, keys or [])
         emit(_view(kind, records), output)
 
     list_.__doc__ = f"Show the {kind.several}.\n\nJSON, CSV, TSV and --af have every column; see import."

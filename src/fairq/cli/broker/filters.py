@@ -27,7 +27,7 @@ def filters(context: Context) -> None:
 
     JSON has activity, kind (filter or weight), place, stage, name, reasons, origin (the entry point) and meanings.
     """
-    from fairq.steps.broker.filters import look
+    from fairq.steps.broker.flows import list_filters
 
     output = context.obj.output
     columns = [
@@ -39,7 +39,7 @@ def filters(context: Context) -> None:
         Column("Reasons", "reasons", lambda reasons: ", ".join(dict.fromkeys(reasons)), level=1),
         Column("Origin", "origin", level=4),
     ]
-    records = look()
+    records = list_filters()
     for record in records:
         for one in record["meanings"]:
             one["meaning"] = meaning_of(one["reason"], record["stage"], one["meaning"])

@@ -29,18 +29,22 @@ def run_import(
 ) -> None:
     """Import *file*, print the result, and raise the errors of refused or (unless *lenient*) reinterpreted values."""
     from fairq.cli.output.renderer import write_text
-    from fairq.steps.broker.record_import import import_records, refuse, soften
+    from fairq.errors.broker import RecordsRefusedError
+    from fairq.steps.broker.imports import import_records, more, soften
 
     actor = invocation.actor(invocation.now(now))
     done = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run)
-    tell(invocation, done.refused[1:], done.remarks)
+    found = done.found
+    tell(invocation, found.refused[1:], found.remarks)
     if not invocation.quiet:
         would = "would be " if dry_run else ""
         removed = f", {done.removed} {would}removed" if replace else ""
-        write_text(f"{kind.name}: {done.number} {would}imported, {done.added} of them new{removed}")
-    refuse(kind, done, file)
+        write_text(f"{kind.name}: {found.number} {would}imported, {done.added} of them new{removed}")
+    if found.refused:
+        fate = f"the other {found.number} {kind.name} were taken" if found.number > 1 else "the other one was taken"
+        raise RecordsRefusedError(source=file, refused=found.refused[0], others=more(found.refused), fate=fate)
     if not lenient:
-        soften(done.softened, file, dry_run=dry_run)
+        soften(found.softened, file, dry_run=dry_run)
 
 
 def tell(invocation: Invocation, refused: list[str], remarks: list[str]) -> None:

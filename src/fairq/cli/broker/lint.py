@@ -50,8 +50,8 @@ def lint(
     Nothing is changed. The exit code is 0 if there are no findings and 1 otherwise. A record has queue, field, kind
     (a short name that never changes), value, meaning (its current effect) and cure.
     """
-    from fairq.steps.broker.lint import find_misconfigurations
-    from fairq.steps.broker.rules import rules_in_force
+    from fairq.steps.broker.flows import rules_in_force
+    from fairq.steps.broker.lists import find_misconfigurations
 
     invocation, output = context.obj, context.obj.output
     chosen = rules_in_force(invocation.settings, rules)

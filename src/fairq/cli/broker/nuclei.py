@@ -14,7 +14,7 @@ def nuclei(context: Context) -> None:
 
     The column sharing lists online queues of other sites whose default output storage the nucleus can read.
     """
-    from fairq.steps.broker.pseudo_queues import nuclei as step
+    from fairq.steps.broker.lists import nuclei as step
 
     invocation, output = context.obj, context.obj.output
     columns = [

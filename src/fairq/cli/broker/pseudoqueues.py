@@ -15,7 +15,7 @@ def pseudoqueues(context: Context) -> None:
     A unified queue (capability ucore) is split by the resource types that fit into its slots (see broker types).
     Cores and memory are those of a job's part of a slot.
     """
-    from fairq.steps.broker.pseudo_queues import pseudo_queues
+    from fairq.steps.broker.lists import pseudo_queues
 
     invocation, output = context.obj, context.obj.output
     names = ("queue", "resource_type", "status", "corecount", "minrss", "maxrss", "maxwdir", "maxtime")

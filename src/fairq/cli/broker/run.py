@@ -80,13 +80,13 @@ def run(
     (MiB of scratch of a job), max_walltime (seconds of a job), platform, local_files and tape_files (input that is
     present).
     """
-    from fairq.steps.broker.rules import rules_in_force
+    from fairq.steps.broker.flows import rules_in_force
     from fairq.steps.broker.run import run as step
 
     invocation, output = context.obj, context.obj.output
     write = writer_of(out)
     if again is not None:
-        from fairq.steps.broker.actions_again import actions_again
+        from fairq.steps.broker.actions import actions_again
 
         if write is None or tasks or every or summary or rules is not None:
             raise UsageError(message="--again needs --out, and no option that decides anew; give only these two")

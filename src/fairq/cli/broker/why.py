@@ -74,7 +74,7 @@ def why(
     decision on their own) and queues (those that the two sets judge differently).
     """
     from fairq.steps.broker import why as step
-    from fairq.steps.broker.rules import rules_in_force
+    from fairq.steps.broker.flows import rules_in_force
 
     invocation, output = context.obj, context.obj.output
     if cycle is not None and last:
@@ -91,7 +91,7 @@ def why(
         invocation.note(note)
     comparison = None
     if compare:
-        from fairq.steps.broker.compare import compared as compare_both
+        from fairq.steps.broker.why import compared as compare_both
 
         settings = invocation.settings if rules is None else invocation.settings.under(rules, scheme=PANDA)
         comparison = compare_both(invocation.state_path, settings, task, found.time, queue)

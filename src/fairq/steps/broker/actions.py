@@ -1,17 +1,26 @@
 """Actions needed in PanDA after a brokerage run or a check of timeouts: calls and updates, as data.
 
 Paths are those of PanDA's server API. Where the API has no call, an update changes a row in PanDA's schema. All actions
-may be repeated: an update names the former state, and a second call changes nothing.
-"""
+may be repeated: an update names the former state, and a second call changes nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fairq.errors.broker import NoSuchRunError
+from fairq.state import broker_cycles
+from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
+from fairq.state.connection import reading
+from fairq.steps.broker.diff import hint_of
+from fairq.steps.broker.kept_verdict import Legend, unpack
+from fairq.steps.broker.stages import reason_then
 
 if TYPE_CHECKING:
     from fairq.steps.broker.timeouts import Cleaned
+
 
 Record = dict[str, Any]
 
@@ -133,3 +142,37 @@ def actions_in(document: Record) -> Iterable[Record]:
     for name in LISTS:
         for action in document[name]:
             yield {"list": name, **action}
+
+
+def actions_again(path: Path, number: int) -> dict[str, Any]:
+    """Return the document of actions of the run *number*, for the tasks whose decisions are kept.
+
+    Raises NoSuchRunError.
+    """
+    with reading(path) as state:
+        runs = {run.number: run for run in broker_cycles.load_all(state)}
+        verdicts = [one for one in broker_cycles.load_verdicts(state) if one.cycle == number]
+    if number not in runs:
+        raise NoSuchRunError(number=number, hint=hint_of(runs))
+    run = runs[number]
+    legend = Legend(run.document)
+    decisions = [_decision(run, legend, one) for one in verdicts]
+    return actions_of_run(run.number, run.time, run.rules, decisions, _former(run), applied=True)
+
+
+def _decision(run: BrokerCycle, legend: Legend, verdict: TaskVerdict) -> Decision:
+    kept = unpack(verdict.data, legend)
+    queues = [name for name, _ in kept.candidates]
+    if queues:
+        return Decision(verdict.task, verdict.status, queues, "")
+    reasons = run.document["reasons"][kept.activity]
+    return Decision(verdict.task, verdict.status, [], reason_then(kept, reasons))
+
+
+def _former(run: BrokerCycle) -> Former:
+    return {
+        task: (status, bool(had_queues))
+        for status, lists in run.document.get("former", {}).items()
+        for had_queues, tasks in enumerate(lists)
+        for task in tasks
+    }

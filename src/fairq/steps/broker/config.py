@@ -7,16 +7,40 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from fairq.columns.broker.column import Kind, UnfitError
+from fairq.columns.broker.column import LARGEST_REAL, Kind, UnfitError
 from fairq.columns.broker.work import CONFIG
 from fairq.common.records import Actor, Change
-from fairq.engine.brokerage.pool.config import ALSO_ALONE, KEYS, ConfigKey, key_of
+from fairq.engine.brokerage.pool.config import ALSO_ALONE, KEYS, Config, ConfigKey, key_of
 from fairq.errors.broker import BrokerSettingValueError, UnknownBrokerSettingError
 from fairq.errors.nearest import nearest
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
-from fairq.steps.broker.config_values import Value, read_value
 from fairq.steps.broker.reader import Checked, Remark, check_record
+
+Value = float | bool | str
+
+_TRUTH = {"true": True, "false": False}
+
+
+def load_config(state: State) -> Config:
+    """Return the settings of the state."""
+    return Config(
+        {f"{component}.{key}": read_value(value) for component, key, value in broker_data.load(state, CONFIG)}
+    )
+
+
+def read_value(text: str) -> Value:
+    """Return a stored text as a number or truth value, otherwise unchanged."""
+    if text.lower() in _TRUTH:
+        return _TRUTH[text.lower()]
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not abs(number) <= LARGEST_REAL or "_" in text:
+        return text
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
 
 _EXPECTED = "a number of at least 0, or true or false"
 _LISTED = "'fairq broker config' lists all"

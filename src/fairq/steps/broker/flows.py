@@ -1,9 +1,9 @@
-"""The two brokerages as complete flows: all filters and weights with plugins, and the pool's queues."""
+"""The two brokerages as complete flows, with the plugins' filters and weights and the rules in force."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.plan import Plan
@@ -11,7 +11,27 @@ from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
 from fairq.engine.brokerage.pool.columns import Columns
 from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, Activity
-from fairq.steps.broker.plugins import Plugins
+from fairq.settings.key import PANDA
+from fairq.settings.rule_points.panda import POINTS
+from fairq.steps.broker.plugins import Plugins, load_plugins
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+
+def preset(name: Any, **points: Any) -> Rules:
+    """Return the rules called *name* (``documented`` or ``panda``), with other values for some *points*."""
+    return Rules(name, **{key.name: key.default_under(name) for key in POINTS} | points)
+
+
+def rules_in_force(settings: Settings, chosen: str | None = None) -> Rules:
+    """Return the rules called *chosen*, else those of ``broker.rules``.
+
+    A rule point that is set explicitly in the settings takes precedence.
+    """
+    if chosen is not None:
+        settings = settings.under(chosen, scheme=PANDA)
+    return preset(settings[PANDA.rules], **{key.name: settings[key.full_name] for key in POINTS})
 
 
 class Broker(Protocol):
@@ -49,9 +69,42 @@ def brokerages(plugins: Plugins) -> dict[Activity, Brokerage]:
 def brokerage_of(plugins: Plugins, activity: Activity) -> Brokerage:
     """Return the brokerage of one activity; only its modules are loaded."""
     if activity == PRODUCTION:
-        from fairq.engine.brokerage.production import broker_all_production, production_plan
+        from fairq.engine.brokerage.production.flow import broker_all_production, production_plan
 
         return Brokerage(production_plan(plugins.filters, plugins.weights), broker_all_production)
-    from fairq.engine.brokerage.analysis import analysis_plan, broker_all_analysis
+    from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_all_analysis
 
     return Brokerage(analysis_plan(plugins.filters, plugins.weights), broker_all_analysis)
+
+
+Record = dict[str, Any]
+
+
+def list_filters() -> list[Record]:
+    """Return a record for each filter and weight of each activity; raises BrokerPluginError."""
+    plugins = load_plugins()
+    return [record for activity, one in brokerages(plugins).items() for record in _of(activity, one.plan, plugins)]
+
+
+def _of(activity: str, plan: Plan, plugins: Plugins) -> list[Record]:
+    def record(kind: str, one: Any, stage: str, reasons: list[Record]) -> Record:
+        return {
+            "activity": activity,
+            "kind": kind,
+            "place": plan.places[one.name],
+            "stage": stage,
+            "name": one.name,
+            "reasons": [reason["reason"] for reason in reasons],
+            "origin": plugins.origin(one),
+            "meanings": reasons,
+        }
+
+    def told(one: Any) -> list[Record]:
+        return [
+            {"reason": reason.tag, "meaning": reason.meaning, "temporary": not reason.permanent}
+            for reason in one.reasons
+        ]
+
+    before = [record("filter", one, one.stage, told(one)) for one in plan.before]
+    weights = [record("weight", one, "", []) for one in plan.weights]
+    return [*before, *weights, *(record("filter", one, one.stage, told(one)) for one in plan.after)]

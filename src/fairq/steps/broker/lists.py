@@ -1,4 +1,4 @@
-"""List stored records of the brokerage."""
+"""What the state holds: records of a kind, pseudo queues, nuclei, and likely misconfigurations."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from fairq.columns.broker.column import Kind, UnfitError, value_of
+from fairq.columns.broker.places import QUEUES
+from fairq.engine.brokerage.criteria.nucleus import ROLE, nucleus
+from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.lint.finding import Finding
+from fairq.engine.brokerage.lint.pool import lint
+from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.engine.brokerage.pool.world import World
 from fairq.errors.broker import NoSuchRecordError
 from fairq.state import broker_data
 from fairq.state.connection import State, reading
+from fairq.steps.broker.world import load_queues, load_relations, load_storages, load_types, load_world
 
 
-def look(path: Path, kind: Kind, keys: Sequence[str]) -> list[dict[str, Any]]:
+def list_records(path: Path, kind: Kind, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Return all records, or those whose first column is one of *keys*, in order.
 
     Raises NoSuchRecordError for a key without a record.
@@ -34,3 +42,85 @@ def _rows(state: State, kind: Kind, keys: Sequence[str]) -> list[broker_data.Row
             raise NoSuchRecordError(kind=kind.name, column=first.name, key=key)
         rows += found
     return rows
+
+
+Record = dict[str, Any]
+
+
+def pseudo_queues(path: Path) -> list[Record]:
+    """Return the pseudo queues of every unified queue, as the brokerage makes them."""
+    with reading(path) as state:
+        columns = columns_of(_world(state))
+    return [
+        {
+            "queue": queue.name,
+            "unified": queue.unit,
+            "resource_type": queue.resource_type,
+            "status": queue.status,
+            "corecount": queue.corecount,
+            "minrss": queue.minrss,
+            "maxrss": queue.maxrss,
+            "maxwdir": queue.maxwdir,
+            "maxtime": queue.maxtime,
+        }
+        for queue in columns.queues
+        if queue.resource_type
+    ]
+
+
+def nuclei(path: Path, *, every: bool) -> list[Record]:
+    """Return the nuclei: sites with that role, with their queues and output endpoints.
+
+    *every*: queues of every kind count (``broker.every_queue``), not only production queues with a cloud.
+    """
+    with reading(path) as state:
+        columns = columns_of(_world(state))
+    sites = sorted({queue.site for queue in columns.queues if queue.role == ROLE})
+    found = []
+    for site in sites:
+        one = nucleus(columns, site, every=every)
+        members = [queue.unit for queue, is_member in zip(columns.queues, one.members, strict=True) if is_member]
+        sharing = [queue.unit for queue, shares in zip(columns.queues, one.sharing, strict=True) if shares]
+        output = one.output
+        found.append(
+            {
+                "nucleus": site,
+                "queues": list(dict.fromkeys(members)),
+                "output": None if output is None else output.rse,
+                "write_wan": None if output is None else output.activities.get("write_wan"),
+                "bareNucleus": one.bare,
+                "sharing": list(dict.fromkeys(name for name in sharing if name not in members)),
+            }
+        )
+    return found
+
+
+def _world(state: State) -> World:
+    return World(
+        queues=load_queues(state),
+        resource_types=load_types(state),
+        storages=load_storages(state),
+        relations=load_relations(state),
+    )
+
+
+def find_misconfigurations(path: Path, rules: Rules, names: Sequence[str], now: int) -> tuple[list[Finding], int]:
+    """Return the findings about the queues under *rules*, by queue, and how many queues were checked.
+
+    All queues are checked, or those named.
+
+    Raises NoSuchRecordError for an unknown queue.
+    """
+    with reading(path) as state:
+        world = load_world(state, now, [])
+        published = {name: _fields(cric) for name, cric in broker_data.load(state, QUEUES, ["name", "cric"])}
+    for name in names:
+        if name not in world.queues:
+            raise NoSuchRecordError(kind=QUEUES.name, column="name", key=name)
+    chosen = set(names)
+    found = [one for one in lint(world, rules, published) if not chosen or one.queue in chosen]
+    return found, len(chosen) or len(world.queues)
+
+
+def _fields(cric: Any) -> dict[str, Any]:
+    return {str(name).lower(): value for name, value in cric.items()} if isinstance(cric, dict) else {}

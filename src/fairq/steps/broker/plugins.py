@@ -41,10 +41,10 @@ class BuiltIn(NamedTuple):
 
 
 BUILT_IN = (
-    BuiltIn("production", "fairq.engine.brokerage.production:FILTERS", FILTERS),
-    BuiltIn("analysis", "fairq.engine.brokerage.analysis:FILTERS", FILTERS),
-    BuiltIn("production", "fairq.engine.brokerage.production:WEIGHTS", WEIGHTS),
-    BuiltIn("analysis", "fairq.engine.brokerage.analysis:WEIGHTS", WEIGHTS),
+    BuiltIn("production", "fairq.engine.brokerage.production.flow:FILTERS", FILTERS),
+    BuiltIn("analysis", "fairq.engine.brokerage.analysis.flow:FILTERS", FILTERS),
+    BuiltIn("production", "fairq.engine.brokerage.production.flow:WEIGHTS", WEIGHTS),
+    BuiltIn("analysis", "fairq.engine.brokerage.analysis.flow:WEIGHTS", WEIGHTS),
 )
 """fairq's own entry points, as its installation registers them; used directly where fairq is not installed."""
 

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from fairq.columns.broker.work import TASKS
 from fairq.common.records import Actor, Change
-from fairq.engine.brokerage.analysis import FIRST_PASS, SECOND_PASS
+from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
 from fairq.engine.brokerage.criteria.candidates import unknown_sites
 from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, StageCount
 from fairq.engine.brokerage.flow.outcome import Outcome, is_exhausted
@@ -29,12 +29,11 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
 from fairq.steps.broker.actions import Decision, Former, actions_of_run
 from fairq.steps.broker.flows import Brokerage, brokerages
-from fairq.steps.broker.job_figures import Disagreement, disagreement
 from fairq.steps.broker.packer import Packer
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.stages import Reasons, described, stage_record
 from fairq.steps.broker.tasks import Brokered, datasets_of, each_brokered
-from fairq.steps.broker.world import load_types, load_world
+from fairq.steps.broker.world import Disagreement, disagreement, load_types, load_world
 
 READY, PENDING, ASSIGNED, WAITING = "ready", "pending", "assigned", "waiting"
 FAILED, EXHAUSTED = "failed", "exhausted"

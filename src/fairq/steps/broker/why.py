@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
@@ -14,21 +14,27 @@ from fairq.columns.broker.work import TASKS
 from fairq.engine.brokerage.criteria.candidates import unknown_sites
 from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.engine.brokerage.flow.outcome import Obstacle, Outcome, Verdict
+from fairq.engine.brokerage.flow.plan import TASK_STAGE
 from fairq.engine.brokerage.flow.plugin import Reason
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.engine.distinct import distinct
 from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
 from fairq.errors.nearest import nearest
+from fairq.settings.key import PANDA
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
-from fairq.steps.broker.flows import Brokerage, brokerage_of
-from fairq.steps.broker.job_figures import Disagreement, disagreement
+from fairq.steps.broker.flows import Brokerage, brokerage_of, rules_in_force
 from fairq.steps.broker.kept_verdict import Legend, unpack
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.stages import described, reason_of, reason_then, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
-from fairq.steps.broker.world import load_types, load_world
+from fairq.steps.broker.world import Disagreement, disagreement, load_types, load_world
+from fairq.steps.rule_comparison import Steps, compare_rules
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
 
 Record = dict[str, Any]
 
@@ -290,3 +296,52 @@ def _obstacle(outcome: Outcome, row: int, one: Obstacle) -> Record:
         "compared": one.details,
         "change": one.reason.remedy,
     }
+
+
+MOST_QUEUES = 5_000
+"""Maximum number of queues for which single rule points are tried."""
+
+
+def compared(path: Path, settings: Settings, task: int, now: int, queue: str | None = None) -> Record:
+    """Return the decisions of the two sets of rules about a task, or about one *queue* for it, at *now*.
+
+    The comparison (see `compare_rules`) also has ``queues``: the queues with different decisions.
+
+    Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
+    """
+    asked = load_asked(path, task, now)
+    rows = rows_of(asked.columns, queue)
+
+    def decide(under: Settings) -> Steps:
+        return _steps(asked.broker(rules_in_force(under)), rows)
+
+    found = compare_rules(settings, PANDA, decide, try_points=len(asked.columns) <= MOST_QUEUES)
+    for step in found["steps"][:-1]:
+        step["here"], step["there"] = len(step["here"]), len(step["there"])
+    here = asked.broker(rules_in_force(settings))
+    there = asked.broker(rules_in_force(settings.under(found["other_rules"], scheme=PANDA)))
+    judged = [{"queue": here.verdict(row).queue, "here": _said(here, row), "there": _said(there, row)} for row in rows]
+    return found | {"queues": [one for one in judged if one["here"] != one["there"]]}
+
+
+def _steps(outcome: Outcome, rows: list[int]) -> Steps:
+    """Return the queues that each stage refuses, and the remaining queues in order of weight."""
+    plan = outcome.plan
+    refused: dict[str, set[int]] = {
+        stage: set() for stage in (TASK_STAGE, *(one.stage for one in (*plan.before, *plan.after)))
+    }
+    for row in rows:
+        number = int(outcome.decided[row])
+        if number != UNDECIDED:
+            refused[plan.reasons[number].stage].add(row)
+    names = {outcome.ask.pool.names[row] for row in rows}
+    left = [candidate.queue for candidate in outcome.candidates if candidate.queue in names]
+    return {**refused, "decision": left or outcome.status}
+
+
+def _said(outcome: Outcome, row: int) -> str:
+    number = int(outcome.decided[row])
+    if number == UNDECIDED:
+        return "candidate"
+    entry = outcome.plan.reasons[number]
+    return f"{entry.reason.tag} ({entry.stage})"

@@ -10,7 +10,7 @@ from tests.engine.brokerage.cleaner import decided, job, row_of
 
 from fairq.engine.brokerage.timeouts.job import ACTIVE, IN_DEFINED_TABLE
 from fairq.engine.brokerage.timeouts.table import ORDER, TABLE
-from fairq.steps.broker.rules import preset
+from fairq.steps.broker.flows import preset
 
 ENDED = frozenset({"finished", "failed", "cancelled", "closed"})
 """States that a job does not leave any more."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fairq.cli.figures import counted
 
 if TYPE_CHECKING:
-    from fairq.steps.broker.job_figures import Disagreement
+    from fairq.steps.broker.world import Disagreement
 
 _SHOWN = 3
 """Number of tasks that are named."""

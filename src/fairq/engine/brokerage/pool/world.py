@@ -48,7 +48,7 @@ class Queue(Struct, frozen=True):
         maxdiskio: kB/s of disk traffic per core; 0 is PanDA's default.
         direct_access_lan, direct_access_wan: whether jobs may read input from local, and from remote storage.
         jobseed: which jobs of event service: ``std``, ``es``, ``all``, ``eshigh``.
-        catchall: flags ``name`` or ``name=value``, separated by commas (see `catchall.py`).
+        catchall: flags ``name`` or ``name=value``, separated by commas (see `Flags`).
         params: CRIC's extra parameters, looked up before *catchall*.
         unified: the unified queue of a pseudo queue; otherwise the queue's own name.
         resource_type: the resource type of a pseudo queue; otherwise empty.

@@ -1,0 +1,1 @@
+"""The brokerage of analysis tasks (docs/panda.md, Analysis)."""

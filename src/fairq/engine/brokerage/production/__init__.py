@@ -1,0 +1,1 @@
+"""The brokerage of production tasks (docs/panda.md, Production filters and Production weight)."""

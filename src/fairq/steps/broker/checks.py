@@ -1,0 +1,299 @@
+"""How the records of each kind are checked on import: CRIC's queues, tasks, their input, PanDA's settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fairq.columns.broker.column import Column, Kind, UnfitError, shown, value_of
+from fairq.columns.broker.places import QUEUES, RELATIONS, SOFTWARE
+from fairq.columns.broker.work import CONFIG, INPUTS, TASKS
+from fairq.engine.brokerage.pool.connectivity import (
+    NO_NETWORK,
+    connectivity_rules,
+    names_no_network,
+    read_task_connectivity,
+)
+from fairq.engine.brokerage.pool.cric import Complaint, read_queue
+from fairq.engine.brokerage.pool.storage import relations_of
+from fairq.formats.grid.form import Entries, Form
+from fairq.formats.table import NAME, Table
+from fairq.state import broker_data
+from fairq.state.connection import State
+from fairq.steps.broker.config import check_setting
+from fairq.steps.broker.reader import Check, Checked, Found, Remark, check_record, read_records
+
+_CRIC = "cric"
+_NAMES = ("nickname", "panda_queue", "panda_resource", "name", NAME)
+"""Fields that may contain the name of a queue; the first one present counts."""
+
+_OTHER_NAMES = frozenset({"transferring_limit"})
+"""The documentation page's names for fields of CRIC."""
+
+_DATA = "data"
+"""The column of PanDA's tables that has the object as JSON (SCHEDCONFIG_JSON, SW_TAGS)."""
+
+
+def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
+    """Return a queue as a row: CRIC's fields as `read_queue` interprets them, and CRIC's complete object.
+
+    A record with a column *cric* was listed by fairq itself and is taken unchanged.
+
+    Raises UnfitError for a queue without a name, or with a value that cannot be stored.
+    """
+    if any(name.lower() == _CRIC for name in record):
+        return check_record(kind, record)
+    record = whole(record)
+    fields = {key.lower(): value for key, value in record.items() if key != NAME}
+    for other in _OTHER_NAMES & fields.keys():
+        fields.setdefault(QUEUES.spellings[other].name, fields[other])
+    if all(value is None or isinstance(value, str) for value in fields.values()):
+        fields = dict(_of_texts(fields))
+    names = {**fields, NAME: record.get(NAME)}
+    name = next((names[key] for key in _NAMES if names.get(key) not in (None, "")), None)
+    if not isinstance(name, str):
+        raise UnfitError("name must be given" if name is None else f"name must be text, not {shown(name)}")
+    queue, complaints = read_queue(name.strip(), fields, site=_text(fields.get("site")))
+    cric = {key: value for key, value in record.items() if key != NAME}
+    row = []
+    for column in kind.columns:
+        value = cric if column.name == _CRIC else getattr(queue, column.name)
+        try:
+            row.append(value_of(column, value))
+        except UnfitError as error:
+            raise UnfitError(f"{column.name} {error}") from None
+    return tuple(row), frozenset(kind.positions), [_remark(one) for one in complaints]
+
+
+def check_software(kind: Kind, record: dict[str, Any]) -> Checked:
+    """Return the software of a queue as a row, as `check_record` does; raises UnfitError."""
+    return check_record(kind, whole(record))
+
+
+def whole(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the object in a row of PanDA's SCHEDCONFIG_JSON or SW_TAGS; any other record unchanged.
+
+    Raises UnfitError for a row without an object.
+    """
+    lower = {name.lower(): value for name, value in record.items()}
+    if "panda_queue" not in lower or lower.get(_DATA) is None:
+        return record
+    try:
+        found = value_of(Column(_DATA, "object", ""), lower[_DATA])
+    except UnfitError as error:
+        raise UnfitError(f"{_DATA} {error}") from None
+    return {"panda_queue": lower["panda_queue"], **found}
+
+
+def store_relations(state: State, found: Found) -> None:
+    """Replace the relations of every queue that names its storage."""
+    relations: dict[str, list[broker_data.Row]] = {}
+    name_at, cric_at = QUEUES.positions["name"], QUEUES.positions[_CRIC]
+    for rows in found.rows.values():
+        for row in rows:
+            told = relations_of(row[cric_at] or {})
+            if told:
+                relations[row[name_at]] = [
+                    (row[name_at], one.rse, one.scope, sorted(one.roles), one.default_read, one.default_write,
+                     one.order_read, one.order_write)
+                    for one in told
+                ]  # fmt: skip
+    broker_data.remove(state, RELATIONS, "queue", relations)
+    broker_data.store(state, RELATIONS, (row for rows in relations.values() for row in rows))
+
+
+def _of_texts(fields: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Convert the cells of a CSV file to the values of CRIC's JSON."""
+    for name, value in fields.items():
+        column = QUEUES.spellings.get(name)
+        if column is None or value is None or column.type not in ("boolean", "list"):
+            yield name, value
+            continue
+        try:
+            yield name, value_of(column, value)
+        except UnfitError:
+            yield name, value
+
+
+def _remark(complaint: Complaint) -> Remark:
+    field, value, taken = complaint
+    if value == taken:
+        return Remark(f"{field} is {shown(value)}, which PanDA does not know")
+    absent = taken is None or taken in ("", (), {})
+    return Remark(f"{field} is {shown(value)}; read as {'not set' if absent else shown(taken)}", value is not None)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_CONNECTIVITY = "ipConnectivity"
+
+_RULES: dict[str, tuple[str, Column]] = {
+    "t1Weight": ("TW", Column("t1Weight", "integer", "")),
+    "onlyTagsForFC": ("OT", Column("onlyTagsForFC", "boolean", "")),
+    "avoidVP": ("AV", Column("avoidVP", "boolean", "")),
+}
+"""Attributes of a task that PanDA keeps as two-letter rules, and their values."""
+
+_PARAMETERS = ("includedSite", "excludedSite")
+"""Attributes of a task that PanDA keeps among its parameters."""
+
+_SOFTWARE = ("sw_platform", "sw_project", "sw_version")
+"""The documentation page's names for the parts of ``architecture`` and ``transHome``."""
+
+OWN_NAMES = (_CONNECTIVITY, *_RULES, *_PARAMETERS, *_SOFTWARE)
+"""Names that a task may use in addition to its columns."""
+
+_SPELLINGS = {name.lower(): name for name in OWN_NAMES}
+
+_SIZE = "(kB|MB|GB)(PerEvents?)?(Fixed)?"
+_UNITS = {
+    "ramUnit": ("(MB|MBPerCore|MBPerCoreFixed)", "MB, MBPerCore or MBPerCoreFixed"),
+    "cpuTimeUnit": ("m?HS06sPerEvent(Fixed)?", "HS06sPerEvent or mHS06sPerEvent, with or without Fixed"),
+    "outDiskUnit": (_SIZE, "kB, MB or GB, with or without PerEvent and Fixed"),
+    "workDiskUnit": (_SIZE, "kB, MB or GB"),
+}
+"""For each column with a unit: the pattern of the units that PanDA knows, and their names for messages."""
+
+_RULE = re.compile(r"\s*[A-Z]{2}\s*=.*")
+
+
+def check_task(kind: Kind, record: dict[str, Any]) -> Checked:
+    """Return a task as a row, as `check_record` does; attributes with special names are stored where PanDA keeps them.
+
+    ipConnectivity, t1Weight, onlyTagsForFC and avoidVP become rules of ``splitRule``, both from fields of the record
+    and from the task's parameters. includedSite and excludedSite become parameters. Raises UnfitError.
+    """
+    own = {_SPELLINGS[name.lower()]: value for name, value in record.items() if name.lower() in _SPELLINGS}
+    rest = {name: value for name, value in record.items() if name.lower() not in _SPELLINGS}
+    row, named, remarks = check_record(kind, rest)
+    values, given = list(row), set(named)
+    remarks += _unknown_words(kind, row)
+
+    def put(column: str, value: Any) -> None:
+        values[kind.positions[column]] = value
+        given.add(column)
+
+    parameters = dict(values[kind.positions["parameters"]])
+    rules, complaints = _rules({**{name: parameters.get(name) for name in (_CONNECTIVITY, *_RULES)}, **_set(own)})
+    remarks += complaints
+    if rules:
+        former = str(values[kind.positions["splitRule"]]).split(",")
+        kept = [rule for rule in former if rule and rule.partition("=")[0].strip() not in rules]
+        put("splitRule", ",".join([*kept, *(f"{name}={value}" for name, value in rules.items())]))
+    if sites := {name: own[name] for name in _PARAMETERS if own.get(name) not in (None, "")}:
+        put("parameters", parameters | sites)
+    if own.get("sw_platform") and not values[kind.positions["architecture"]]:
+        put("architecture", str(own["sw_platform"]))
+    if own.get("sw_project") and own.get("sw_version") and not values[kind.positions["transHome"]]:
+        put("transHome", f"{own['sw_project']}-{own['sw_version']}")
+    return tuple(values), frozenset(given), remarks
+
+
+def _set(own: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in own.items() if value not in (None, "")}
+
+
+def _rules(told: dict[str, Any]) -> tuple[dict[str, Any], list[Remark]]:
+    """Return the two-letter rules for attributes of a task; raises UnfitError, naming the attribute."""
+    rules: dict[str, Any] = {}
+    remarks = []
+    if asked := told.get(_CONNECTIVITY):
+        rules |= connectivity_rules(read_task_connectivity(str(asked)))
+        if names_no_network(str(asked)):
+            rules["IP"] = NO_NETWORK
+        if not rules:
+            remarks.append(Remark(f"{_CONNECTIVITY} is {shown(asked)}, which asks for nothing", softens=True))
+    for name, (rule, column) in _RULES.items():
+        try:
+            value = value_of(column, told.get(name))
+        except UnfitError as error:
+            raise UnfitError(f"{name} {error}") from None
+        if value is not None and value is not False:
+            rules[rule] = int(value)
+    return rules, remarks
+
+
+def _unknown_words(kind: Kind, row: tuple[Any, ...]) -> Iterator[Remark]:
+    for name, (pattern, known) in _UNITS.items():
+        unit = row[kind.positions[name]]
+        if unit and re.fullmatch(pattern, unit) is None:
+            yield Remark(f"{name} is {unit!r}, which PanDA does not know; it knows {known}")
+    for rule in str(row[kind.positions["splitRule"]]).split(","):
+        if rule.strip() and not _RULE.fullmatch(rule):
+            yield Remark(f"splitRule has {rule!r}, which is not a rule such as NF=1", softens=True)
+
+
+_FILE = (
+    Column("lfn", "text", "the file's name", key=True),
+    Column("fsize", "integer", "bytes", default=0, minimum=0),
+    Column("nEvents", "integer", "events", minimum=0),
+    Column("startEvent", "integer", "first event to be read"),
+    Column("endEvent", "integer", "last event to be read"),
+)
+_AT = INPUTS.positions["files"]
+_FILE_NAMES = frozenset(column.name.lower() for column in _FILE)
+
+
+def join_files(entries: Entries) -> Entries:
+    """Yield inputs with their files: rows of one file each, as a query returns them, are joined by dataset."""
+    datasets: dict[tuple[Any, Any], tuple[str, dict[str, Any]]] = {}
+    others = []
+    for where, entry in entries:
+        names = {name.lower(): name for name in entry} if isinstance(entry, dict) else {}
+        if "lfn" not in names:
+            others.append((where, entry))
+            continue
+        file = {name: entry.get(names.get(name.lower(), "")) for name in (column.name for column in _FILE)}
+        rest = {name: value for name, value in entry.items() if name.lower() not in _FILE_NAMES}
+        keys = [next((rest[name] for name in rest if INPUTS.spellings.get(name.lower()) is key), None)
+                for key in INPUTS.keys]  # fmt: skip
+        datasets.setdefault((keys[0], keys[1]), (where, {**rest, "files": []}))[1]["files"].append(file)
+    yield from others
+    yield from datasets.values()
+
+
+def check_input(kind: Kind, record: dict[str, Any]) -> Checked:
+    """Return an input as a row, with only the given values of its files.
+
+    Raises UnfitError, naming the file.
+    """
+    row, given, remarks = check_record(kind, record)
+    files = [_file(number, one) for number, one in enumerate(row[_AT], 1)]
+    return (*row[:_AT], files, *row[_AT + 1 :]), given, remarks
+
+
+def _file(number: int, given: dict[str, Any]) -> dict[str, Any]:
+    told = {name.lower(): value for name, value in given.items()}
+    found = {}
+    for column in _FILE:
+        try:
+            value = value_of(column, told.get(column.name.lower()))
+        except UnfitError as error:
+            raise UnfitError(f"files, number {number}: {column.name} {error}") from None
+        if value is not None:
+            found[column.name] = value
+    return found
+
+
+_CHECKS: dict[str, Check] = {
+    QUEUES.name: check_queue,
+    SOFTWARE.name: check_software,
+    INPUTS.name: check_input,
+    TASKS.name: check_task,
+    CONFIG.name: check_setting,
+}
+
+
+def read(kind: Kind, table: Table, form: Form | None = None) -> Found:
+    """Return the records of *kind* in *table*, checked; *form* as for `read_records`. Raises InvalidDumpError."""
+    join = join_files if kind is INPUTS else None
+    return read_records(kind, table, _CHECKS.get(kind.name, check_record), join, form)
+
+
+def relate(state: State, kind: Kind, found: Found) -> None:
+    """Store data derived from the records: the storage that queues name."""
+    if kind is QUEUES:
+        store_relations(state, found)

@@ -1,0 +1,225 @@
+"""Import records from one file, or from all files of a directory or an archive, in one transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from fairq.columns.broker.column import Kind
+from fairq.columns.broker.kinds import STORED
+from fairq.common.records import Actor, Change
+from fairq.errors.broker import RecordsRefusedError, RecordsSoftenedError, UnknownFilesError
+from fairq.errors.pool import InvalidDumpError
+from fairq.formats.bundle import files_of
+from fairq.formats.grid.places import CRIC_STATES
+from fairq.formats.grid.recognition import recognise
+from fairq.formats.source import Held, opened
+from fairq.formats.table import Table, parse_table
+from fairq.state import broker_data, history
+from fairq.state.broker_data import Row
+from fairq.state.connection import State, reading, writing
+from fairq.steps.broker.checks import read, relate
+from fairq.steps.broker.reader import Found
+
+_ORDER = {kind.name: place for place, kind in enumerate(STORED)}
+
+
+class Part(Struct):
+    """One file of an import, and its effect: *added* and *removed* records."""
+
+    kind: Kind
+    found: Found
+    added: int = 0
+    removed: int = 0
+
+    @property
+    def completes(self) -> bool:
+        """Whether the file only adds columns to the records of others."""
+        return self.found.form is not None and self.found.form.completes
+
+
+class Bundle(Struct):
+    """An import of many files: the files read, in the order stored, and the files left out."""
+
+    parts: list[Part] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        """Number of usable records."""
+        return sum(part.found.number for part in self.parts)
+
+    def told(self, what: str) -> list[str]:
+        """Return the texts of the attribute *what* (refused, softened or remarks), each after the name of its file."""
+        return [f"{part.found.source}, {text}" for part in self.parts for text in getattr(part.found, what)]
+
+
+def import_records(
+    path: Path, kind: Kind, name: str | Held, actor: Actor, *, replace: bool = False, dry_run: bool = False
+) -> Part:
+    """Store the records of a file over those with the same keys; with *replace*, all others are removed.
+
+    Each unusable record is refused on its own. Columns that a record does not name keep their values.
+
+    Raises RecordsRefusedError if no record can be used, and the dumps' errors.
+    """
+    with opened(name) as source:
+        part = Part(kind, read(kind, parse_table(source)))
+    refused = part.found.refused
+    if refused and not part.found.number:
+        raise RecordsRefusedError(
+            source=part.found.source, refused=refused[0], others=more(refused), fate="nothing was changed"
+        )
+    _import(path, [part], actor, replace, dry_run)
+    return part
+
+
+def import_bundle(
+    path: Path, name: str, actor: Actor, *, replace: bool = False, dry_run: bool = False, lenient: bool = False
+) -> Bundle:
+    """Store the records of all files of *name* over those with the same keys; all or nothing.
+
+    With *replace*, the other records of each kind that has a file are removed. Each unusable record is refused on its
+    own. A file that cannot be identified stops the import, unless *lenient*.
+
+    Raises UnknownFilesError, RecordsRefusedError if no record can be used, and the dumps' errors.
+    """
+    bundle = read_bundle(name, lenient=lenient)
+    if not bundle.number and (refused := bundle.told("refused")):
+        source, _, problem = refused[0].partition(", ")
+        raise RecordsRefusedError(source=source, refused=problem, others=more(refused), fate="nothing was changed")
+    _import(path, bundle.parts, actor, replace, dry_run, names_files=True)
+    return bundle
+
+
+def read_bundle(name: str, *, lenient: bool = False) -> Bundle:
+    """Return the files of *name* as read; raises UnknownFilesError unless *lenient*, and the dumps' errors."""
+    bundle = Bundle()
+    states: dict[str, Any] = {}
+    for held in files_of(name):
+        table = _table(held)
+        recognised = None if table is None else recognise(held.name, table)
+        if table is None or recognised is None:
+            bundle.unknown.append(held.name)
+            continue
+        kind, form = recognised
+        if form is CRIC_STATES:
+            table = _joined(states, table)
+        bundle.parts.append(Part(kind, read(kind, table, form)))
+    if bundle.unknown and (not lenient or not bundle.parts):
+        raise UnknownFilesError(source=name, what=bundle.unknown[0], others=more(bundle.unknown))
+    bundle.parts.sort(key=lambda part: (part.completes, _ORDER[part.kind.name], part.found.source))
+    return bundle
+
+
+def _table(held: Held) -> Table | None:
+    """Return a file as a table, None if it is neither JSON nor text; raises the dumps' errors."""
+    try:
+        with opened(held) as source:
+            return parse_table(source)
+    except InvalidDumpError:
+        if held.name.lower().endswith((".json", ".csv", ".json.gz", ".csv.gz")):
+            raise
+        return None
+
+
+def _joined(states: dict[str, Any], table: Table) -> Table:
+    """Merge CRIC's states of endpoints with those of earlier files: CRIC also publishes them by activity."""
+    for name, told in (table.document or {}).items():
+        states[name] = {**states.get(name, {}), **told}
+    return Table(table.source, dict(states))
+
+
+def _import(
+    path: Path, parts: Sequence[Part], actor: Actor, replace: bool, dry_run: bool, *, names_files: bool = False
+) -> None:
+    """Store the records of *parts*, and count what each of them adds and removes."""
+    kinds = {part.kind.name: part.kind for part in parts}
+    replaced = {part.kind.name for part in parts if not part.completes} if replace else set()
+    with reading(path) if dry_run else writing(path) as state:
+        before = {name: broker_data.keys(state, kind) for name, kind in kinds.items()}
+        wanted = _count(parts, before, replaced)
+        if dry_run:
+            return
+        for name in replaced:
+            broker_data.keep(state, kinds[name], wanted[name])
+        changes = []
+        for part in parts:
+            _store(state, part.kind, part.found)
+            change = {
+                **({"file": part.found.source} if names_files else {}),
+                "records": part.found.number,
+                "added": part.added,
+                "removed": part.removed,
+                "refused": len(part.found.refused),
+            }
+            changes.append(Change(f"broker {part.kind.name}", {"records": len(before[part.kind.name])}, change))
+        history.record(state, actor, changes)
+
+
+def _count(parts: Sequence[Part], before: dict[str, set[Row]], replaced: set[str]) -> dict[str, set[Row]]:
+    """Count the records that each file adds and removes; leave out columns for unknown records.
+
+    Return the keys of all records of each kind, but those that only add columns.
+    """
+    there = {name: set() if name in replaced else set(known) for name, known in before.items()}
+    named: dict[str, set[Row]] = defaultdict(set)
+    last: dict[str, Part] = {}
+    for part in parts:
+        name = part.kind.name
+        if part.completes:
+            _complete(part.found, part.kind, there[name])
+        keys = _keys_of(part.kind, part.found)
+        part.added = len(keys - there[name] - before[name])
+        there[name] |= keys
+        if not part.completes:
+            last[name] = part
+            named[name] |= keys
+    for name in replaced:
+        last[name].removed = len(before[name] - named[name])
+    return named
+
+
+def _keys_of(kind: Kind, found: Found) -> set[Row]:
+    """Return the keys of the records that *found* holds."""
+    places = [kind.positions[column.name] for column in kind.keys]
+    return {tuple(row[place] for place in places) for row in found.all_rows()}
+
+
+def _complete(found: Found, kind: Kind, known: Collection[Row]) -> None:
+    """Drop the records of *found* whose keys are not *known*: the file only adds columns to existing records."""
+    places = [kind.positions[column.name] for column in kind.keys]
+    for given, rows in found.rows.items():
+        kept = [row for row in rows if tuple(row[place] for place in places) in known]
+        for row in rows:
+            if tuple(row[place] for place in places) not in known:
+                found.left_out += 1
+                found.remarks.append(f"record {row[0]!r}: left out, the {kind.one} is not known")
+        found.rows[given] = kept
+
+
+def _store(state: State, kind: Kind, found: Found) -> None:
+    """Store a file's records and the relations of queues; a published form sets the columns of absent records."""
+    if found.form is not None and found.form.absent:
+        columns, values = list(found.form.absent), tuple(found.form.absent.values())
+        broker_data.change(state, kind, columns, ((*values, *key) for key in broker_data.keys(state, kind)))
+    for given, rows in found.rows.items():
+        broker_data.store(state, kind, rows, sorted(given))
+    relate(state, kind, found)
+
+
+def soften(softened: list[str], name: str, *, dry_run: bool = False) -> None:
+    """Raise RecordsSoftenedError if some values were reinterpreted, after the records were stored."""
+    if softened:
+        fate = f"all records {'would be' if dry_run else 'were'} taken"
+        raise RecordsSoftenedError(source=name, problem=softened[0], others=more(softened), fate=fate)
+
+
+def more(told: Iterable[str]) -> str:
+    """Return the number of records beyond the one shown."""
+    number = len(list(told))
+    return f" and {number - 1} more" if number > 1 else ""
