@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
 from typing import NamedTuple
 
@@ -126,28 +126,30 @@ class InputAt:
 @once_per_task
 def input_at(ask: Ask) -> InputAt:
     """Return the input of a production chunk at each queue."""
-    readers, storages, chunk = readers_of(ask.pool), ask.pool.world.storages, ask.chunk
-    on_disk: dict[int, Set[str]] = {}
-    anywhere: dict[int, Set[str]] = {}
-    has_tape = False
-    for _, rse, names, _ in usable_replicas(ask):
-        units = readers.get(rse, ())
-        is_tape = bool(units) and storages[rse].is_tape
-        has_tape = has_tape or is_tape
-        for unit in units:
-            for held in (anywhere,) if is_tape else (on_disk, anywhere):
-                known = held.get(unit)
-                held[unit] = names if known is None or known is names else known | names
+    readers, storages, chunk = units_reading(ask.pool), ask.pool.world.storages, ask.chunk
+    read = [held for held in usable_replicas(ask) if held.rse in readers]
+    on_disk = [held for held in read if not storages[held.rse].is_tape]
     disk = _amount(ask, on_disk)
-    return InputAt(chunk.total_size, len(chunk.sizes), disk, _amount(ask, anywhere) if has_tape else disk)
+    return InputAt(chunk.total_size, len(chunk.sizes), disk, disk if len(on_disk) == len(read) else _amount(ask, read))
 
 
-def _amount(ask: Ask, held: Mapping[int, Set[str]]) -> Amount:
-    sizes, count = ask.chunk.sizes, len(ask.pool.units)
-    size, files = np.zeros(count), np.zeros(count)
-    for unit, names in held.items():
-        size[unit] = ask.chunk.total_size if len(names) == len(sizes) else sum(sizes[name] for name in names)
-        files[unit] = len(names)
+def _amount(ask: Ask, replicas: Iterable[Held]) -> Amount:
+    """Return what each row has of the chunk by *replicas*."""
+    sizes, total, readers = ask.chunk.sizes, ask.chunk.total_size, units_reading(ask.pool)
+    has_all = np.zeros(len(ask.pool.units), np.bool_)
+    parts: dict[int, Set[str]] = {}
+    for _, rse, names, _ in replicas:
+        if len(names) == len(sizes):
+            has_all[readers[rse]] = True
+            continue
+        for unit in readers[rse].tolist():
+            known = parts.get(unit)
+            parts[unit] = names if known is None or known is names else known | names
+    size, files = np.where(has_all, float(total), 0.0), np.where(has_all, float(len(sizes)), 0.0)
+    for unit, names in parts.items():
+        if not has_all[unit]:
+            size[unit] = total if len(names) == len(sizes) else sum(sizes[name] for name in names)
+            files[unit] = len(names)
     return Amount(size[ask.pool.unit_of], files[ask.pool.unit_of])
 
 

@@ -29,12 +29,9 @@ def memory(
         always = pool.rules.base_memory_always
         return job_memory(stated, cores, unit, base, merging=merging, base_always=always, production=production)
 
-    # The estimate differs by cores alone, of which there are few.
-    kinds, kind_of = pool.kept(
-        "kinds of cores",
-        lambda: np.unique(pool.numbers("corecount", lambda queue: queue.corecount), return_inverse=True),
-    )
-    need = np.array([need_on(int(cores)) for cores in kinds], np.float64)[kind_of]
+    # The estimate differs by cores alone.
+    numbers, number_of = pool.different("cores", lambda queue: queue.corecount)
+    need = np.array([need_on(cores) for cores in numbers], np.float64)[number_of]
     most = pool.numbers("maxrss", lambda queue: queue.maxrss or 0)
     least = pool.numbers("minrss", lambda queue: queue.minrss or 0)
 

@@ -36,9 +36,8 @@ def zero_share(pool: Pool, asked: PolicyRequest) -> Refusals:
     """The queue's fair share policy must leave the task a share; under the rules panda, tests have one."""
     rules = pool.rules
     how = PolicyReading(rules.unnamed_have_no_share, rules.evgensimul, rules.tests_have_shares)
-    # Queues have few different policies.
-    policies = {queue.fairsharepolicy for queue in pool.queues}
-    refusing = {policy for policy in policies if has_zero_share(policy, asked, how)}
+    policies, policy_of = pool.different("policies", lambda queue: queue.fairsharepolicy)
+    refusing = np.array([has_zero_share(policy, asked, how) for policy in policies], np.bool_)
 
     def figures(row: int) -> Details:
         policy = pool.queues[row].fairsharepolicy
@@ -46,7 +45,7 @@ def zero_share(pool: Pool, asked: PolicyRequest) -> Refusals:
         decided = {"decided_by": part.text} if part else {"type": asked.process_group, "decided_by_none": True}
         return {"fairsharepolicy": policy, **decided}
 
-    yield Refusal(ZERO, np.array([queue.fairsharepolicy in refusing for queue in pool.queues], np.bool_), figures)
+    yield Refusal(ZERO, refusing[policy_of], figures)
 
 
 def _reads_analysis_share(ask: Ask) -> Values | None:

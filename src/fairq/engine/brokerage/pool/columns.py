@@ -118,6 +118,16 @@ class Columns:
         """Return a boolean of each row's queue, stored under *name*."""
         return self.kept(("flag", name), lambda: np.array([get(queue) for queue in self.queues], dtype=np.bool_))
 
+    def different(self, name: Hashable, get: Callable[[Queue], T]) -> tuple[list[T], NDArray[np.intp]]:
+        """Return the different values of the rows' queues, and the place of each row's one; stored under *name*."""
+
+        def make() -> tuple[list[T], NDArray[np.intp]]:
+            values = [get(queue) for queue in self.queues]
+            places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+            return list(places), np.array([places[value] for value in values], np.intp)
+
+        return self.kept(("different", name), make)
+
     def unit_numbers_of(self, key: Hashable, get: Callable[[Queue], float]) -> Floats:
         """Return a number of each row's unit, computed once per unit and stored under *key*."""
         return self.kept(("unit", key), lambda: self.spread([get(unit) for unit in self.units]))
