@@ -184,3 +184,67 @@ def test_the_queue_says_what_each_job_waits_for(fairq: Run) -> None:
     assert lines[-1].endswith("1 waiting")
     assert statuses(fairq) == {"1.0": "idle", "2.0": "after 1"}
     assert [one["ProcId"] for one in json.loads(fairq("queue", "--idle", "--json").out)] == [0, 0]
+
+
+def test_a_job_does_not_start_before_its_time(fairq: Run) -> None:
+    now = "2026-03-01T21:00"
+    submit(fairq, "--begin", "20:00", "--now", now)
+    submit(fairq, "--begin", "+1h", "--now", now)
+    submit(fairq, "--begin", "2026-03-01", "--now", now)
+    assert statuses(fairq) == {"1.0": "2026-03-02 20:00:00", "2.0": "2026-03-01 22:00:00", "3.0": "idle"}
+    assert json.loads(fairq("negotiate", "--now", "2026-03-01T21:59:59", "--json").out)["matches"][0]["job"] == "3.0"
+    assert json.loads(fairq("negotiate", "--now", "2026-03-01T22:00", "--json").out)["matches"][0]["job"] == "2.0"
+    assert statuses(fairq)["1.0"] == "2026-03-02 20:00:00"
+
+
+def test_a_time_and_another_job(fairq: Run) -> None:
+    now = "2026-03-01T21:00"
+    submit(fairq, "--now", now)
+    submit(fairq, "--begin", "+1h", "--after", "1", "--now", now)
+    assert statuses(fairq)["2.0"] == "after 1"
+    fairq("remove", "1", "--now", now)
+    assert statuses(fairq) == {"2.0": "2026-03-01 22:00:00"}
+    fairq("negotiate", "--now", "2026-03-01T22:00")
+    assert statuses(fairq) == {"2.0": "running"}
+
+
+def test_at_most_so_many_of_them_run(fairq: Run) -> None:
+    fairq("slots", "add", "b", "--count", "8")
+    submit(fairq, "--count", "6", "--max-running", "2")
+    assert list(statuses(fairq).values()) == ["idle"] * 2 + ["its limit of 2 running"] * 4
+    fairq("negotiate")
+    fairq("negotiate")
+    assert list(statuses(fairq).values()) == ["running"] * 2 + ["its limit of 2 running"] * 4
+    fairq("finish", "1.0")
+    fairq("negotiate")
+    assert list(statuses(fairq).values()) == ["running"] * 2 + ["its limit of 2 running"] * 3
+    fairq("hold", "1.1")
+    fairq("negotiate")
+    assert list(statuses(fairq).values()) == ["held"] + ["running"] * 2 + ["its limit of 2 running"] * 2
+    fairq("release", "1.1")
+    assert statuses(fairq)["1.1"] == "its limit of 2 running"
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "later"), [("max_idle = 1", "WWW", "RIW"), ("max_materialize = 2", "IWW", "RRW")]
+)
+def test_at_most_so_many_are_idle_or_in_the_queue(
+    fairq: Run, tmp_path: Path, command: str, first: str, later: str
+) -> None:
+    description = tmp_path / "many.sub"
+    description.write_text(f"executable = /bin/true\n{command}\nqueue 3\n")
+    fairq("submit", str(description))
+    found = statuses(fairq)
+    idle = sum(text == "idle" for text in found.values())
+    assert idle == (1 if "max_idle" in command else 2)
+    fairq("negotiate")
+    fairq("negotiate")
+    running = sum(text == "running" for text in statuses(fairq).values())
+    assert running == 2
+    assert "its limit of" in statuses(fairq)["1.2"]
+
+
+@pytest.mark.parametrize("words", [("--begin", "soon"), ("--max-running", "0"), ("--begin", "1969-01-01")])
+def test_wrong_times_and_caps(fairq: Run, words: tuple[str, ...]) -> None:
+    code = 2 if words[0] == "--max-running" else 32
+    fairq("submit", *words, "--", "/bin/true", code=code)

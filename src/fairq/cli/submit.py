@@ -142,6 +142,10 @@ def submit(
     after_failed: Annotated[
         list[str] | None, _option("--after-failed", "Wait until they have ended, one without success.", "JOB,...")
     ] = None,
+    begin: Annotated[Text, _option("--begin", "Do not start before this time: 20:00, +1h, or a date.", "TIME")] = None,
+    max_running: Annotated[
+        int | None, Option("--max-running", metavar="N", min=1, help="Run at most N of these jobs at the same time.")
+    ] = None,
     verbatim: Annotated[bool, Option("--verbatim", help="Replace nothing in arguments and file names.")] = False,
     program: Annotated[Text, Option("--program", hidden=True)] = None,
     now: Now = None,
@@ -213,6 +217,8 @@ def submit(
     file, macros = _file_and_macros(words or [])
     afters = {"after": after, "after_ok": after_ok, "after_failed": after_failed}
     waits = {name: ",".join(listed) for name, listed in afters.items() if listed}
+    limits = {"begin": begin, "max_running": max_running}
+    waits |= {name: str(value) for name, value in limits.items() if value is not None}
     if program is None:
         lines = [*(append or []), *([] if batch_name is None else [f"batch_name = {batch_name}"])]
         lines += [f"{name} = {value}" for name, value in waits.items()]
@@ -248,6 +254,7 @@ def submit(
         machine=architecture(),
         system=operating_system(),
         environment=os.environ,
+        now=actor.time,
     )
     path, settings, host = invocation.state_path, invocation.settings, host_name()
     door = None if dry_run else invocation.by_program(actor, now)

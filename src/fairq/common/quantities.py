@@ -89,6 +89,13 @@ def moment(text: str, now: int) -> int | None:
         return None
 
 
+def upcoming(text: str, now: int) -> int | None:
+    """Return *text* as `moment` does; a time of day alone that has passed *now* is tomorrow's."""
+    found = moment(text, now)
+    is_clock = re.fullmatch(r"\d\d?:\d\d(?::\d\d)?", text.strip(), re.ASCII) is not None
+    return moment(f"tomorrow {text.strip()}", now) if is_clock and found is not None and found < now else found
+
+
 def _inside(seconds: int) -> int:
     if not 0 <= seconds <= LATEST:
         raise OutsideError

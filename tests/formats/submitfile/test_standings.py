@@ -112,6 +112,13 @@ HONOURED: dict[str, tuple[str, Any]] = {
     "batch_id": ("batch_id = b", {"JobBatchId": "b"}),
     "project_name": ("project_name = p", {"ProjectName": "p"}),
     "jobset": ("jobset = s", {"JobSetName": "s"}),
+    "after": ("after = 1, 2.0", {"After": "1,2.0"}),
+    "after_ok": ("after_ok = 1", {"AfterOk": "1"}),
+    "after_failed": ("after_failed = x", {"AfterFailed": "x"}),
+    "begin": ("begin = 1000000000", {"BeginTime": 1000000000}),
+    "max_running": ("max_running = 3", {"MaxRunning": 3}),
+    "max_idle": ("max_idle = 3", {"JobMaterializeMaxIdle": 3}),
+    "max_materialize": ("max_materialize = 3", {"JobMaterializeLimit": 3}),
 }  # fmt: skip
 ELSEWHERE = {"queue", "hold", "priority"}
 
@@ -142,7 +149,7 @@ def test_a_command_that_would_run_another_job_is_refused_with_its_line(command: 
 @pytest.mark.parametrize(
     "line",
     [
-        "DeferralTime = 5", "+DeferralTime = 5", "MY.CronHour = 3", "materialize_max_idle = 3", "+IsNoopJob = true",
+        "DeferralTime = 5", "+DeferralTime = 5", "MY.CronHour = 3", "+IsNoopJob = true",
         "noop_job = ProcId > 3", "+WantParallelScheduling = true",
     ],
 )  # fmt: skip

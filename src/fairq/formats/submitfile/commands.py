@@ -93,6 +93,9 @@ SIMPLE: tuple[Simple, ...] = (
     Simple("after", "After", "list"),
     Simple("after_ok", "AfterOk", "list"),
     Simple("after_failed", "AfterFailed", "list"),
+    Simple("max_running", "MaxRunning", "integer"),
+    Simple("max_idle", "JobMaterializeMaxIdle", "integer"),
+    Simple("max_materialize", "JobMaterializeLimit", "integer"),
     Simple("deferral_window", "DeferralWindow", "expression"),
     Simple("deferral_prep_time", "DeferralPrepTime", "expression"),
     Simple("core_size", "CoreSize", "integer"),
@@ -160,8 +163,8 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
     "cron_day_of_week": ("crondayofweek",),
     "noop_job": ("isnoopjob",),
     "checkpoint_exit_code": ("successcheckpointexitcode",),
-    "max_idle": ("materialize_max_idle", "jobmaterializemaxidle"),
-    "max_materialize": ("jobmaterializelimit",),
+    "begin": ("begintime",),
+    "max_idle": ("materialize_max_idle",),
 }
 
 _ATTRIBUTES = {simple.command: simple.attribute.lower() for simple in SIMPLE}

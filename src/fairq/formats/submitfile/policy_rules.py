@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fairq.common.quantities import OutsideError, upcoming
 from fairq.common.records import JOB_COLUMNS, PROC_PLACEHOLDER, Ad, JobStatus
 from fairq.errors.pool import InvalidSubmitValueError
 from fairq.formats.submitfile.commands import SIMPLE, Kind, Simple
@@ -70,6 +71,20 @@ def standing(commands: Commands) -> Ad:
         reason = "submitted on hold at user's request"
         ad |= {"JobStatus": int(JobStatus.HELD), "HoldReasonCode": _HELD_AT_SUBMISSION, "HoldReason": reason}
     return ad
+
+
+def begin(commands: Commands) -> Ad:
+    """Return the time before which the job does not start."""
+    text = commands.text("begin")
+    if text is None:
+        return {}
+    try:
+        found = upcoming(text, commands.context.now)
+    except OutsideError:
+        found = None
+    if found is None:
+        raise commands.wrong("begin", text, "give a time such as 20:00, +1h, or 2026-12-24 08:00")
+    return {"BeginTime": found}
 
 
 def notification(commands: Commands) -> Ad:
@@ -141,5 +156,6 @@ RULES: tuple[Rule, ...] = (
     rule(accounting, "accounting_group", "accounting_group_user", "nice_user"),
     rule(concurrency_limits, "concurrency_limits", "concurrency_limits_expr"),
     rule(standing, "priority", "hold"),
+    rule(begin, "begin"),
     rule(notification, "notification"),
 )

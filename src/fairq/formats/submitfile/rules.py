@@ -25,7 +25,8 @@ _FALSE = frozenset({"false", "f", "no", "n", "0"})
 class Context(Struct, frozen=True):
     """The context of a submission: the data that a job inherits from the submitting process.
 
-    *machine* and *system* are HTCondor's names (``Arch``, ``OpSys``) of the platform for the jobs.
+    *machine* and *system* are HTCondor's names (``Arch``, ``OpSys``) of the platform for the jobs. *now* is the time of
+    the submission, in seconds since 1970.
     """
 
     owner: str
@@ -33,6 +34,7 @@ class Context(Struct, frozen=True):
     machine: str
     system: str
     environment: Mapping[str, str] = field(default_factory=dict)
+    now: int = 0
 
 
 class Commands:

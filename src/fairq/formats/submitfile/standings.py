@@ -53,7 +53,9 @@ _HONOURED: dict[str, str] = {
     "who is charged, and the order of jobs": """
         accounting_group accounting_group_user nice_user concurrency_limits concurrency_limits_expr priority""",
     "how many jobs, and how they begin": "queue hold",
-    "what it waits for (fairq's own: [running.md](running.md#waiting))": "after after_ok after_failed",
+    "what a job waits for (fairq's own, see [running.md](running.md#waiting))": """
+        after after_ok after_failed begin max_running""",
+    "how many of its jobs may be idle or in the queue": "max_idle max_materialize",
     "what happens while a job waits, runs and ends": """
         periodic_hold periodic_hold_reason periodic_hold_subcode periodic_release periodic_remove on_exit_hold
         on_exit_hold_reason on_exit_hold_subcode on_exit_remove max_retries retry_until success_exit_code
@@ -110,10 +112,8 @@ _NO_EFFECT: dict[str, str] = {
         submit_allow_duplicate_matches submit_match_directories submitwarnemptyfields submitfailemptyfields""",
 }
 
-_ALL_QUEUED = "all jobs would be in the queue at once"
 _REFUSED: dict[str, str] = {
     "the job would start at once": "deferral_time cron_minute cron_hour cron_day_of_month cron_month cron_day_of_week",
-    _ALL_QUEUED: "max_materialize max_idle",
     "its program would run": "noop_job",
     "a checkpoint would be taken for the end of the job": "checkpoint_exit_code",
     "the job would run on one machine": "wantparallelscheduling",
@@ -161,7 +161,7 @@ _BY_SPELLING = {name: one for one in TABLE if one not in _FAMILIES for name in s
 def refused_attributes() -> Iterator[tuple[str, str]]:
     """Yield the attributes, in lower case, of the commands that are refused for one job, and why."""
     for command in TABLE:
-        if command.standing is Standing.REFUSED and command.why != _ALL_QUEUED:
+        if command.standing is Standing.REFUSED:
             yield spellings(command.name)[-1], command.why
 
 

@@ -154,14 +154,14 @@ def queue(
         conditions = None
         if _has_conditions(made):
             conditions = wait_of(state, settings, actor, ranges, jobs.ads(state, {job.ad_id for job in ranges}))
-            for job in ranges:
+            for job in ranges if conditions else ():
                 job.status = int(JobStatus.WAITING) if job.status == JobStatus.IDLE else job.status
         jobs.add(state, ranges)
         entries = history.record(state, actor, [_change(cluster, made, ranges)], own=True)
         undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
         is_launched = is_launching(state, settings)
         events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
-        if conditions is not None:
+        if conditions:
             conditions.store()
             settle(state, [cluster], actor.time)
             held = jobs.select(state, cluster=cluster, schedd="", statuses=[JobStatus.HELD])
