@@ -170,11 +170,12 @@ class MatchList:
 
     def _propose_further(self, parts: PartsOnList) -> int | None:
         """Propose the next part of the slot that is filled before others, if the limits permit its price."""
-        price = parts.next_price()
-        if price is None:
+        row = parts.filling()
+        if row is None:
             return None
-        if self._permits_price(price):
-            return parts.fill(price)
+        if self._permits_price(parts.price(row)):
+            parts.fill()
+            return row
         parts.stop_filling()
         return None
 

@@ -1,12 +1,13 @@
-"""What jobs of one kind need of partitionable slots, and what a match costs, as functions of what the slots have left.
+"""The terms of partitionable slots for one kind of job, as functions of what the slots have left.
 
-The rules are those of `offers`. Where the expressions of job and slots can be reduced to what they say of the
-resources left, they are read once per kind of job, and not again for every match.
+The rules are those of `offers.EvaluatedTerms`. Where the expressions of job and slots can be reduced to what they say
+of the resources left, they are read once per kind of job, and not again for every match.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,36 @@ _REQUIREMENTS, _SLOT_WEIGHT = parse("MY.Requirements"), parse("MY.SlotWeight")
 Rows = NDArray[np.intp]
 
 
-class OfferTerms:
-    """The terms of a match for one kind of job.
+class Offer(NamedTuple):
+    """What some parts offer to a job.
 
     Args:
-        asked: what the job asks of each resource, with whole cores.
-        raised: the same with memory and disk raised.
+        asked: per resource and part, the amount that must be left.
+        suits: per part, whether it suits the job.
+        amounts: per resource and part that suits, what a match takes.
+        cost: per part that suits, the weight of a match.
+        keys: the sort keys of the parts that suit.
+    """
+
+    asked: Numbers
+    suits: NDArray[np.bool_]
+    amounts: Numbers
+    cost: Numbers
+    keys: Sequence[NDArray[np.floating]]
+
+
+class Terms(Protocol):
+    """What parts offer to one kind of job."""
+
+    def offer(self, parts: Rows, left: Numbers | None = None) -> Offer:
+        """Return what *parts* offer if so much is *left* of each resource and part of all; None: what is left now."""
+
+
+class ReducedTerms:
+    """The terms of one kind of job as functions of what is left.
+
+    Args:
+        known: what the job asks of each resource, and the same with memory and disk raised.
         tests: where the Requirements of both sides are true.
         tests_raised: the same for the job that asks for the raised amounts.
         ranks: the sort keys.
@@ -47,35 +72,28 @@ class OfferTerms:
         ranks: Sequence[Of],
         weight: Of | None,
     ) -> None:
-        self._partitions = partitions
-        self.asked = np.array(known.asked, np.float64)[:, None]
+        self._partitions, self._tests, self._tests_raised = partitions, tests, tests_raised
+        self._ranks, self._weight = ranks, weight
+        self._asked = np.array(known.asked, np.float64)[:, None]
         self._raised = np.array(known.raised, np.float64)[:, None]
-        self.ranks = ranks
-        self._tests = tests
-        self._tests_raised = tests_raised
-        self._weight = weight
 
-    def suit(self, left: Numbers, parts: Rows) -> NDArray[np.bool_]:
-        """Which of *parts*, with so much *left* of each resource, suit the job."""
-        suitable: NDArray[np.bool_] = self._partitions.suffices(self.asked, left, parts)
+    def offer(self, parts: Rows, left: Numbers | None = None) -> Offer:
+        """Return what *parts* offer (`Terms`)."""
+        partitions = self._partitions
+        rest = (partitions.left if left is None else left)[:, parts]
+        suits = partitions.suffices(self._asked, rest, parts)
         for test in self._tests:
-            suitable &= test(left, parts)
-        return suitable
-
-    def carved(self, left: Numbers, parts: Rows) -> NDArray[np.float64]:
-        """What a match takes of each of *parts*, which suit the job."""
-        suits = np.ones(len(parts), np.bool_)
+            suits &= test(rest, parts)
+        parts, rest = parts[suits], rest[:, suits]
+        suits_raised = np.ones(len(parts), np.bool_)
         for test in self._tests_raised:
-            suits &= test(left, parts)
-        return self._partitions.carved(self.asked, self._raised, suits, left, parts)
-
-    def cost(self, left: Numbers, parts: Rows, amounts: Numbers) -> NDArray[np.float64]:
-        """The weight that a match takes of each of *parts* with these *amounts*."""
-        if self._weight is None:
-            return np.ones(len(parts))
-        return price(
-            self._weight(left, parts), self._weight(left - amounts, parts), self._partitions.share(amounts, parts)
-        )
+            suits_raised &= test(rest, parts)
+        amounts = partitions.carved(self._asked, self._raised, suits_raised, rest, parts)
+        cost = np.ones(len(parts))
+        if self._weight is not None:
+            before, after = self._weight(rest, parts), self._weight(rest - amounts, parts)
+            cost = price(before, after, partitions.share(amounts, parts))
+        return Offer(self._asked, suits, amounts, cost, [rank(rest, parts) for rank in self._ranks])
 
 
 class TermsFinder:
@@ -97,7 +115,7 @@ class TermsFinder:
             except NotReducedError:
                 self._works = False
 
-    def find(self, context: RequestContext) -> OfferTerms | None:
+    def find(self, context: RequestContext) -> ReducedTerms | None:
         """The terms for the jobs of *context*; None if more than numbers of resources left decides."""
         job, asking = context.ad(), self._partitions.asking
         known = self._partitions.amounts_of(job)
@@ -108,7 +126,7 @@ class TermsFinder:
             tests = tests_raised = self._tests(reduced, job)
             if (raised := asking.shown(job, known.raised[:MODIFIED])) != seen:
                 tests_raised = self._tests(self._reducer.reduced(raised), job)
-            return OfferTerms(self._partitions, known, tests, tests_raised, self._ranks(reduced, job), self._weight)
+            return ReducedTerms(self._partitions, known, tests, tests_raised, self._ranks(reduced, job), self._weight)
         except NotReducedError:
             return None
 

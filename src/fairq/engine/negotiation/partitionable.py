@@ -185,11 +185,6 @@ class Partitions:
         self._gpus_shown = not self.binds_gpus
         return replace(piece, gpus=tuple(chosen))
 
-    def times_by_gpus(self, part: int, amounts: NDArray[np.float64], job: Ad) -> float:
-        """How often the GPUs left in a slot that a *job* requires suffice for these *amounts*."""
-        wanted = amounts[self.resources.index(GPUS)]
-        return len(self._suitable_gpus(self._gpus_of(part), job)) // wanted if wanted > 0 else np.inf
-
     def _suitable_gpus(self, ad: Ad, job: Ad) -> list[str]:
         return suitable_gpus(ad, available_gpus(ad), job, self.ads.now or 0)
 
@@ -237,41 +232,19 @@ class Partitions:
             return 1.0 if len(parts) else float("inf")
         self.show()
         before = slot_weights(self.ads, policy, parts)
-        self.show(parts, amounts)
+        self.show(self.left - amounts)
         costs = before - slot_weights(self.ads, policy, parts)
         return float(costs[costs > 0].min(initial=np.inf))
 
-    def show(self, parts: NDArray[np.intp] | None = None, less: NDArray[np.float64] | None = None) -> None:
-        """Update `ads` to the rest of *parts* without *less* (per resource and part)."""
-        now = len(self.changed) if less is None else None
+    def show(self, left: NDArray[np.float64] | None = None) -> None:
+        """Let `ads` show so much *left* of each resource and part; None: what is left now."""
+        now = len(self.changed) if left is None else None
         if now is not None and now == self._shown:
             return
         self._shown = now
         self._show_gpus()
-        left = self.left
-        if less is not None:
-            left = left.copy()
-            left[:, parts] -= less
-        self.fill_in(self.ads, left, self.has)
-
-    def levels(
-        self, part: int, amounts: NDArray[np.float64], count: int, left: NDArray[np.float64] | None = None
-    ) -> AdColumns:
-        """The ads of a slot after 0 to *count* matches that take *amounts* each.
-
-        *left* is the rest at the beginning.
-        """
-        self._show_gpus()
-        rows = np.full(count + 1, part)
-        first = self.left[:, part] if left is None else left
-        taken = amounts[:, None] * np.arange(count + 1)
-        return self.fill_in(self.ads.of_rows(rows), first[:, None] - taken, self.has[:, rows])
-
-    def fill_in(self, ads: AdColumns, left: NDArray[np.float64], has: NDArray[np.bool_]) -> AdColumns:
-        """Write the rest *left* (per resource and ad) into *ads*, and return them."""
         for number, name in enumerate(self.resources):
-            ads.with_numbers(name, left[number], has[number])
-        return ads
+            self.ads.with_numbers(name, (self.left if left is None else left)[number], self.has[number])
 
 
 def divided_slots(

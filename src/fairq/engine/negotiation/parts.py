@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from fairq.common.records import Ad
 from fairq.engine.negotiation.dynamic_slots import Permits, PslotPreemption
 from fairq.engine.negotiation.evaluation import Ask, Evaluation, RequestContext
-from fairq.engine.negotiation.offer_terms import TermsFinder
-from fairq.engine.negotiation.offers import Offers, expressions_read
+from fairq.engine.negotiation.offer_terms import Terms, TermsFinder
+from fairq.engine.negotiation.offers import EvaluatedTerms, Offers, expressions_read
 from fairq.engine.negotiation.order import Key
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.pieces import Carving
@@ -87,8 +87,9 @@ class Parts:
         if self._kept > _MOST_KEPT:
             self._offers.forget()
             self._kept = len(self.rows)
-        terms = None if self._terms is None else self._terms.find(context)
-        return Offers(context, self.partitions, self._policy, self._any_held, self.ties[self.rows], terms)
+        reduced = None if self._terms is None else self._terms.find(context)
+        terms: Terms = reduced or EvaluatedTerms(context.ad(), self.partitions, self._policy)
+        return Offers(context.ad(), self.partitions, terms, self._any_held, self.ties[self.rows])
 
 
 class PartsOnList:
@@ -101,8 +102,8 @@ class PartsOnList:
     def __init__(self, parts: Parts, offers: Offers, *, depth_first: bool, make_room: MakeRoom | None) -> None:
         self._parts, self._offers, self._depth_first, self._make_room = parts, offers, depth_first, make_room
         self._given: list[int] = []
-        self._prices: Iterator[float] = iter(())
-        self._filling = -1
+        self._filling: int | None = None
+        """The slot that is filled before others."""
 
     def in_order(
         self, whole: NDArray[np.int32], whole_keys: Sequence[Key], by_priority: NDArray[np.bool_]
@@ -165,31 +166,35 @@ class PartsOnList:
 
     def propose(self, row: int) -> None:
         """Propose a part of a slot for the next match; depth first, the slot is filled by the following ones."""
-        part = int(self._parts.of[row])
         self._given.append(row)
-        if self._depth_first:
-            self._filling, self._prices = row, iter(self._offers.costs_in_a_row(part)[1:])
-        self._offers.propose(part)
+        self._filling = row if self._depth_first else None
+        self._offers.propose(int(self._parts.of[row]))
 
-    def next_price(self) -> float | None:
-        """The price of the next part of the slot that is filled; None: there is none."""
-        return next(self._prices, None)
-
-    def fill(self, price: float) -> int:
-        """Propose the next part of the slot that is filled, and return the slot."""
-        self._offers.propose(int(self._parts.of[self._filling]), price)
+    def filling(self) -> int | None:
+        """Return the slot that is filled, if a further part of it suits."""
+        if self._filling is None:
+            return None
+        self._offers.refresh()
+        if not self._offers.suitable[self._parts.of[self._filling]]:
+            self._filling = None
         return self._filling
+
+    def fill(self) -> None:
+        """Propose the next part of the slot that is filled."""
+        assert self._filling is not None
+        self._offers.propose(int(self._parts.of[self._filling]))
 
     def stop_filling(self) -> None:
         """Offer no more of the slot that is filled."""
-        self._prices = iter(())
+        assert self._filling is not None
         self._given.remove(self._filling)
+        self._filling = None
 
     def pass_over(self, slot: int) -> None:
         """Leave out a slot that was proposed and not taken."""
         if self._given[-1:] == [slot]:
             self._given.pop()
-            self._prices = iter(())
+            self._filling = None
         elif self._parts.of[slot] >= 0:
             self._make_room = None
 

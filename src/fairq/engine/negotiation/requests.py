@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +13,7 @@ from fairq.common.expression_form import may_read
 from fairq.common.records import Ad
 from fairq.engine.classad import UNDEFINED, AdColumns, Expression, evaluate_in_ad, expression_of, parse
 from fairq.engine.classad.kinds import UNDEFINED_KIND
-from fairq.engine.classad.scalar import evaluate_scalar, names_deciding
+from fairq.engine.classad.scalar import names_deciding
 
 DEFAULT_REQUEST = {"cpus": 1.0}
 """Default requests of a job; for other resources, nothing."""
@@ -57,14 +56,14 @@ class Requests:
     def alone(self, job: Ad) -> Alone | None:
         """The amounts that a job (names in lower case) takes; None if a slot may have a say in them."""
         given = [job.get(name, default) for name, default in zip(self._attributes, self._defaults, strict=True)]
-        if not all(isinstance(one, int | float) for one in given):
+        if not all(isinstance(amount, int | float) for amount in given):
             return None
-        raised = [self._raised_alone(number, job, float(amount)) for number, amount in enumerate(given[:MODIFIED])]
-        if None in raised:
+        if not all(self._is_raised_alone(number, job) for number in range(MODIFIED)):
             return None
-        amounts = [amount for amount in raised if amount is not None]
-        cores = float(given[0]) if given[0] < 0 else whole_cores(np.array(amounts[:1])).item()
-        return Alone((cores, *map(float, given[1:])), (cores, *amounts[1:], *map(float, given[MODIFIED:])))
+        nowhere, one = AdColumns([{}]), np.zeros(1, np.intp)
+        asked = self.asked(job, nowhere, one)
+        raised = self.raised(job, asked, nowhere, one)
+        return Alone(tuple(asked[:, 0].tolist()), tuple(raised[:, 0].tolist()))
 
     def asked(self, job: Ad, ads: AdColumns, parts: Rows) -> Amounts:
         """The amounts that a job asks of each of *parts*, with whole cores; infinite where it asks for no number."""
@@ -98,21 +97,18 @@ class Requests:
                 changed[name] = int(amount) if amount.is_integer() else amount
         return {**job, **changed} if changed else job
 
-    def _raised_alone(self, number: int, job: Ad, asked: float) -> float | None:
-        modification, step = self._modifications[number], self._steps[number]
-        if step is not None:
-            return float(_quantized(np.array(asked), step))
-        if modification is None:
-            return asked
+    def _is_raised_alone(self, number: int, job: Ad) -> bool:
+        """Whether the job's ad alone tells how a request is raised."""
+        modification = self._modifications[number]
+        if modification is None or self._steps[number] is not None:
+            return True
         names = names_deciding(modification)
-        if names is None or any(may_read(job[name]) for name in names if name in job):
-            return None
-        return _usable(evaluate_scalar(modification, {**job, self._attributes[number]: asked}), asked)
+        return names is not None and not any(may_read(job[name]) for name in names if name in job)
 
     def _raised(self, number: int, job: Ad, asked: NDArray[np.float64], ads: AdColumns, parts: Rows) -> Amounts:
         modification, step = self._modifications[number], self._steps[number]
         if step is not None:
-            return _quantized(asked, step)
+            return np.maximum(np.ceil(asked / step) * step, step)
         raised = asked.copy()
         if modification is not None:
             for amount in np.unique(asked[np.isfinite(asked)]).tolist():
@@ -134,18 +130,7 @@ def price(before: NDArray[np.float64], after: NDArray[np.float64], share: NDArra
     return np.where(lost > 0, lost, before * share)
 
 
-def _quantized(amounts: NDArray[np.float64], step: float) -> Amounts:
-    """The ClassAd function quantize with a list of one *step*."""
-    return np.maximum(np.ceil(amounts / step) * step, step)
-
-
 def _step(modification: Expression | None, attribute: str) -> float | None:
     """The step of an expression that rounds *attribute* up to a multiple, which needs no evaluation."""
     found = None if modification is None else _STEPS.fullmatch(modification.text.strip())
     return float(found[2]) if found and found[1].lower() == attribute and int(found[2]) > 0 else None
-
-
-def _usable(value: object, otherwise: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return otherwise
-    return float(value) if math.isfinite(value) and value > 0 else otherwise
