@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.consumption import ConsumptionList
 from fairq.engine.negotiation.evaluation import Ask
 from fairq.engine.negotiation.free_slots import SlotClasses
 from fairq.engine.negotiation.kind_slots import Kinds, KindSlots
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.match_list import Candidates, MatchList
-from fairq.engine.negotiation.order import Key, Order, std_sorted_rows
-from fairq.engine.negotiation.parts import PartsOnList
+from fairq.engine.negotiation.offers import Offers
+from fairq.engine.negotiation.order import Key, std_sorted_rows
+from fairq.engine.negotiation.parts import Parts, PartsOnList
 from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptState
 from fairq.engine.negotiation.rooms import Rooms
 from fairq.engine.std_sort import std_sorted
@@ -34,7 +34,6 @@ class CandidateLists:
         self._kinds, self.rooms, self._has_limits = kinds, rooms, has_limits
         self._policy, self._taken, self._classes = kinds.policy, kinds.taken, kinds.classes
         self._static, self._preemption = kinds.static, kinds.preemption
-        self._allowed_last: tuple[NDArray[np.bool_], Order, str, NDArray[np.bool_]] | None = None
         self.built = 0
         """How many lists were built."""
 
@@ -55,7 +54,8 @@ class CandidateLists:
             preemptable = self._preemption.preemptable(kind, ask)
             if preemptable.any():
                 states = (NONE, RANK, PRIO)
-                allowed = self._allowed(preemptable, order, ask(kind).submitter)
+                # By priority, a submitter takes no slot from itself.
+                allowed = (preemptable & ~self._preemption.own(ask(kind).submitter)) | (order.state != PRIO)
         rows = slots.rows
         if PRIO not in states:
             slots.none_sure(self._taken)
@@ -75,9 +75,21 @@ class CandidateLists:
                 entries, kept_off = part_of()
                 entries = np.sort(entries)
                 keys = [order.key_of(key, entries) for key in order.keys]
-                return self._by_policy(kind, ask, entries, keys, order.classes, self._classes, limits, len(kept_off))
+                return ConsumptionList(
+                    self._kinds.parts,
+                    kind,
+                    ask,
+                    entries,
+                    keys,
+                    order.classes,
+                    self._classes,
+                    limits,
+                    bool(len(kept_off)),
+                )
             parts = self._parts_on_list(kind, ask, only_free=only_free)
-            by_priority = self._by_priority(order, rows, listed, allowed, limits)
+            by_priority = np.zeros(len(rows), np.bool_)
+            if order.state is not None and allowed is not None:
+                by_priority = (order.state[rows] == PRIO) & np.isin(rows, part_of()[0])
             keys = [order.key_of(key, rows) for key in order.keys]
             pieces, are_all = parts.in_order(rows, keys, by_priority), False
         elif self._static is not None or (self._policy.tie_break == "std_sort" and order.ties):
@@ -97,25 +109,6 @@ class CandidateLists:
         parts = self._kinds.parts
         return bool(left.any()) or (parts is not None and bool(parts.offers(kind, ask).suitable.any()))
 
-    def _allowed(self, preemptable: NDArray[np.bool_], order: Order, submitter: str) -> NDArray[np.bool_]:
-        """The slots that may be taken: of nobody, by machine rank, or by priority from somebody else."""
-        last = self._allowed_last
-        if last is None or last[0] is not preemptable or last[1] is not order or last[2] != submitter:
-            allowed = (preemptable & ~self._preemption.own(submitter)) | (order.state != PRIO)
-            last = self._allowed_last = preemptable, order, submitter, allowed
-        return last[3]
-
-    def _by_priority(
-        self, order: Order, rows: NDArray[np.int32], listed: set[int], allowed: NDArray[np.bool_] | None, limits: Limits
-    ) -> NDArray[np.bool_]:
-        """Which of *rows* would be preempted by priority, as far as the limits permit it."""
-        if allowed is None:
-            return np.zeros(len(rows), np.bool_)
-        used = limits.used, limits.used_unclaimed
-        of_priority = [number for number in sorted(listed) if self._classes.of(number).state == PRIO]
-        permitted = [number for number in of_priority if self._classes.is_permitted(number, limits, used)]
-        return np.isin(order.classes[rows], permitted) & allowed[rows] & ~self._taken.marks[rows]
-
     def _parts_on_list(self, kind: int, ask: Ask, *, only_free: bool) -> PartsOnList:
         parts = self._kinds.parts
         assert parts is not None
@@ -123,24 +116,6 @@ class CandidateLists:
         if parts.preempted is not None and not only_free:
             make_room = partial(parts.preempted.propose, ask(kind))
         return PartsOnList(parts, parts.offers(kind, ask), depth_first=self._policy.depth_first, make_room=make_room)
-
-    def _by_policy(
-        self,
-        kind: int,
-        ask: Ask,
-        entries: NDArray[np.int32],
-        keys: list[Key],
-        numbers: NDArray[np.int32],
-        classes: SlotClasses,
-        limits: Limits,
-        refused: int,
-    ) -> ConsumptionList:
-        """The list of today's negotiator where slots have consumption policies."""
-        parts = self._kinds.parts
-        assert parts is not None
-        offers_now = partial(parts.offers, kind, ask)
-        rows = parts.partitions.rows
-        return ConsumptionList(offers_now, rows, entries, keys, numbers, classes, limits, bool(refused))
 
     def _furnished(
         self, kind: int, ask: Ask, slots: KindSlots, part_of: partial[tuple[NDArray[np.int32], NDArray[np.int32]]],
@@ -167,7 +142,7 @@ class CandidateLists:
                 key[place[row]] = value
         refused = refused or bool(len(kept_off))
         if self._kinds.parts is not None and not only_rank:
-            return self._by_policy(kind, ask, entries, keys, numbers, classes, limits, refused)
+            return ConsumptionList(self._kinds.parts, kind, ask, entries, keys, numbers, classes, limits, refused)
         dense = np.unique(-np.array(keys), axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
         if self._policy.tie_break == "std_sort":
             best_first = entries[list(std_sorted(dense))]
@@ -213,3 +188,113 @@ class CandidateLists:
         marks[0, list(listed)] = marks[1, list(permitted)] = True
         of_rows = slots.order.classes[rows]
         return rows[marks[1, of_rows]], rows[marks[0, of_rows] & ~marks[1, of_rows]]
+
+
+class ConsumptionList:
+    """The list of today's negotiator if slots have consumption policies (docs/htcondor.md 3.14).
+
+    All candidates are sorted once; a slot with a consumption policy is inserted again after its match.
+
+    It must still suit the job, with what the submitter had in use before the match (matchmaker.cpp,
+    matchmakingProtocol). Like the negotiator, the insertion uses the inverted comparison: from the head past every
+    entry that is *worse* than the slot (insert_candidate). That no claim is left of a slot shows only when it is the
+    best candidate: it is none any more then, for anybody.
+
+    Args:
+        parts: the slots with consumption policies.
+        kind, ask: the request.
+        whole: the other slots on the list, indices in the pool, with their *whole_keys*.
+        numbers: the class of every slot of the pool; *classes* tells of each.
+        limits: the limits, whose use is followed.
+        refused_by_limit: whether the limits have kept some slot off the list.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        kind: int,
+        ask: Ask,
+        whole: NDArray[np.int32],
+        whole_keys: Sequence[Key],
+        numbers: NDArray[np.int32],
+        classes: SlotClasses,
+        limits: Limits,
+        refused_by_limit: bool,
+    ) -> None:
+        self._offers_now = partial(parts.offers, kind, ask)
+        self._numbers, self._classes, self._limits = numbers, classes, limits
+        self._new = True
+        self._last: tuple[int, Offers] | None = None
+        self._offers = offers = self._offers_now()
+        rows, used = parts.rows, (limits.used, limits.used_unclaimed)
+        suiting = np.flatnonzero(offers.suitable)
+        permitted = np.array(
+            [limits.permit_on_list(price, NONE, (), *used) for price in offers.cost[suiting].tolist()], np.bool_
+        )
+        self.refused_at_first = self.refused_by_limit = refused_by_limit or not permitted.all()
+        offered = suiting[permitted]
+        self._rows: list[int] = rows.tolist()
+        self._parts = {self._rows[part]: part for part in offered.tolist()}
+        slots = np.concatenate([whole, rows[offered]])
+        of_whole = np.array(whole_keys, np.float64).reshape(len(offers.keys), len(whole))
+        ranks = np.concatenate([of_whole, offers.keys[:, offered]], axis=1)
+        in_pool_order = np.argsort(slots, kind="stable")
+        slots, ranks = slots[in_pool_order], ranks[:, in_pool_order]
+        self._entries: list[tuple[tuple[float, ...], int]] = []
+        if len(slots):
+            _, dense = np.unique(-ranks, axis=1, return_inverse=True)
+            by_sort = list(std_sorted(dense.reshape(-1).astype(np.int64)))
+            self._entries = [(tuple((-ranks[:, place]).tolist()), int(slots[place])) for place in by_sort]
+
+    @property
+    def refused_free(self) -> bool:
+        """The same: which slots they were is not kept."""
+        return self.refused_by_limit
+
+    def pop(self) -> tuple[int, PreemptState] | None:
+        """Take the best candidate that the limits permit."""
+        if self._last is not None:
+            self._put_back(*self._last)
+        self._last = None
+        while self._entries:
+            _, slot = self._entries.pop(0)
+            part = self._parts.get(slot)
+            if part is None:
+                state, cost, freed = self._classes.of(self._numbers.item(slot))
+            else:
+                state, cost, freed = NONE, float(self._offers.cost[part]), ()
+            if self._new or self._limits.permit_popped(cost, state, freed):
+                self._new = False
+                if part is not None and self._offers.drop_unclaimable(part):
+                    continue
+                if part is not None:
+                    self._last = part, self._offers_now()
+                    self._offers.propose(part)
+                return slot, state
+            self.refused_by_limit = True
+        return None
+
+    def pass_over(self, slot: int) -> None:
+        """Leave out a slot that was popped and not taken: it does not go back in."""
+        self._last = None
+
+    def next(self) -> tuple[int, PreemptState] | None:
+        """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
+        if self._last is not None:
+            self._put_back(*self._last)
+            self._last = None
+        if not self._entries:
+            return None
+        slot = self._entries[0][1]
+        return slot, NONE if slot in self._parts else self._classes.of(self._numbers.item(slot)).state
+
+    def _put_back(self, part: int, offers: Offers) -> None:
+        self._offers.refresh()
+        offers.refresh()
+        if not offers.suitable[part]:
+            return
+        entry = (offers.key(part), self._rows[part])
+        place = 0
+        while place < len(self._entries) and entry[0] < self._entries[place][0]:
+            place += 1
+        self._entries.insert(place, entry)
