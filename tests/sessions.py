@@ -1,7 +1,8 @@
 """The console sessions of the README and of docs/: what the pages show, and what fairq prints on a terminal now.
 
-The pages show 80 columns, `tests/data/listings` the same at 60 and 120, and the picture some of it. ``python -m
-tests.sessions [PAGE...]`` writes into them what is printed now; PAGE is a name such as groups, by default all.
+The pages show 80 columns, `tests/data/listings` the same at 60 and 120, and the picture some of it. An archive with the
+name of a page is there when its session begins. ``python -m tests.sessions [PAGE...]`` writes into them what is printed
+now; PAGE is a name such as groups, by default all.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ def printed(page: Path) -> dict[int, list[Step]]:
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m tests.at_widths "$@"\n')
     program.chmod(0o755)
+    for file in page.parent.glob(f"{page.stem}.tar.gz"):
+        shutil.copy(file, directory)
     commands = [command for command, _ in shown(page)]
     environment = {
         **os.environ,

@@ -174,6 +174,8 @@ CASES: list[tuple[str, int, str]] = [
     # import and export
     ("import", 2, "nothing to import"),
     ("import nowhere.json", 46, "nowhere.json cannot be read"),
+    ("import --slurm nowhere", 46, "nowhere cannot be read: no such file or directory"),
+    ("import --slurm there.json", 46, "there.json cannot be read: it contains none of nodes.txt"),
     ("import document.json", 45, "not a complete state document"),
     ("import open.json", 47, "open.json"),
     ("import object.json --slots -", 2, "a state document has all data"),

@@ -18,6 +18,7 @@ from fairq.errors.base import UsageError
 from fairq.errors.pool import IncompleteImportError
 
 if TYPE_CHECKING:
+    from fairq.steps.pool.bundle import Bundle
     from fairq.steps.pool.import_ import Imported
 
 app = App()
@@ -31,6 +32,8 @@ app = App()
         fairq import pool.tar.gz                               # ... and import the archive that it writes
         condor_status -sort no -json | fairq import --slots -  # only slots
         fairq import --slots slots.json --jobs jobs.json --accounting accounting.long
+        fairq import --slurm site.tar.gz --script > dump.sh    # the same for Slurm: run this there ...
+        fairq import --slurm site.tar.gz                       # ... and import what it writes
         fairq import pool.json                                 # a whole state, as fairq export wrote it
     """
 )
@@ -65,17 +68,25 @@ def import_(
         str | None,
         Option("--pool", metavar="HOST", help="Collector for --live [default: COLLECTOR_HOST]."),
     ] = None,
+    slurm: Annotated[
+        str | None,
+        Option("--slurm", metavar="NAME", help="Archive or directory of a Slurm site; import everything."),
+    ] = None,
     script: Annotated[bool, Option("--script", help="Print the script that writes an archive of dumps.")] = False,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Import a pool from HTCondor: live, from dumps or from an archive; or a whole state.
+    """Import a pool from HTCondor or Slurm: live, from dumps or from an archive; or a whole state.
 
     --live queries the collector, the schedds, the accountant and the negotiator's configuration, and imports everything
     in one step. It needs none of HTCondor's tools. It lists what it could not get, and then ends with an exit code of
     its own. On a machine without fairq, run the
     script that --script prints. The script writes an archive; import it as the DOCUMENT. Both ways replace the settings
     file, as 'fairq config import' does.
+
+    --slurm imports a Slurm site: its nodes as slots, its jobs with their claims, its accounts as groups with quotas,
+    their usage as priorities. The script of --slurm ARCHIVE --script writes the archive; a directory with the same
+    files does as well. fairq names files and limits that it did not import, and what they are needed for.
 
     Slots and jobs are the output of condor_status -sort no and condor_q -global -allusers with -json or -long. The
     format is recognised by its content; gzip is accepted. Several JSON documents in one file are one dump. A dump of
@@ -106,11 +117,26 @@ def import_(
     if script:
         from fairq.steps.pool.bundle import script as text
 
-        write_text(text())
+        write_text(text(slurm))
         return
-    _check_use(given, document, live, pool)
-    if live or (document is not None and _is_archive(document)):
-        _take_over(invocation, output, document, pool, now, dry_run=dry_run)
+    _check_use(given, document, live, pool, slurm)
+    if slurm is not None:
+        from fairq.steps.pool.slurm.site import read_site
+
+        _take_over(invocation, output, read_site(slurm, invocation.now(now)), now, dry_run=dry_run)
+        return
+    if live:
+        from fairq.steps.pool.live import ask_pool
+
+        bundle = ask_pool(pool)
+        _take_over(invocation, output, bundle, now, dry_run=dry_run)
+        if bundle.missing:
+            raise IncompleteImportError(missing=counted(len(bundle.missing), "part is missing", "parts are missing"))
+        return
+    if document is not None and _is_archive(document):
+        from fairq.steps.pool.bundle import read_archive
+
+        _take_over(invocation, output, read_archive(document), now, dry_run=dry_run)
         return
     if document is not None:
         from fairq.steps.pool.import_document import import_document
@@ -140,13 +166,17 @@ def import_(
     emit(View(document=summary, text=_sentence(summary, dry_run)), output)
 
 
-def _check_use(given: Sequence[str], document: str | None, live: bool, pool: str | None) -> None:
+def _check_use(given: Sequence[str], document: str | None, live: bool, pool: str | None, slurm: str | None) -> None:
     if live and given:
         raise UsageError(message="--live imports everything; leave out the files")
+    if slurm is not None and (given or live):
+        raise UsageError(message="--slurm imports everything; leave out the files and --live")
     if pool is not None and not live:
         raise UsageError(message="--pool is only for --live; add --live")
-    if not given and not live:
-        raise UsageError(message="nothing to import; name a document, --slots, --jobs or --accounting, or give --live")
+    if not given and not live and slurm is None:
+        raise UsageError(
+            message="nothing to import; name a document, --slots, --jobs or --accounting, or give --live or --slurm"
+        )
     if given.count("-") > 1:
         raise UsageError(message="stdin can be read only once; give - for one file only")
     if document is not None and len(given) > 1:
@@ -159,21 +189,13 @@ def _is_archive(document: str) -> bool:
     return is_archive(document)
 
 
-def _take_over(
-    invocation: Invocation, output: Output, archive: str | None, pool: str | None, now: int | None, *, dry_run: bool
-) -> None:
-    """Import a live pool, or an archive of dumps; *now* overrides the time of the dumps."""
+def _take_over(invocation: Invocation, output: Output, bundle: Bundle, now: int | None, *, dry_run: bool) -> None:
+    """Import all dumps of a pool together; *now* overrides the time of the dumps."""
     import socket
 
     from fairq.cli.config_import import import_notes
-    from fairq.steps.pool.bundle import import_bundle, read_archive
+    from fairq.steps.pool.bundle import import_bundle
 
-    if archive is None:
-        from fairq.steps.pool.live import ask_pool
-
-        bundle = ask_pool(pool)
-    else:
-        bundle = read_archive(archive)
     time = bundle.time if now is None and bundle.time is not None else invocation.now(now)
     taken = import_bundle(
         invocation.settings_files,
@@ -197,8 +219,6 @@ def _take_over(
     _tell(invocation, taken.imported)
     summary |= _summary(taken.imported) | ({"missing": bundle.missing} if bundle.missing else {})
     emit(View(document=summary, text=_sentence(summary, dry_run)), output)
-    if archive is None and bundle.missing:
-        raise IncompleteImportError(missing=counted(len(bundle.missing), "part is missing", "parts are missing"))
 
 
 def _tell(invocation: Invocation, imported: Imported) -> None:

@@ -26,7 +26,7 @@ app = App()
 def simulate(
     context: Context,
     trace: Annotated[
-        str | None, Argument(metavar="[TRACE]", help="Log of jobs: SWF, CSV or TSV, plain or gzip; - is stdin.")
+        str | None, Argument(metavar="[TRACE]", help="Log of jobs: SWF, CSV, TSV or sacct; - is stdin.")
     ] = None,
     history: Annotated[bool, Option("--history", help="Use the jobs of this state that have ended.")] = False,
     policy: Annotated[
@@ -74,7 +74,8 @@ def simulate(
     """Simulate a trace of jobs under one or more policies, and compare them.
 
     TRACE is a log in the Standard Workload Format, or CSV or TSV with the columns submit and run (seconds, or ISO times
-    for submit) and optionally user, group, cpus, memory, limit, priority and status. The times of submission are all
+    for submit) and optionally user, group, cpus, memory, limit, priority and status, or what sacct -X -P prints
+    (docs/slurm-site.md). It may be compressed by gzip. The times of submission are all
     dates (ISO or seconds since 1970), or all seconds from the start of the trace. The jobs arrive as in the trace. Each
     --every seconds, the simulation runs the cycle of fairq negotiate. Jobs run as long as in the trace: declared limits
     are not enforced, and preceding jobs are not waited for. Nothing is stored.

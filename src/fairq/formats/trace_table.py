@@ -11,6 +11,7 @@ from fairq.common.quantities import size
 from fairq.errors.nearest import nearest
 from fairq.errors.pool import InvalidDumpError
 from fairq.formats.separator_rows import SeparatedRows
+from fairq.formats.slurm.sacct import looks_like_sacct, read_sacct
 from fairq.formats.source import opened
 from fairq.formats.swf import looks_like_swf, read_swf
 from fairq.formats.trace import LONGEST, Trace, TraceJob
@@ -31,13 +32,15 @@ _DATE = 500_000_000
 
 
 def read_trace(name: str) -> Trace:
-    """Read the trace *name*: a log in the Standard Workload Format, or CSV; the first line decides.
+    """Read the trace *name*: a log in the Standard Workload Format, sacct's records, or CSV; the first line decides.
 
     Raises UnreadableDumpError, InvalidDumpError.
     """
     with opened(name, lenient=True) as source:
         text = source.whole(_LARGEST)
     first = text.lstrip().partition("\n")[0]
+    if looks_like_sacct(first):
+        return read_sacct(name, text)
     return read_swf(name, text) if looks_like_swf(first) else read_csv(name, text)
 
 

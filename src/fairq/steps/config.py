@@ -231,10 +231,8 @@ def import_config(chosen: SettingsFiles, files: Sequence[str], *, dry_run: bool 
 
 def import_texts(chosen: SettingsFiles, texts: Sequence[tuple[str, str]], *, dry_run: bool = False) -> ImportedConfig:
     """Do the same with configuration at hand; *texts* are the names and contents of the files."""
-    import tomli_w
-
     from fairq.settings.dirac.cfg import is_cfg
-    from fairq.settings.writer import alone, replace
+    from fairq.settings.writer import alone
 
     if all(says_nothing(text) for _, text in texts):
         cure = "check the command that writes the configuration, such as condor_config_val -dump"
@@ -247,25 +245,37 @@ def import_texts(chosen: SettingsFiles, texts: Sequence[tuple[str, str]], *, dry
         if of_dirac:
             _add_dirac(imported, of_dirac)
         sources = ", ".join(Path(name).name if name != "-" else "stdin" for name, _ in texts)
-        comment = "".join(letter if letter.isprintable() else "?" for letter in sources)
         whose = " and ".join(["HTCondor's"] * bool(of_htcondor) + ["DIRAC's"] * bool(of_dirac))
-        text = f"# From {whose} configuration ({comment}) by fairq config import.\n"
-        text += tomli_w.dumps(imported.document)
-        settings = _as_if(chosen, file, text)
-        former = None if dry_run else replace(file, text, keep_former=True)
-        if not dry_run:
-            commit.mark()
+        origin = f"{whose} configuration ({sources}) by fairq config import"
+        return _replaced(chosen, imported, origin, bool(of_dirac), dry_run)
+
+
+def import_document(
+    chosen: SettingsFiles, document: Mapping[str, Any], origin: str, *, dry_run: bool = False
+) -> ImportedConfig:
+    """Replace the file for changes by *document*, which comes from *origin*; raises the errors of the settings."""
+    from fairq.settings.writer import alone
+
+    with nullcontext() if dry_run else alone(chosen.destination):
+        return _replaced(chosen, Imported(dict(document)), origin, False, dry_run)
+
+
+def _replaced(chosen: SettingsFiles, imported: Imported, origin: str, of_dirac: bool, dry_run: bool) -> ImportedConfig:
+    """Replace the file for changes by what was *imported* from *origin*, and keep its former self."""
+    import tomli_w
+
+    from fairq.settings.writer import replace
+
+    comment = "".join(letter if letter.isprintable() else "?" for letter in origin)
+    file, text = chosen.destination, f"# From {comment}.\n" + tomli_w.dumps(imported.document)
+    settings = _as_if(chosen, file, text)
+    former = None if dry_run else replace(file, text, keep_former=True)
+    if not dry_run:
+        commit.mark()
     return ImportedConfig(
-        file,
-        text,
-        imported.document,
-        imported.taken,
-        imported.not_taken,
-        former,
-        settings,
-        imported.without_effect,
-        bool(of_dirac),
-    )
+        file, text, imported.document, imported.taken, imported.not_taken, former, settings,
+        imported.without_effect, of_dirac,
+    )  # fmt: skip
 
 
 def _document(file: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from fairq.common.scontrol import fields
 from fairq.launch.interface import Node
 from fairq.launch.slurm.commands import call
 
@@ -19,7 +20,6 @@ _UNKNOWN_DISK = 1024**3
 """KB of disk of a node that does not tell: 1 TB, so that it is Slurm that decides."""
 
 _GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)")
-_FIELD = re.compile(r"(?:^|\s)([A-Z][\w/:]*)=")
 
 
 def nodes(partition: str | None, preferred: str | None) -> list[Node]:
@@ -33,41 +33,33 @@ def nodes(partition: str | None, preferred: str | None) -> list[Node]:
 def parsed(text: str, partition: str | None, preferred: str | None) -> Iterator[Node]:
     """Yield the nodes in the output of scontrol."""
     for line in text.splitlines():
-        fields = _fields(line)
-        partitions = [name for name in fields.get("Partitions", "").split(",") if name]
-        if "NodeName" in fields and (partition is None or partition in partitions):
+        found = fields(line)
+        partitions = [name for name in found.get("Partitions", "").split(",") if name]
+        if "NodeName" in found and (partition is None or partition in partitions):
             chosen = next((name for name in (partition, preferred) if name in partitions), None)
-            yield _node(fields, partitions, chosen or next(iter(partitions), None))
+            yield _node(found, partitions, chosen or next(iter(partitions), None))
 
 
-def _fields(line: str) -> dict[str, str]:
-    """Return the fields of a line; a value goes on to the next name, since some hold blanks."""
-    found = list(_FIELD.finditer(line))
-    ends = [match.start() for match in found[1:]] + [len(line)]
-    fields = {match[1]: line[match.end() : end].strip() for match, end in zip(found, ends, strict=True)}
-    return {name: value for name, value in fields.items() if value not in ("(null)", "N/A")}
-
-
-def _node(fields: Mapping[str, str], partitions: list[str], partition: str | None) -> Node:
-    name = fields["NodeName"]
-    states = set(fields.get("State", "UNKNOWN").replace("*", "+NOT_RESPONDING").split("+"))
+def _node(found: Mapping[str, str], partitions: list[str], partition: str | None) -> Node:
+    name = found["NodeName"]
+    states = set(found.get("State", "UNKNOWN").replace("*", "+NOT_RESPONDING").split("+"))
     attributes = {"SlurmPartitions": ",".join(partitions)}
-    if "ActiveFeatures" in fields:
-        attributes["SlurmFeatures"] = fields["ActiveFeatures"]
-    if "Arch" in fields:
-        attributes["Arch"] = fields["Arch"].upper()
-    if "OS" in fields:
-        attributes["OpSys"] = fields["OS"].split()[0].upper()
+    if "ActiveFeatures" in found:
+        attributes["SlurmFeatures"] = found["ActiveFeatures"]
+    if "Arch" in found:
+        attributes["Arch"] = found["Arch"].upper()
+    if found.get("OS"):
+        attributes["OpSys"] = found["OS"].split()[0].upper()
     return Node(
         name=f"slot1@{name}",
         machine=name,
-        cpus=max(1, _number(fields, "CPUEfctv") or _number(fields, "CPUTot")),
-        memory=max(0, _number(fields, "RealMemory") - _number(fields, "MemSpecLimit")),
-        disk=_number(fields, "TmpDisk") * 1024 or _UNKNOWN_DISK,
-        gpus=sum(map(int, _GPUS.findall(fields.get("Gres", "")))),
+        cpus=max(1, _number(found, "CPUEfctv") or _number(found, "CPUTot")),
+        memory=max(0, _number(found, "RealMemory") - _number(found, "MemSpecLimit")),
+        disk=_number(found, "TmpDisk") * 1024 or _UNKNOWN_DISK,
+        gpus=sum(map(int, _GPUS.findall(found.get("Gres", "")))),
         place={"EngineNode": name, **({} if partition is None else {"EnginePartition": partition})},
         attributes=attributes,
-        problem=_problem(states, fields.get("Reason", ""), partition),
+        problem=_problem(states, found.get("Reason", ""), partition),
     )
 
 
@@ -78,6 +70,6 @@ def _problem(states: set[str], reason: str, partition: str | None) -> str:
     return "" if partition is not None else "it is in no partition of Slurm"
 
 
-def _number(fields: Mapping[str, str], name: str) -> int:
-    found = re.match(r"\d+", fields.get(name, ""))
-    return int(found[0]) if found else 0
+def _number(found: Mapping[str, str], name: str) -> int:
+    digits = re.match(r"\d{1,15}", found.get(name, ""))
+    return int(digits[0]) if digits else 0

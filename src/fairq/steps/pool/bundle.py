@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import tarfile
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
 from fairq.common.records import Actor
 from fairq.errors.pool import EmptyInputError, UnreadableDumpError
+from fairq.formats.slurm.site import SCRIPT as SLURM_SCRIPT
 from fairq.formats.source import Advance, Held
 from fairq.steps.pool.import_ import Dumps, Imported, import_dumps
 
@@ -25,12 +27,20 @@ _LARGEST = 1 << 32
 """Maximum bytes read of an archive member: many times the dump of the largest pool."""
 
 
+class SiteSettings(Struct, frozen=True):
+    """The settings of a site as a TOML *document*, and their *origin* in words."""
+
+    origin: str
+    document: Mapping[str, Any]
+
+
 class Bundle(Struct):
     """The dumps of one pool.
 
     Args:
         slots, jobs, accounting, schedds: the dumps; None if unavailable.
         configuration: HTCondor's configuration, with the name for messages.
+        settings: the settings of a site that has no HTCondor.
         missing: the unavailable data, with reasons.
         time: the time of the dumps, in seconds since 1970; None if unknown.
     """
@@ -40,13 +50,17 @@ class Bundle(Struct):
     accounting: Held | None = None
     schedds: Held | None = None
     configuration: tuple[str, str] | None = None
+    settings: SiteSettings | None = None
     missing: list[str] = field(default_factory=list)
     time: int | None = None
 
 
-def script() -> str:
-    """Return the shell script that writes an archive of dumps."""
-    return resources.files("fairq.formats").joinpath(SCRIPT).read_text(encoding="utf-8")
+def script(archive: str | None = None) -> str:
+    """Return the shell script that writes an archive of dumps: of HTCondor, or of Slurm into the file *archive*."""
+    folder = resources.files("fairq.formats")
+    if archive is None:
+        return folder.joinpath(SCRIPT).read_text(encoding="utf-8")
+    return folder.joinpath(SLURM_SCRIPT).read_text(encoding="utf-8").replace("@ARCHIVE@", shlex.quote(archive))
 
 
 def is_archive(name: str) -> bool:
@@ -143,13 +157,17 @@ def import_bundle(
 
     Raises the errors of `import_dumps` and of `fairq.steps.config.import_config`.
     """
-    from fairq.steps.config import import_texts
-
-    texts = [] if bundle.configuration is None else [bundle.configuration]
-    config = import_texts(chosen, texts, dry_run=True) if texts else None
+    config = _configure(chosen, bundle, dry_run=True)
     dumps = Dumps(bundle.slots, bundle.jobs, bundle.accounting, bundle.schedds)
     used = settings if config is None else config.settings
     imported = import_dumps(path, dumps, used, actor, host=host, dry_run=dry_run, advance=advance)
-    if texts and not dry_run:
-        config = import_texts(chosen, texts)
-    return TakenOver(config, imported)
+    return TakenOver(config if dry_run else _configure(chosen, bundle, dry_run=False), imported)
+
+
+def _configure(chosen: SettingsFiles, bundle: Bundle, *, dry_run: bool) -> ImportedConfig | None:
+    """Replace the settings file by the settings in *bundle*; None if it has none."""
+    from fairq.steps.config import import_document, import_texts
+
+    if bundle.settings is not None:
+        return import_document(chosen, bundle.settings.document, bundle.settings.origin, dry_run=dry_run)
+    return None if bundle.configuration is None else import_texts(chosen, [bundle.configuration], dry_run=dry_run)

@@ -139,6 +139,10 @@ def _shares(replay: Replay, what: str) -> dict[str, tuple[float, float]]:
         name = party.name if what == "user" else party.group
         before = found.get(name, (0.0, 0.0))
         found[name] = (before[0] + float(entitled), before[1] + float(delivered))
+    if what == "group":
+        # A trace may name a group by its last part.
+        for name in list(found):
+            found.setdefault(name.rpartition(".")[2], found[name])
     return found
 
 

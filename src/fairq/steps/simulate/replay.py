@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -141,6 +142,9 @@ class _Names:
         self._one = policy.one_identity
         self._groups = tuple(groups)
         self._domain = domain
+        lasts = Counter(group.rpartition(".")[2].lower() for group in groups)
+        self._by_last_part = {last: group for group in groups if lasts[last := group.rpartition(".")[2].lower()] == 1}
+        """The groups whose last part no other group has: so an account of Slurm means its group."""
 
     def identity(self, job: TraceJob) -> str:
         """The submitter that *job* is charged to."""
@@ -154,7 +158,7 @@ class _Names:
         if self._one or not self._groups or not job.group:
             return ""
         found = assigned_group(f"{job.group}.x@{self._domain}", self._groups)
-        return "" if found == ROOT_GROUP else found
+        return self._by_last_part.get(job.group.lower(), "") if found == ROOT_GROUP else found
 
     @property
     def grouped(self) -> bool:

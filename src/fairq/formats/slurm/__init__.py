@@ -1,0 +1,1 @@
+"""What Slurm's commands print: nodes, jobs, accounts, usage and records."""

@@ -1,0 +1,97 @@
+"""The tree of accounts and users, from ``sacctmgr dump CLUSTER file=FILE``.
+
+Source: sacctmgr(1), "FLAT FILE DUMP AND LOAD".
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct, field
+
+from fairq.errors.pool import InvalidDumpError
+from fairq.formats.slurm.text import lines
+from fairq.formats.source import Held
+
+PARENT = 2**31 - 1
+"""The shares of who has those of the account above (``Fairshare=parent``)."""
+
+ROOT = "root"
+
+_LINE = re.compile(r"(Cluster|Parent|Account|User) - '((?:[^'\\]|\\.)*)'(?::(.*))?", re.DOTALL)
+_OPTION = re.compile(r"([A-Za-z]+)=('(?:[^'\\]|\\.)*'|[^:]*)(?::|$)")
+_LIMIT = re.compile(r"(?:Grp|Max|Min)[A-Za-z]+")
+
+
+class Member(Struct, frozen=True):
+    """An account or a user of an account: its *name*, *shares* (`PARENT`), and *limits* by their name."""
+
+    name: str
+    shares: int = 1
+    limits: dict[str, str] = field(default_factory=dict)
+
+
+class Account(Struct):
+    """An account with those directly below it; *parent* is None for the root."""
+
+    own: Member
+    parent: str | None
+    users: list[Member] = field(default_factory=list)
+    accounts: list[str] = field(default_factory=list)
+
+
+class Accounts(Struct):
+    """The accounts of a *cluster* by their names, which are unique; the root is ``root``."""
+
+    cluster: str
+    by_name: dict[str, Account]
+
+    def path(self, name: str) -> list[str]:
+        """Return the accounts from the one below the root down to *name*; none for the root or an unknown one."""
+        found: list[str] = []
+        account = self.by_name.get(name)
+        while account is not None and account.parent is not None:
+            found.insert(0, account.own.name)
+            account = self.by_name.get(account.parent)
+        return found
+
+
+def read_accounts(held: Held) -> Accounts:
+    """Return the accounts in *held*; raises InvalidDumpError."""
+
+    def wrong(number: int, problem: str, cure: str = "write it again with sacctmgr dump") -> InvalidDumpError:
+        return InvalidDumpError(source=held.name, where=f"line {number}", problem=problem, cure=cure)
+
+    found = Accounts("", {ROOT: Account(Member(ROOT), None)})
+    parent = found.by_name[ROOT]
+    number = 0
+    for number, line in lines(held):
+        if line.startswith("#"):
+            continue
+        parts = _LINE.fullmatch(line)
+        if parts is None:
+            raise wrong(number, "not a line of sacctmgr dump")
+        kind, name, rest = parts[1], parts[2].lower(), parts[3] or ""
+        if kind == "Cluster":
+            found.cluster = name
+        elif kind == "Parent":
+            if name not in found.by_name:
+                raise wrong(number, f"account {name!r} has no line above this one")
+            parent = found.by_name[name]
+        elif kind == "User":
+            parent.users.append(_member(name, rest))
+        elif name in found.by_name:
+            raise wrong(number, f"account {name!r} has two lines", "remove one")
+        else:
+            found.by_name[name] = Account(_member(name, rest), parent.own.name)
+            parent.accounts.append(name)
+    if not found.cluster:
+        raise wrong(number or 1, "no line of a cluster")
+    return found
+
+
+def _member(name: str, options: str) -> Member:
+    values = {key: value.strip("'") for key, value in _OPTION.findall(options)}
+    shares = next((value for key, value in values.items() if key.lower() == "fairshare"), "1")
+    whole = int(shares) if re.fullmatch(r"\d{1,10}", shares, re.ASCII) else PARENT
+    return Member(name, min(whole, PARENT), {key: value for key, value in values.items() if _LIMIT.fullmatch(key)})

@@ -1,0 +1,111 @@
+"""The records of Slurm's accounting, from ``sacct -a -X -P -S TIME -o FIELDS``.
+
+Source: sacct(1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fairq.errors.pool import InvalidDumpError
+from fairq.formats.slurm.text import table
+from fairq.formats.slurm.values import moment, resources
+from fairq.formats.source import Held
+from fairq.formats.trace import LONGEST, Trace, TraceJob
+
+FIELDS = (
+    ("User", "whom to charge"),
+    ("Account", "the accounting group"),
+    ("State", "whether the job has ended"),
+    ("Submit", "the order of jobs"),
+    ("Start", "when use began"),
+    ("ElapsedRaw", "the run time"),
+    ("AllocTRES", "cores and memory"),
+    ("ReqTRES", "cores and memory of jobs that have none"),
+    ("TimelimitRaw", "the limit of the run time"),
+)
+"""The fields that are read, and what each is needed for."""
+
+
+class Record(NamedTuple):
+    """A job in the accounting; times in seconds since 1970 as if in UTC, *run* and *limit* in seconds, *memory* in MB.
+
+    *start* is None if it has not started. *has_ended* is False while it waits or runs.
+    """
+
+    user: str
+    account: str
+    has_ended: bool
+    submit: int
+    start: int | None
+    run: int
+    cpus: int
+    memory: int
+    limit: int | None
+
+
+def looks_like_sacct(line: str) -> bool:
+    """Return whether *line* can be the headings of sacct's table."""
+    names = {name.strip() for name in line.split("|")}
+    return {"User", "Submit", "ElapsedRaw"} <= names or (line.count("|") > 1 and "JobID" in names)
+
+
+def read_records(held: Held) -> Iterator[Record]:
+    """Yield the records of jobs in *held*; raises InvalidDumpError."""
+
+    def whole(number: int, row: dict[str, str], name: str) -> int | None:
+        value = row[name].strip()
+        if value in ("", "UNLIMITED", "Partition_Limit", "INVALID"):
+            return None
+        if not (value.isascii() and value.isdecimal() and len(value) < 13):
+            cure = "give a whole number"
+            raise InvalidDumpError(
+                source=held.name, where=f"line {number}", problem=f"{name} is {value[:40]!r}", cure=cure
+            )
+        return int(value)
+
+    for number, row in table(held, FIELDS):
+        submit = moment(row["Submit"])
+        if submit is None:
+            problem = f"Submit is {row['Submit'][:40]!r}"
+            cure = "give a time such as 2026-11-28T09:32:45"
+            raise InvalidDumpError(source=held.name, where=f"line {number}", problem=problem, cure=cure)
+        used = resources(row["AllocTRES"] or row["ReqTRES"])
+        limit = whole(number, row, "TimelimitRaw")
+        yield Record(
+            user=row["User"].strip() or "unknown",
+            account=row["Account"].strip(),
+            has_ended=row["State"].partition(" ")[0] not in ("PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING"),
+            submit=submit,
+            start=moment(row["Start"]),
+            run=whole(number, row, "ElapsedRaw") or 0,
+            cpus=max(1, used.cpus),
+            memory=used.memory,
+            limit=None if limit is None else limit * 60,
+        )
+
+
+def read_sacct(name: str, text: str) -> Trace:
+    """Return the trace in the *text* of the file *name*: the jobs that have ended, each as long as it ran.
+
+    Raises InvalidDumpError.
+    """
+    trace = Trace()
+    for record in read_records(Held(name, text.encode())):
+        if not record.has_ended:
+            trace.skipped["it has not ended"] += 1
+        elif record.start is None:
+            trace.skipped["never started"] += 1
+        elif record.run > LONGEST:
+            trace.skipped["its run time cannot be right"] += 1
+        else:
+            memory = record.memory or None
+            trace.jobs.append(
+                TraceJob(
+                    record.submit, record.run, record.user, record.account, record.cpus, memory, record.limit or None
+                )
+            )
+    trace.jobs.sort(key=lambda job: job.submit)
+    trace.start = trace.jobs[0].submit if trace.jobs else 0
+    return trace

@@ -1,0 +1,106 @@
+"""The values in Slurm's texts: resources, lists of hosts, times and durations.
+
+Sources: the TRES, host range expressions and time formats of slurm.conf(5), squeue(1) and sacct(1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+MOST_HOSTS = 100_000
+"""Most hosts that one expression may name: more than any cluster has."""
+
+_MOST_BRACKETS = 20
+
+_MB = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
+_AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)([KMGTP]?)", re.ASCII)
+_GPUS = re.compile(r"(?:^|,)(?:gres[/:])?gpu(?:[:/][^:,=()]+)?[:=](\d{1,9})", re.ASCII)
+_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\.\d{1,9})?", re.ASCII)
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+
+
+class Resources(Struct, frozen=True):
+    """Trackable resources: *cpus*, *memory* in MB, *gpus*; 0 where the text names none."""
+
+    cpus: int = 0
+    memory: int = 0
+    gpus: int = 0
+
+
+def resources(text: str) -> Resources:
+    """Return the resources in *text*, such as ``cpu=4,mem=62.50G,gres/gpu=2``."""
+    amounts = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
+    return Resources(int(_amount(amounts.get("cpu", ""))), int(_amount(amounts.get("mem", ""))), gpus(text))
+
+
+def gpus(text: str) -> int:
+    """Return the number of GPUs in *text*: the total where it names one, else the sum over the types."""
+    total = re.search(r"(?:^|,)gres/gpu=(\d{1,9})", text, re.ASCII)
+    return int(total[1]) if total else sum(map(int, _GPUS.findall(text)))
+
+
+def _amount(text: str) -> float:
+    found = _AMOUNT.fullmatch(text)
+    return float(found[1]) * _MB[found[2]] if found else 0.0
+
+
+def hosts(text: str) -> list[str]:
+    """Return the hosts of an expression such as ``n[1-3,07],g1``; raises ValueError where it is none."""
+    if text.count("[") > _MOST_BRACKETS:
+        raise ValueError(f"more than {_MOST_BRACKETS} ranges")
+    found: list[str] = []
+    for part in re.findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", text):
+        for name in _spread(part):
+            found.append(name)
+            if len(found) > MOST_HOSTS:
+                raise ValueError(f"more than {MOST_HOSTS} hosts")
+    return found
+
+
+def _spread(part: str) -> Iterator[str]:
+    """Yield the names of an expression without commas outside brackets."""
+    brackets = _BRACKETS.search(part)
+    if brackets is None:
+        yield part
+        return
+    for number in _numbers(brackets[1]):
+        for rest in _spread(part[brackets.end() :]):
+            yield part[: brackets.start()] + number + rest
+
+
+def _numbers(text: str) -> Iterator[str]:
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not re.fullmatch(r"\d{1,9}(-\d{1,9})?", part, re.ASCII):
+            raise ValueError(f"{part[:40]!r} is no range")
+        if not dash:
+            yield first
+            continue
+        for number in range(int(first), int(last) + 1):
+            yield str(number).zfill(len(first))
+
+
+def moment(text: str) -> int | None:
+    """Return a time, such as ``2026-11-28T09:32:45``, in seconds since 1970 as if in UTC; None if there is none."""
+    try:
+        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+    except (ValueError, OverflowError):
+        return None
+
+
+def duration(text: str) -> int | None:
+    """Return a duration, ``[DAYS-]HH:MM:SS``, ``MM:SS`` or ``DAYS-HH``, in seconds; None if it is none or unlimited."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return None
+    days, *clock = (int(part) if part else None for part in found.groups())
+    given = [part for part in clock if part is not None]
+    if days is not None:
+        hours, minutes, seconds = [*given, 0, 0][:3]
+    else:
+        hours, minutes, seconds = [0, 0, *given][-3:]
+    return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds
