@@ -75,7 +75,7 @@ def test_a_node_is_what_is_left_of_it_and_the_parts_of_its_jobs(run: Run, state:
     assert slots["slot1@g1"]["SlurmPartitions"] == "gpu"
     assert slots["slot1@g1"]["SlurmFeatures"] == "ib,a100"
     assert slots["slot1@n5"]["Draining"] is True
-    assert slots["slot1@n5"]["EngineProblem"] .startswith("DRAIN in Slurm: disk errors")
+    assert slots["slot1@n5"]["EngineProblem"].startswith("DRAIN in Slurm: disk errors")
 
 
 def test_a_partition_with_billing_weights_gives_its_slots_their_weight(run: Run, state: Path, ask: Run) -> None:
