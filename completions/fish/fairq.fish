@@ -60,7 +60,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --admin --af --after --after-failed --after-ok --again --append --at --attribute --batch-name --begin --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --ceiling --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --each --each-line --env --environment --error --every --exit --exit-code --factor --file --floor --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --max-running --mem --memory --month --name --now --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --retries --rules --schedds --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --simulation --since --site --slot --slurm --sort --state --subject --tag --target --time --timeout --top --until --user --users --vo --watch --window --with --without -a -activefrom -af -append -autoformat -batch-name -cancelceilinglease -cancelfactorlease -cancelfloorlease -completed -completedsince -constraint -delete -duration -getreslist -limit -machine -match -n -o -p -prune -queue -reason -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user -wait
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --admin --af --after --after-failed --after-ok --again --append --at --attribute --batch-name --begin --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --ceiling --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --each --each-line --env --environment --error --every --exit --exit-code --factor --file --floor --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --max-running --mem --members --memory --month --name --now --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --quota --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --retries --rules --schedds --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --share --simulation --since --site --slot --slurm --sort --state --subject --tag --target --time --timeout --top --until --user --users --vo --watch --window --with --without -a -activefrom -af -append -autoformat -batch-name -cancelceilinglease -cancelfactorlease -cancelfloorlease -completed -completedsince -constraint -delete -duration -getreslist -limit -machine -match -n -o -p -prune -queue -reason -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user -wait
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -84,7 +84,7 @@ complete -c fairq -n '__fairq_nth 0' -a log -d 'Show the events of a job: submit
 complete -c fairq -n '__fairq_nth 0' -a history -d 'Show jobs that have left the queue, the latest first.'
 complete -c fairq -n '__fairq_nth 0' -a why -d 'Explain why a job waits, or what a submitter or a group is entitled to and gets.'
 complete -c fairq -n '__fairq_nth 0' -a userprio -d 'Show and change priorities and usage.'
-complete -c fairq -n '__fairq_nth 0' -a quotas -d 'Show, preview and check the quotas of accounting groups.'
+complete -c fairq -n '__fairq_nth 0' -a quotas -d 'Show, preview, check and change the quotas of accounting groups.'
 complete -c fairq -n '__fairq_nth 0' -a taskqueues -d 'DIRAC\'s scheme: task queues, shares and their corrections, and pilots that pull work.'
 complete -c fairq -n '__fairq_nth 0' -a broker -d 'PanDA\'s brokerage: assign tasks to queues and explain why.'
 complete -c fairq -n '__fairq_nth 0' -a undo -d 'Undo a change, as if it had not been made.'
@@ -463,6 +463,8 @@ complete -c fairq -n '__fairq_at userprio' -l help -d 'Show this message and exi
 complete -c fairq -n '__fairq_nth 0+ userprio' -k -a '(__fairq_names submitter)'
 complete -c fairq -n '__fairq_nth 0 quotas' -a show -d 'Show the accounting groups with their quotas; change nothing.'
 complete -c fairq -n '__fairq_nth 0 quotas' -a check -d 'List problems in the group configuration and how to fix them.'
+complete -c fairq -n '__fairq_nth 0 quotas' -a set -d 'Create an accounting group, or change its quota and other settings.'
+complete -c fairq -n '__fairq_nth 0 quotas' -a remove -d 'Remove accounting groups with all their settings.'
 complete -c fairq -n '__fairq_at quotas' -l tree -d 'Show the tree with bars, even in a pipe.'
 complete -c fairq -n '__fairq_at quotas' -l plain -d 'Show condor_userprio\'s table, even on a terminal.'
 complete -c fairq -n '__fairq_at quotas' -l slots -x -d 'Preview a pool of weight N, or more slots: +10x64c256g.'
@@ -510,6 +512,18 @@ complete -c fairq -n '__fairq_at quotas check' -l af -x -d 'Print only these att
 complete -c fairq -n '__fairq_at quotas check' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at quotas check' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0 quotas check' -F
+complete -c fairq -n '__fairq_at quotas set' -l quota -x -d 'Static quota in slot weight, instead of a share.'
+complete -c fairq -n '__fairq_at quotas set' -l share -x -d 'Share of the parent\'s quota [0.25 or 25%].'
+complete -c fairq -n '__fairq_at quotas set' -l accept-surplus -l no-surplus -d 'Whether it uses what other groups leave.'
+complete -c fairq -n '__fairq_at quotas set' -l autoregroup -l no-autoregroup -d 'Whether it also negotiates with <none>.'
+complete -c fairq -n '__fairq_at quotas set' -l factor -x -d 'Priority factor of its new submitters.'
+complete -c fairq -n '__fairq_at quotas set' -l members -x -d 'Who may submit to it; %GROUP: a Unix group.'
+complete -c fairq -n '__fairq_at quotas set' -l reason -x -d 'Reason to store in the history.'
+complete -c fairq -n '__fairq_at quotas set' -l dry-run -d 'Show the result without storing it.'
+complete -c fairq -n '__fairq_nth 0 quotas set' -k -a '(__fairq_names submitter)'
+complete -c fairq -n '__fairq_at quotas remove' -l reason -x -d 'Reason to store in the history.'
+complete -c fairq -n '__fairq_at quotas remove' -l dry-run -d 'Show the result without storing it.'
+complete -c fairq -n '__fairq_nth 0+ quotas remove' -k -a '(__fairq_names submitter)'
 complete -c fairq -n '__fairq_nth 0 taskqueues' -a list -d 'List the task queues, which hold idle jobs with equal requirements, and their current priorities.'
 complete -c fairq -n '__fairq_nth 0 taskqueues' -a shares -d 'Recalculate and store the priorities of all task queues, and show how each was calculated.'
 complete -c fairq -n '__fairq_nth 0 taskqueues' -a match -d 'Hand an idle job to a pilot that asks for work.'
@@ -1315,9 +1329,11 @@ complete -c fairq -n '__fairq_at config show' -l no-header -d 'Print no headings
 complete -c fairq -n '__fairq_at config show' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0+ config show' -k -a '(__fairq_names table)'
 complete -c fairq -n '__fairq_nth 0 config get' -k -a '(__fairq_names setting)'
+complete -c fairq -n '__fairq_at config set' -l reason -x -d 'Reason to store in the history.'
 complete -c fairq -n '__fairq_at config set' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 config set' -k -a '(__fairq_names setting)'
 complete -c fairq -n '__fairq_nth 1 config set' -k -a '(__fairq_names value)'
+complete -c fairq -n '__fairq_at config unset' -l reason -x -d 'Reason to store in the history.'
 complete -c fairq -n '__fairq_at config unset' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_nth 0 config unset' -k -a '(__fairq_names table)'
 complete -c fairq -n '__fairq_nth 0 config check' -F
@@ -1328,6 +1344,7 @@ complete -c fairq -n '__fairq_at config path' -l tsv -d 'Print tab-separated val
 complete -c fairq -n '__fairq_at config path' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at config path' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_at config path' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
+complete -c fairq -n '__fairq_at config import' -l reason -x -d 'Reason to store in the history.'
 complete -c fairq -n '__fairq_at config import' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_at config import' -l json -d 'Print one JSON document.'
 complete -c fairq -n '__fairq_at config import' -l ndjson -d 'Print one JSON object per line.'

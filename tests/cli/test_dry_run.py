@@ -56,6 +56,8 @@ LINES: dict[str, list[str]] = {
     "taskqueues shares": ["taskqueues shares", "taskqueues shares --json"],
     "taskqueues match": ["taskqueues match --site S --cputime 100000"],
     "taskqueues import": ["taskqueues import {queues}"],
+    "quotas set": ["quotas set new --quota 2 --members a", "quotas set new --share 20%"],
+    "quotas remove": ["quotas remove chess"],
     "config set": ["config set priority_halflife 60"],
     "config unset": ["config unset negotiator.tie_break"],
     "config import": ["config import {condor}"],
@@ -122,7 +124,7 @@ def fill(folder: Path, state: Path, run: Run) -> None:
     ):
         ended = run("--state", state, *words, "--now", NOW)
         assert ended.code == 0, ended.err
-    Path(f"{state}.toml").write_text('[negotiator]\ntie_break = "std_sort"\n')
+    Path(f"{state}.toml").write_text('[negotiator]\ntie_break = "std_sort"\n[groups.chess]\n')
 
 
 def test_every_command_with_a_dry_run_is_tried_here() -> None:
@@ -138,7 +140,7 @@ def test_a_dry_run_changes_no_byte_and_the_same_without_it_does(
 ) -> None:
     words = line.format(**pool).split(" ")
     at = words.index("--") if "--" in words else len(words)
-    now = [] if line.startswith("config ") else ["--now", NOW + 60]
+    now = [] if line.startswith(("config ", "quotas ")) else ["--now", NOW + 60]
 
     def contents() -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -160,7 +162,7 @@ def test_quiet_is_without_a_word_from_what_changes_something_unless_a_format_is_
     """No report, no note; --json is printed all the same."""
     words = line.format(**pool).split(" ")
     at = words.index("--") if "--" in words else len(words)
-    now = [] if line.startswith("config ") else ["--now", NOW + 60]
+    now = [] if line.startswith(("config ", "quotas ")) else ["--now", NOW + 60]
 
     ended = run("-q", "--state", state, *words[:at], *now, *words[at:])
     assert (ended.code, ended.out, ended.err) == (0, "", "")

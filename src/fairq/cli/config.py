@@ -11,7 +11,7 @@ from typer import Argument, Option
 from fairq.cli.command import App, Context
 from fairq.cli.config_import import import_notes
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun
+from fairq.cli.options import DryRun, Reason
 from fairq.cli.output import Column, Table, View, emit, write_text
 from fairq.common.quantities import counted
 from fairq.errors.base import FairqError, UsageError
@@ -104,6 +104,7 @@ def set_(
     context: Context,
     key: Annotated[str, Argument(metavar="KEY", help="Setting, with or without its table.")],
     value: Annotated[str, Argument(metavar="VALUE", help="New value, such as 12h, 50%, true or an expression.")],
+    reason: Reason = None,
     dry_run: DryRun = False,
 ) -> None:
     """Change one setting in its file.
@@ -114,12 +115,16 @@ def set_(
 
     A number may have a unit where it fits: 12h or 7d for seconds, 50% for a dynamic quota, 2GB for MiB. The value ''
     stands for no text or no expression. To restore the default, use fairq config unset.
+
+    If the pool has a state, the change is in fairq state history, with the former value, and fairq undo takes it back.
+    A file that is edited by hand is noted there at the next cycle.
     """
-    from fairq.steps.config import set_setting
+    from fairq.steps.setting_edits import set_setting
 
     invocation = context.obj
-    file, kept = set_setting(invocation.settings_files, key, value, dry_run=dry_run)
-    _tell_change(invocation, file, kept, dry_run)
+    chosen, recorder = invocation.settings_files, None if dry_run else invocation.recorder(reason)
+    file, kept = set_setting(chosen, key, value, recorder=recorder, dry_run=dry_run)
+    tell_change(invocation, file, kept, dry_run)
 
 
 @app.command(
@@ -133,6 +138,7 @@ def set_(
 def unset(
     context: Context,
     key: Annotated[str, Argument(metavar="KEY", help="Setting, with or without its table, or groups.NAME.")],
+    reason: Reason = None,
     dry_run: DryRun = False,
 ) -> None:
     """Remove one setting, or one accounting group, from its file.
@@ -141,14 +147,15 @@ def unset(
     default. A group that has subgroups is not removed. Nothing is written if the settings would be invalid.
     """
     from fairq.settings.values import to_text
-    from fairq.steps.config import unset_setting
+    from fairq.steps.setting_edits import unset_setting
 
     invocation = context.obj
-    found = unset_setting(invocation.settings_files, key, dry_run=dry_run)
+    recorder = None if dry_run else invocation.recorder(reason)
+    found = unset_setting(invocation.settings_files, key, recorder=recorder, dry_run=dry_run)
     if found is None:
         invocation.note(f"no changes: {invocation.settings_files.destination} does not set {key}")
         return
-    _tell_change(invocation, found.file, found.kept, dry_run)
+    tell_change(invocation, found.file, found.kept, dry_run)
     if found.left is not None:
         value, verb = to_text(found.left.key, found.left.value), "would still be" if dry_run else "is still"
         invocation.note(f"{found.left.name} {verb} {value or 'unset'}, set by {found.left.origin}")
@@ -218,6 +225,7 @@ def path(context: Context) -> None:
 def import_(
     context: Context,
     files: Annotated[list[str], Argument(metavar="FILE...", help="HTCondor or DIRAC configuration files; - is stdin.")],
+    reason: Reason = None,
     dry_run: DryRun = False,
 ) -> None:
     """Import settings from an HTCondor or DIRAC configuration.
@@ -242,14 +250,16 @@ def import_(
     former = []
     with suppress(FairqError):  # An import replaces settings that are missing or wrong.
         former.append(invocation.settings)
-    imported = import_config(invocation.settings_files, files, dry_run=dry_run)
+    recorder = None if dry_run else invocation.recorder(reason)
+    imported = import_config(invocation.settings_files, files, recorder=recorder, dry_run=dry_run)
     import_notes(invocation, imported)
     for note in whole_slots_at(invocation.state_path, imported.settings, *former):
         invocation.note(note)
     emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)
 
 
-def _tell_change(invocation: Invocation, file: Path, kept: bool, dry_run: bool) -> None:
+def tell_change(invocation: Invocation, file: Path, kept: bool, dry_run: bool) -> None:
+    """Print what happened to a settings *file*, whose comments were *kept* or not."""
     if not kept:
         lost = "would be rewritten; its comments would be lost" if dry_run else "was rewritten; its comments were lost"
         invocation.note(f"{file} {lost}")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fairq.host.client.ask import Door
     from fairq.settings import Settings
     from fairq.steps.config import SettingsFiles
+    from fairq.steps.settings_history import Recorder
 
 _LONGEST_COMMAND = 120
 """Maximum number of characters quoted from another process's command line."""
@@ -243,6 +244,22 @@ class Invocation(Struct, dict=True):
             administrator=administrator,
             unix_groups=person.groups,
         )
+
+    def recorder(self, reason: str | None) -> Recorder | None:
+        """Return what records changes of settings in the history of the pool in use, made for this *reason*.
+
+        None where the state is not this process's to change: then the settings are a user's own.
+        """
+        from fairq.common.records import Actor
+        from fairq.steps.settings_history import Recorder
+
+        try:
+            if self.pool.host is not None and not self.pool.is_direct:
+                return None
+            return Recorder(self.state_path, self.actor(self.now(), reason))
+        except FairqError:  # what is wrong with the settings is about to be corrected
+            actor = Actor(operating_system_user(), self.command_line, self.now(), reason)
+            return Recorder(self.state_path, actor) if "pool" in self.__dict__ else None
 
     def note(self, text: str) -> None:
         """Print a note beside the data: a line on stderr, unless ``--quiet``."""

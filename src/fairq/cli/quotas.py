@@ -14,6 +14,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import Now
 from fairq.cli.output import Output, View, emit
 from fairq.cli.overruns import overrun_sentence
+from fairq.cli.quotas_edits import add_edits
 from fairq.cli.whatif_options import Ceiling, Factor, Floor, Limit, Set, With, Without, alteration_of
 from fairq.common.quantities import rounded
 from fairq.errors.base import InvalidNumberError, UsageError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from fairq.steps.quotas.tree import QuotaReport
     from fairq.steps.simulate.alteration import Alteration
 
-app = App(help="Show, preview and check the quotas of accounting groups.", default="show")
+app = App(help="Show, preview, check and change the quotas of accounting groups.", default="show")
 
 
 def _size(text: str) -> float:
@@ -209,3 +210,6 @@ def _note_overruns(invocation: Invocation, overruns: Sequence[Mapping[str, Any]]
 def _title(report: QuotaReport) -> str:
     of = "before the next cycle" if report.last is None else f"cycle {report.last.cycle}"
     return f"Groups in a pool of {rounded(report.total)}, {of}"
+
+
+add_edits(app)

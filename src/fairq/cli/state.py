@@ -181,9 +181,11 @@ def history(
     A record has the members number, time (seconds since 1970), user (of the operating system), command, reason
     (--reason, or null), subject, before and after.
     """
+    from fairq.steps.settings_history import complete_if_possible
     from fairq.steps.state import changes
 
     invocation, output = context.obj, context.obj.output
+    complete_if_possible(invocation.existing_state)
     records = [
         {
             "number": entry.number,

@@ -52,6 +52,7 @@ from fairq.state import (
     pause,
     rows,
     runs,
+    settings_changes,
     slot_columns,
     slots,
     submitters,
@@ -107,7 +108,11 @@ _RECORDS: dict[str, type[Any]] = {
 _NUMBERS = frozenset({"last_update", "decayed_until", "cycle", "next_cluster", "usage_recorded_until"})
 """The members of `meta` whose strings are whole numbers."""
 
-_TYPES: dict[str, Any] = {pause.KEY: pause.Pause}
+_TYPES: dict[str, Any] = {
+    pause.KEY: pause.Pause,
+    settings_changes.INTENT: settings_changes.Intent,
+    settings_changes.KNOWN: dict[str, settings_changes.KnownFile],
+}
 """The members of `meta` whose strings are JSON, with their types."""
 
 

@@ -6,18 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fairq.common import commit
 from fairq.common.inputs import STANDARD_INPUT, read_bytes, read_once, says_nothing
 from fairq.errors.base import (
     ExpressionError,
     FairqError,
     HTCondorConfigError,
     SettingsFileError,
-    SettingsGroupError,
     UsageError,
 )
 from fairq.errors.pool import EmptyInputError
@@ -28,9 +26,12 @@ from fairq.settings.htcondor.reader import NotTaken, Reader
 from fairq.settings.htcondor.translate import Expressions, Imported, translate
 from fairq.settings.layers import Layer, destination, layers, site_file
 from fairq.settings.model import Settings, gather, settle
-from fairq.settings.names import resolve, without_quotes
+from fairq.settings.names import resolve
 from fairq.settings.origin import DEFAULT
 from fairq.settings.values import BadValueError, from_text, to_toml
+
+if TYPE_CHECKING:
+    from fairq.steps.settings_history import Recorder
 
 
 class SettingsFiles(Struct, frozen=True):
@@ -105,7 +106,7 @@ def add_sets(collection: Collection, sets: Sequence[str]) -> None:
         try:
             read = from_text(key, value.strip())
             if key.type == "expression" and read is not None:
-                _check(read)
+                check_expression(read)
         except BadValueError:
             raise bad_value(".".join(path), key, value, option) from None
         document: dict[str, Any] = {}
@@ -114,88 +115,6 @@ def add_sets(collection: Collection, sets: Sequence[str]) -> None:
             table = table.setdefault(part, {})
         table[path[-1]] = to_toml(key, read)
         collection.add_document(document, Path(option))
-
-
-def set_setting(chosen: SettingsFiles, name: str, text: str, *, dry_run: bool = False) -> tuple[Path, bool]:
-    """Give the setting *name* the value that *text* says, in the file for changes; *dry_run* only tries it.
-
-    Returns that file, and whether its comments and order could be kept. Raises the errors of the settings if
-    the name, the value, or what the settings would become is wrong; the file is then as before.
-    """
-    from fairq.settings.edit import set_value
-    from fairq.settings.writer import alone, replace
-
-    key, path = resolve(name, "config set")
-    file = chosen.destination_of(".".join(path))
-    try:
-        value = from_text(key, text)
-        if key.type == "expression" and value is not None:
-            _check(value)
-    except BadValueError:
-        raise bad_value(".".join(path), key, text, file) from None
-    with nullcontext() if dry_run else alone(file):
-        try:
-            former = read_text(file)
-        except FileNotFoundError:
-            former = ""
-        parse_document(former, file)
-        edited, kept = set_value(former, path, to_toml(key, value))
-        _as_if(chosen, file, edited)
-        if not dry_run:
-            replace(file, edited)
-            commit.mark()
-    return file, kept
-
-
-class Unset(Struct, frozen=True):
-    """A setting was taken out of *file*, whose comments were *kept* or not; *left* sets it elsewhere."""
-
-    file: Path
-    kept: bool
-    left: Entry | None
-
-
-def unset_setting(chosen: SettingsFiles, name: str, *, dry_run: bool = False) -> Unset | None:
-    """Take the setting *name*, or the group ``groups.NAME``, out of the file for changes; *dry_run* only tries it.
-
-    None if the file does not set it. Raises the errors of the settings, as `set_setting` does.
-    """
-    from fairq.settings.edit import remove
-    from fairq.settings.writer import alone, replace
-
-    path = _group(chosen, name) or resolve(name, "config unset")[1]
-    file = chosen.destination_of(".".join(path))
-    with nullcontext() if dry_run else alone(file):
-        try:
-            former = read_text(file)
-        except FileNotFoundError:
-            return None
-        parse_document(former, file)
-        if (edited := remove(former, path)) is None:
-            return None
-        settings = _as_if(chosen, file, edited[0])
-        if not dry_run:
-            replace(file, edited[0])
-            commit.mark()
-    full_name = ".".join(path).lower()
-    left = (entry for entry in settings if entry.name.lower() == full_name and entry.origin.is_given)
-    return Unset(file, edited[1], next(left, None))
-
-
-def _group(chosen: SettingsFiles, name: str) -> tuple[str, ...] | None:
-    """Return the path of the group that *name* names, None if it names none.
-
-    Raises SettingsGroupError for a group with subgroups, which would lose their parent.
-    """
-    table, _, group = without_quotes(name, "config unset").partition(".")
-    groups = gather(chosen.layers, chosen.variables, lambda _: None).groups if table.lower() == "groups" else {}
-    if group.lower() not in (known.lower() for known in groups):
-        return None
-    below = [known for known in groups if known.lower().startswith(f"{group.lower()}.")]
-    if below:
-        problem = f"has subgroups; unset groups.{below[-1]} first"
-        raise SettingsGroupError(where="config unset", group=group, problem=problem)
-    return ("groups", group)
 
 
 class ImportedConfig(Struct, frozen=True):
@@ -216,7 +135,9 @@ class ImportedConfig(Struct, frozen=True):
     of_dirac: bool = False
 
 
-def import_config(chosen: SettingsFiles, files: Sequence[str], *, dry_run: bool = False) -> ImportedConfig:
+def import_config(
+    chosen: SettingsFiles, files: Sequence[str], *, recorder: Recorder | None = None, dry_run: bool = False
+) -> ImportedConfig:
     """Replace the file for changes by what the HTCondor configuration in *files* says (``-`` is stdin).
 
     A file in DIRAC's syntax, told by its content, gives the table ``shares``. If all are such files, the rest
@@ -226,10 +147,17 @@ def import_config(chosen: SettingsFiles, files: Sequence[str], *, dry_run: bool 
     value HTCondor would refuse, SettingsFileError if a file cannot be read or written, EmptyInputError if they say
     nothing; nothing is then changed.
     """
-    return import_texts(chosen, [(name, configuration(name)) for name in files], dry_run=dry_run)
+    texts = [(name, configuration(name)) for name in files]
+    return import_texts(chosen, texts, recorder=recorder, dry_run=dry_run)
 
 
-def import_texts(chosen: SettingsFiles, texts: Sequence[tuple[str, str]], *, dry_run: bool = False) -> ImportedConfig:
+def import_texts(
+    chosen: SettingsFiles,
+    texts: Sequence[tuple[str, str]],
+    *,
+    recorder: Recorder | None = None,
+    dry_run: bool = False,
+) -> ImportedConfig:
     """Do the same with configuration at hand; *texts* are the names and contents of the files."""
     from fairq.settings.dirac.cfg import is_cfg
     from fairq.settings.writer import alone
@@ -247,7 +175,7 @@ def import_texts(chosen: SettingsFiles, texts: Sequence[tuple[str, str]], *, dry
         sources = ", ".join(Path(name).name if name != "-" else "stdin" for name, _ in texts)
         whose = " and ".join(["HTCondor's"] * bool(of_htcondor) + ["DIRAC's"] * bool(of_dirac))
         origin = f"{whose} configuration ({sources}) by fairq config import"
-        return _replaced(chosen, imported, origin, bool(of_dirac), dry_run)
+        return _replaced(chosen, imported, origin, recorder, of_dirac=bool(of_dirac), dry_run=dry_run)
 
 
 def import_document(
@@ -257,21 +185,21 @@ def import_document(
     from fairq.settings.writer import alone
 
     with nullcontext() if dry_run else alone(chosen.destination):
-        return _replaced(chosen, Imported(dict(document)), origin, False, dry_run)
+        return _replaced(chosen, Imported(dict(document)), origin, None, of_dirac=False, dry_run=dry_run)
 
 
-def _replaced(chosen: SettingsFiles, imported: Imported, origin: str, of_dirac: bool, dry_run: bool) -> ImportedConfig:
+def _replaced(
+    chosen: SettingsFiles, imported: Imported, origin: str, recorder: Recorder | None, *, of_dirac: bool, dry_run: bool
+) -> ImportedConfig:
     """Replace the file for changes by what was *imported* from *origin*, and keep its former self."""
     import tomli_w
 
-    from fairq.settings.writer import replace
+    from fairq.steps.settings_history import replace_recorded, text_of
 
     comment = "".join(letter if letter.isprintable() else "?" for letter in origin)
     file, text = chosen.destination, f"# From {comment}.\n" + tomli_w.dumps(imported.document)
-    settings = _as_if(chosen, file, text)
-    former = None if dry_run else replace(file, text, keep_former=True)
-    if not dry_run:
-        commit.mark()
+    settings = as_if(chosen, file, text)
+    former = None if dry_run else replace_recorded(file, text_of(file), text, recorder, keep_former=True)
     return ImportedConfig(
         file, text, imported.document, imported.taken, imported.not_taken, former, settings,
         imported.without_effect, of_dirac,
@@ -311,14 +239,14 @@ def translated(texts: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> 
     reader = Reader(environ, _evaluate)
     for name, text in texts:
         reader.read(text, "stdin" if name == "-" else name)
-    imported = translate(reader, Expressions(_check, _evaluate))
+    imported = translate(reader, Expressions(check_expression, _evaluate))
     if reader.macros.assigned and not imported.known:
         problem = "holds nothing that HTCondor's negotiator reads; is it HTCondor configuration?"
         raise HTCondorConfigError(where=", ".join(name for name, _ in texts), problem=problem)
     return imported
 
 
-def _as_if(chosen: SettingsFiles, file: Path, text: str) -> Settings:
+def as_if(chosen: SettingsFiles, file: Path, text: str) -> Settings:
     """Return the settings as they would be if *text* stood in *file*; raises what would be wrong with them."""
     collection = Collection(_raise)
     for layer in chosen.layers:
@@ -341,7 +269,7 @@ def _check_expressions(settings: Settings, report: Report) -> None:
     for entry in settings:
         if entry.key.type == "expression" and entry.value is not None and entry.origin is not DEFAULT:
             try:
-                _check(entry.value)
+                check_expression(entry.value)
             except BadValueError:
                 report(settings.refusal(entry.name))
 
@@ -377,7 +305,8 @@ def configuration(name: str) -> str:
     return content.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-def _check(text: str) -> None:
+def check_expression(text: str) -> None:
+    """Raise BadValueError if *text* is no ClassAd expression."""
     from fairq.engine.classad import parse
 
     try:

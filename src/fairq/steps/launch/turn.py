@@ -29,6 +29,7 @@ from fairq.steps.launch.holds import faults_held
 from fairq.steps.launch.launchers import Launchers, is_launching, opened, runs_as_owner
 from fairq.steps.launch.unknown import end_unknown
 from fairq.steps.pool.pause import pause_sentence
+from fairq.steps.settings_history import note_edits
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -76,6 +77,8 @@ def turn(
     with failures_counted(path, actor.time), kept_open(), opened(path, settings, starting=True) as own:
         begun = _Begun(path, settings, actor, launchers or own, launch)
         with cycle_lock(path), begun.faults_held():
+            if match:
+                note_edits(path, settings, actor.time)
             match = match and not begun.is_paused()
             begun.decide(match, explain, doing)
             # Without a cycle, `collect` has already notified the users.

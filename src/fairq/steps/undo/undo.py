@@ -17,6 +17,7 @@ from fairq.state.history import Entry
 from fairq.state.location import exists
 from fairq.state.undo import Undoable
 from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.settings_history import UNDO_KIND, complete, undo_settings
 from fairq.steps.undo import jobs, pool, records, slots
 from fairq.steps.undo.jobs import Problem
 
@@ -60,6 +61,8 @@ def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, 
         UndoError: the change does not exist, or a later change depends on it.
         NotAllowedError: the change is another user's.
     """
+    if not dry_run:
+        complete(path)
     way = reading if not exists(path) else trying if dry_run and elsewhere_of(path) else writing
     with way(path) as state:
         change = undo.last_of(state, actor.user) if number is None else undo.of_entry(state, number)
@@ -78,15 +81,20 @@ def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, 
             older = "; name an older change by its number in 'fairq state history'" if number is None else ""
             raise UndoError(change=told, reason=f"{change.data['reason']}{older}")
         problem = _dependent(state, change, entries)
-        if problem is None:
+        is_of_settings = change.kind == UNDO_KIND
+        if problem is None and not is_of_settings:
             problem = _undo(state, settings, change, entries, actor)
         if problem is not None:
             raise UndoError(change=told, reason=problem)
-        mark = Change(f"change {change.first}", {"Command": entries[0].command, "User": change.user}, None)
-        numbers = history.record(state, actor, [mark], own=change.kind in _OF_JOBS)
-        undo.mark(state, change.first, numbers[0])
+        if not is_of_settings:
+            mark = Change(f"change {change.first}", {"Command": entries[0].command, "User": change.user}, None)
+            numbers = history.record(state, actor, [mark], own=change.kind in _OF_JOBS)
+            undo.mark(state, change.first, numbers[0])
         if dry_run:
             raise _DryRunError(Undone(entries))
+    if is_of_settings:
+        # A file is written, which no transaction of the state can take back.
+        undo_settings(path, actor, told, change.first, change.data)
     return Undone(entries)
 
 
