@@ -22,7 +22,8 @@ from fairq.steps.launch.decisions import described
 RUN = {
     "run": "1.0-0123456789", "owner": "ann", "program": ["/bin/true"], "directory": "/", "environment": {"A": "b=c"},
     "input": None, "output": "/tmp/out", "error": None, "append": ["/tmp/out"], "log": None, "cpus": 1, "memory": 128,
-    "execute_seconds": None, "job_seconds": 60, "kill_signal": 15, "signals": {"hold": 10}, "grace": 30.0,
+    "execute_seconds": None, "job_seconds": 60, "start_time": None, "start_window": 0.0,
+    "kill_signal": 15, "signals": {"hold": 10}, "grace": 30.0,
     "umask": 0o022, "output_directory": None, "output_files": [],
     "limits": {"RLIMIT_CORE": 0}, "cores": [0, 1], "keep_output": 1 << 24,
 }  # fmt: skip

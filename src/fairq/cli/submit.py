@@ -159,7 +159,7 @@ def submit(
     clauses for file transfer. The default request is 1 core, 128 MB of memory and the disk of the executable. The
     executable must exist, unless transfer_executable is false. Relative paths start at the current directory. A note
     names the commands of a description that are without effect here; a command without which another job would run,
-    such as deferral_time, is refused.
+    such as noop_job, is refused.
 
     A description can run commands with your rights: "queue ... from COMMAND |" and "include : COMMAND |". Submit only
     descriptions that you trust. If a command, or a pipe that fairq reads, takes longer than submit.command_timeout,

@@ -63,6 +63,8 @@ class Assignment(Struct, frozen=True):
     For an engine: *job* is the id in fairq's queue and *submitter* the account there; *held_memory* (MB) and *gpus* are
     what the slot has for the run, and *place* has the attributes ``Engine...`` of the slot, as the engine wrote them.
     *transfer* has the attributes ``Transfer...`` of the job's ad.
+
+    The program starts at *start_time* (seconds since 1970; None: at once), at most *start_window* seconds later.
     """
 
     run: str
@@ -92,6 +94,8 @@ class Assignment(Struct, frozen=True):
     gpus: int = 0
     place: Mapping[str, Any] = field(default_factory=dict)
     transfer: Mapping[str, Any] = field(default_factory=dict)
+    start_time: float | None = None
+    start_window: float = 0.0
 
 
 class Started(Struct, frozen=True):

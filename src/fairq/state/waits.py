@@ -119,13 +119,28 @@ def forget_begun(state: State, now: int) -> None:
 
 
 def missed(state: State, now: int) -> list[JobWait]:
-    """Return the waits whose deadline has passed at *now*."""
-    return _waits(state.connection.execute(f"SELECT {_WAIT} FROM job_wait WHERE deadline < ?", (now,)))
+    """Return the waits whose deadline has passed at *now*, of jobs that are not held and have no slot."""
+    here = "job.cluster = job_wait.cluster AND job.first_proc <= job_wait.last_proc"
+    query = (
+        f"SELECT {_WAIT} FROM job_wait WHERE deadline < ? AND EXISTS (SELECT 1 FROM job WHERE {here} "
+        "AND job.last_proc >= job_wait.first_proc AND schedd = '' AND status IN (?, ?))"
+    )
+    return _waits(state.connection.execute(query, (now, JobStatus.IDLE, JobStatus.WAITING)))
 
 
-def forget_missed(state: State, now: int) -> None:
-    """Forget the deadlines that have passed at *now*."""
-    state.connection.execute("UPDATE job_wait SET deadline = NULL WHERE deadline < ?", (now,))
+def set_times(state: State, wait: JobWait) -> None:
+    """Store the times of a *wait*."""
+    state.connection.execute(
+        "UPDATE job_wait SET begin = ?, deadline = ? WHERE cluster = ? AND first_proc = ?",
+        (wait.begin, wait.deadline, wait.cluster, wait.first_proc),
+    )
+
+
+def deadline_of(state: State, cluster: int, proc: int) -> int | None:
+    """Return the time by which a job must start; None if it may start at any time."""
+    query = "SELECT deadline FROM job_wait WHERE cluster = ? AND first_proc <= ? AND last_proc >= ?"
+    row = state.connection.execute(query, (cluster, proc, proc)).fetchone()
+    return None if row is None else row[0]
 
 
 def capped(state: State) -> list[int]:

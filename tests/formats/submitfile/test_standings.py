@@ -116,6 +116,14 @@ HONOURED: dict[str, tuple[str, Any]] = {
     "after_ok": ("after_ok = 1", {"AfterOk": "1"}),
     "after_failed": ("after_failed = x", {"AfterFailed": "x"}),
     "begin": ("begin = 1000000000", {"BeginTime": 1000000000}),
+    "deferral_time": ("deferral_time = QDate + 60", {"DeferralTime": "/Expr(QDate + 60)/"}),
+    "deferral_window": ("cron_window = 5", {"DeferralWindow": 5}),
+    "deferral_prep_time": ("deferral_prep_time = 5", {"DeferralPrepTime": 5}),
+    "cron_minute": ("cron_minute = */5", {"CronMinute": "*/5"}),
+    "cron_hour": ("cron_hour = 1-3", {"CronHour": "1-3"}),
+    "cron_day_of_month": ("cron_day_of_month = 1", {"CronDayOfMonth": "1"}),
+    "cron_month": ("cron_month = 1,7", {"CronMonth": "1,7"}),
+    "cron_day_of_week": ("cron_day_of_week = 7", {"CronDayOfWeek": "7"}),
     "max_running": ("max_running = 3", {"MaxRunning": 3}),
     "max_idle": ("max_idle = 3", {"JobMaterializeMaxIdle": 3}),
     "max_materialize": ("max_materialize = 3", {"JobMaterializeLimit": 3}),
@@ -149,7 +157,7 @@ def test_a_command_that_would_run_another_job_is_refused_with_its_line(command: 
 @pytest.mark.parametrize(
     "line",
     [
-        "DeferralTime = 5", "+DeferralTime = 5", "MY.CronHour = 3", "+IsNoopJob = true",
+        "+IsNoopJob = true", "IsNoopJob = true",
         "noop_job = ProcId > 3", "+WantParallelScheduling = true",
     ],
 )  # fmt: skip

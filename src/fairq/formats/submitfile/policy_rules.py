@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fairq.common.cron import next_time, numbers
 from fairq.common.quantities import OutsideError, upcoming
 from fairq.common.records import JOB_COLUMNS, PROC_PLACEHOLDER, Ad, JobStatus
 from fairq.errors.pool import InvalidSubmitValueError
@@ -87,6 +88,30 @@ def begin(commands: Commands) -> Ad:
     return {"BeginTime": found}
 
 
+_CRON = {
+    "cron_minute": "CronMinute",
+    "cron_hour": "CronHour",
+    "cron_day_of_month": "CronDayOfMonth",
+    "cron_month": "CronMonth",
+    "cron_day_of_week": "CronDayOfWeek",
+}
+
+
+def cron(commands: Commands) -> Ad:
+    """Return the schedule of a job that starts at times of cron."""
+    given = {name: text for command, name in _CRON.items() if (text := commands.text(command)) is not None}
+    for command, name in _CRON.items():
+        if name in given:
+            try:
+                numbers(name, given[name])
+            except ValueError as error:
+                raise commands.wrong(command, given[name], str(error)) from None
+    if given and next_time(given, commands.context.now) is None:
+        command = next(command for command, name in _CRON.items() if name in given)
+        raise commands.wrong(command, given[_CRON[command]], "there is no such day")
+    return dict(given)
+
+
 def notification(commands: Commands) -> Ad:
     """Return the events for which the owner gets a mail."""
     text = commands.text("notification")
@@ -157,5 +182,6 @@ RULES: tuple[Rule, ...] = (
     rule(concurrency_limits, "concurrency_limits", "concurrency_limits_expr"),
     rule(standing, "priority", "hold"),
     rule(begin, "begin"),
+    rule(cron, *_CRON),
     rule(notification, "notification"),
 )

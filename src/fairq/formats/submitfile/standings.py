@@ -55,6 +55,9 @@ _HONOURED: dict[str, str] = {
     "how many jobs, and how they begin": "queue hold",
     "what a job waits for (fairq's own, see [running.md](running.md#waiting))": """
         after after_ok after_failed begin max_running""",
+    "when it starts": """
+        deferral_time deferral_window deferral_prep_time cron_minute cron_hour cron_day_of_month cron_month
+        cron_day_of_week""",
     "how many of its jobs may be idle or in the queue": "max_idle max_materialize",
     "what happens while a job waits, runs and ends": """
         periodic_hold periodic_hold_reason periodic_hold_subcode periodic_release periodic_remove on_exit_hold
@@ -97,7 +100,7 @@ _NO_EFFECT: dict[str, str] = {
         retry_request_memory retry_request_memory_max retry_request_memory_increase retry_request_disk""",
     "the job runs even if its output is newer than its input": "skip_if_dataflow",
     "of a command that is refused": """
-        deferral_window deferral_prep_time noop_job_exit_code noop_job_exit_signal""",
+        noop_job_exit_code noop_job_exit_signal""",
     "of DAGMan": "dagman_job_id dag_node_name dag_status failed_count job retry",
     "of a universe that is refused": """
         machine_count node_count nodecount parallel_script_shadow parallel_script_starter jar_files java_vm_args
@@ -113,7 +116,6 @@ _NO_EFFECT: dict[str, str] = {
 }
 
 _REFUSED: dict[str, str] = {
-    "the job would start at once": "deferral_time cron_minute cron_hour cron_day_of_month cron_month cron_day_of_week",
     "its program would run": "noop_job",
     "a checkpoint would be taken for the end of the job": "checkpoint_exit_code",
     "the job would run on one machine": "wantparallelscheduling",

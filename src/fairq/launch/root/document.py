@@ -132,6 +132,8 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "memory": _or_none(_whole(1, 1 << 40)),
     "execute_seconds": _or_none(_is_seconds),
     "job_seconds": _or_none(_is_seconds),
+    "start_time": _or_none(_is_seconds),
+    "start_window": _is_seconds,
     "kill_signal": _is_signal,
     "signals": lambda value: (
         isinstance(value, dict) and value.keys() <= _ORDERS and all(map(_is_signal, value.values()))

@@ -22,6 +22,8 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _LOOK = 1.0
 """Seconds between two checks of a job's memory and kept output."""
 _CLOSE_LOOK = 0.2
+_LONGEST_SLEEP = 60.0
+"""Seconds between two looks at the clock before a start: it may be set meanwhile."""
 _LONGEST_MOVE = 600.0
 """Seconds until a move of output files is given up, as to another file system that hangs."""
 
@@ -90,10 +92,13 @@ class Supervisor:
         # An order that comes later also wakes the supervisor.
         if failure is None and (order := self._order()) is not None:
             self.reason = order
-        elif failure is None:
+        elif failure is None and spec["start_time"] is None:
             failure = self._start_job()
         tell(self.report, {"run": spec["run"], **me, "cores": spec["cores"]})
         os.close(self.report)
+        if failure is None and self.reason == "exit" and spec["start_time"] is not None and self._is_time():
+            self.began, began = time.clock_gettime(time.CLOCK_BOOTTIME), time.time()
+            failure = self._start_job()
         if self.job > 0 and failure is None:
             self._watch()
         self._end_tree()
@@ -145,6 +150,19 @@ class Supervisor:
         """Return the order to end the run; None if there is none."""
         found = record.read(self.directory, "order")
         return str(found["order"]) if found else None
+
+    def _is_time(self) -> bool:
+        """Wait until the program is to start; return False if it is too late, or if the run is to end."""
+        while (left := self.spec["start_time"] - time.time()) > 0:
+            heard = signal.sigtimedwait(self.heard, min(left, _LONGEST_SLEEP))
+            is_ended = heard is not None and heard.si_signo == signal.SIGTERM
+            if (order := self._order() or ("terminated" if is_ended else None)) is not None:
+                self.reason = order
+                return False
+        if -left >= self.spec["start_window"] + 1:
+            self.reason = "late"
+            return False
+        return True
 
     def _deliver(self) -> None:
         """Move what the job names into its output directory, with the job's rights, if it has ended by itself."""

@@ -8,24 +8,28 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from fairq.common.cron import FIELDS, next_time
 from fairq.common.past import EndedJob
 from fairq.common.records import Actor, Ad, JobRange, JobStatus
 from fairq.common.waits import AFTER, AFTER_FAILED, AFTER_OK, WHOLE, JobAfter, JobCap, JobWait
-from fairq.errors.pool import NoMatchingJobError, UnknownJobError
+from fairq.errors.pool import JobAttributeError, NoMatchingJobError, UnknownJobError
 from fairq.state import ended_jobs, job_ads, jobs, launches, waits
 from fairq.state.connection import State
-from fairq.steps.launch.values import is_given, read, read_if_usable
+from fairq.steps.launch.values import UnusableValueError, is_given, read, read_if_usable
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _AFTERS = {"After": AFTER, "AfterOk": AFTER_OK, "AfterFailed": AFTER_FAILED}
-_BEGIN = "BeginTime"
 _CAPS = ("MaxRunning", "JobMaterializeMaxIdle", "JobMaterializeLimit")
 """The attributes with the caps of a cluster, in the order of `JobCap`."""
 
-CONDITIONS = frozenset(name.lower() for name in (*_AFTERS, _BEGIN, *_CAPS))
+CONDITIONS = frozenset(name.lower() for name in (*_AFTERS, "BeginTime", "DeferralTime", *FIELDS, *_CAPS))
 """The attributes, in lower case, without which a job waits for nothing but a slot."""
+
+_DEFERRAL, _WINDOW, _PREPARATION = "DeferralTime", "DeferralWindow", "DeferralPrepTime"
+_USUAL_PREPARATION = 300
+"""Seconds before its time at which a job may be matched; HTCondor's default."""
 
 _ID = re.compile(r"(\d{1,9})(?:\.(\d{1,9})(?:-(\d{1,9}))?)?")
 _MOST = 10_000
@@ -35,17 +39,39 @@ _MOST = 10_000
 def wait_of(state: State, settings: Settings, actor: Actor, ranges: Sequence[JobRange], ads: Mapping[int, Ad]) -> Waits:
     """Return what new jobs wait for; *ads* are their shared ads by number.
 
-    Raises UnknownJobError, NoMatchingJobError: there are no such jobs, or none that the actor may see.
+    Raises UnknownJobError, NoMatchingJobError: there are no such jobs, or none that the actor may see;
+    JobAttributeError: the value of an attribute cannot be used.
     """
     found = Waits(state, settings, actor)
-    for job in ranges:
-        shared = ads[job.ad_id]
-        if job.template and any(is_given(job.template, name) for name in _AFTERS):
-            for proc in range(job.first_proc, job.last_proc + 1):
-                found.add(job.ad_of(shared, proc), replace(job, first_proc=proc, last_proc=proc))
-        else:
-            found.add(job.ad_of(shared, job.first_proc), job)
+    try:
+        for job in ranges:
+            found.add_range(job, ads[job.ad_id])
+    except UnusableValueError as error:
+        raise JobAttributeError(attribute=error.attribute, problem=error.problem) from None
     return found
+
+
+def is_cron(ad: Ad) -> bool:
+    """Tell whether a job starts at times of cron."""
+    return any(is_given(ad, name) for name in FIELDS)
+
+
+def times_of(ad: Ad, now: int) -> tuple[int | None, int | None]:
+    """Return the time before which a job is not matched, None if that is over, and the one by which it must start."""
+    begin, when = read(ad, "BeginTime", now), read(ad, _DEFERRAL, now)
+    if is_cron(ad):
+        when = next_time({name: text for name in FIELDS if (text := read(ad, name, now)) is not None}, now)
+    deadline = None
+    if when is not None:
+        preparation = read(ad, _PREPARATION, now)
+        ready = when - (_USUAL_PREPARATION if preparation is None else preparation)
+        begin, deadline = max(ready, begin or 0), int(when + deferral_window(ad, now))
+    return None if begin is None or begin <= now else int(begin), deadline
+
+
+def deferral_window(ad: Ad, now: int) -> int:
+    """Return how many seconds after its time a job may start."""
+    return int(read(ad, _WINDOW, now) or 0)
 
 
 class Waits:
@@ -64,8 +90,16 @@ class Waits:
     def __bool__(self) -> bool:
         return bool(self.waits) or any(self._caps)
 
-    def add(self, ad: Ad, job: JobRange) -> None:
-        """Add jobs with this *ad*."""
+    def add_range(self, job: JobRange, shared: Ad) -> None:
+        """Add jobs with this *shared* ad; raises UnusableValueError."""
+        differs = job.template and any(is_given(job.template, name) for name in _AFTERS)
+        if not differs and not is_cron(job.ad_of(shared, job.first_proc)):
+            self._add(job.ad_of(shared, job.first_proc), job)
+            return
+        for proc in range(job.first_proc, job.last_proc + 1):
+            self._add(job.ad_of(shared, proc), replace(job, first_proc=proc, last_proc=proc))
+
+    def _add(self, ad: Ad, job: JobRange) -> None:
         self._cluster = job.cluster
         named = [
             (how, word.strip())
@@ -75,9 +109,8 @@ class Waits:
         ]
         afters = [one for how, word in named for one in self._others.conditions(how, word)]
         self._caps = [_least(most, read(ad, name, self._now)) for most, name in zip(self._caps, _CAPS, strict=True)]
-        begin, deadline = read(ad, _BEGIN, self._now), None
-        begin = None if begin is None or begin <= self._now else int(begin)
-        if not (afters or begin is not None):
+        begin, deadline = times_of(ad, self._now)
+        if not afters and begin is None and deadline is None:
             return
         former, self._last = self._last, (afters, begin, deadline)
         if former == self._last and self.waits and self.waits[-1].last_proc == job.first_proc - 1:

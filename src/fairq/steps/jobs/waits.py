@@ -13,15 +13,15 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairq.common.quantities import shown_time
-from fairq.common.records import JobRange, JobStatus
+from fairq.common.records import UNUSABLE, JobRange, JobStatus
 from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobCap, JobWait
 from fairq.state import jobs, runs, waits
 from fairq.state.connection import State
 from fairq.state.job_ranges import Procs
+from fairq.steps.jobs.conditions import is_cron, times_of
 from fairq.steps.launch import events
-
-MISSED = 20
-"""HTCondor's hold code of a job that could not start at its time (MissedDeferredExecutionTime)."""
+from fairq.steps.launch.outcome import LATE, MISSED
+from fairq.steps.launch.values import UnusableValueError
 
 WAITS_FOR = "WaitsFor"
 """The attribute that says what a job waits for."""
@@ -121,8 +121,7 @@ def let_begin(state: State, now: int) -> None:
     settle(state, clusters, now)
     for wait in waits.missed(state, now):
         late = list(_within(state, wait, (JobStatus.IDLE, JobStatus.WAITING)))
-        _hold(state, late, f"it was not started by {shown_time(wait.deadline or 0)} (deferral_window)", MISSED, now)
-    waits.forget_missed(state, now)
+        _hold(state, late, LATE, MISSED, now)
 
 
 def released(state: State, found: Sequence[JobRange], now: int) -> None:
@@ -131,7 +130,26 @@ def released(state: State, found: Sequence[JobRange], now: int) -> None:
         if job.hold_code == UNMET:
             own = waits.of_cluster(state, job.cluster)
             waits.waive(state, [one for one in own if _meets(one, job)])
+    scheduled(state, found, now)
     settle(state, {job.cluster for job in found if not job.schedd}, now)
+
+
+def scheduled(state: State, found: Iterable[JobRange], now: int) -> None:
+    """Let those of the jobs *found* that start at times of cron wait for the next one."""
+    found = [job for job in found if not job.schedd]
+    shared = jobs.ads(state, {job.ad_id for job in found})
+    for job in found:
+        if not is_cron(job.ad_of(shared[job.ad_id], job.first_proc)):
+            continue
+        for wait in waits.of_cluster(state, job.cluster):
+            if not _meets(wait, job):
+                continue
+            try:
+                wait.begin, wait.deadline = times_of(job.ad_of(shared[job.ad_id], wait.first_proc), now)
+            except UnusableValueError as error:
+                _hold(state, [_cut(job, wait)], str(error), UNUSABLE, now)
+            waits.set_times(state, wait)
+        settle(state, [job.cluster], now)
 
 
 def settle(state: State, clusters: Collection[int], now: int) -> None:

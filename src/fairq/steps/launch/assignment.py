@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairq.common.cron import FIELDS
 from fairq.common.expression_form import is_expression
 from fairq.common.records import Ad, Launch
 from fairq.formats.submitfile.standings import refused_attributes
@@ -118,6 +119,8 @@ def assignment(
         gpus=int(resource_of(slot, "GPUs", now) or 0) if wants_gpus(ad, slot, now) else 0,
         place={name: value for name, value in slot.items() if name.startswith(PLACE)},
         transfer=transfers_of(ad, now),
+        start_time=read(ad, "DeferralTime", now),
+        start_window=_positive(read(ad, "DeferralWindow", now)) or 0.0,
     )
 
 
@@ -129,6 +132,8 @@ def _check_kind(ad: Ad, slot: Mapping[str, Any], now: int) -> None:
     for name in ("WantContainer", "WantDocker"):
         if read(ad, name, now, slot):
             raise UnusableValueError(name, "fairq starts no containers; submit a job whose program runs its container")
+    if not is_given(ad, "DeferralTime") and (schedule := next((one for one in FIELDS if is_given(ad, one)), None)):
+        raise UnusableValueError(schedule, "the job was imported without its next time; submit it again")
     for name, why in refused_attributes():
         if (value := read(ad, name, now, slot)) is not None and value is not False:
             raise UnusableValueError(name, f"fairq refuses it, because {why}")

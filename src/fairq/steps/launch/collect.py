@@ -18,7 +18,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.conditions import is_success
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
-from fairq.steps.jobs.waits import Ended, let_follow
+from fairq.steps.jobs.waits import Ended, let_follow, scheduled
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.engines import Move, charge_from, note_wait, overdue, waiting, withdrawal
@@ -348,6 +348,8 @@ class _Collection:
             jobs.remove_many(state, procs)
         else:
             jobs.set_status(state, procs, what.status, end, what.reason, what.code, what.subcode)
+            if what.status is JobStatus.IDLE:
+                scheduled(state, [replace(job, first_proc=launch.proc, last_proc=launch.proc)], self._clock.now)
             if one.stays and not launch.schedd:
                 self._let_follow(launch, body, job, end)
         before = {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": launch.slot}

@@ -22,6 +22,7 @@ NOT_STARTED = 6
 NO_OUTPUT = 7
 NO_INPUT = 8
 NO_DIRECTORY = 14
+MISSED = 20
 NO_LOG = 22
 NO_ACCOUNT = 23
 JOB_DURATION = 46
@@ -29,6 +30,8 @@ EXECUTE_DURATION = 47
 SUBMITTED_ON_HOLD = 15
 LOST = 26
 """HTCondor's hold codes (condor_holdcodes.h); a job lost too often is held with the code of the pool's policy."""
+
+LATE = "it could not start within deferral_window of its deferral_time"
 
 _STEPS = {
     "account": NO_ACCOUNT,
@@ -49,6 +52,13 @@ _WHAT = {
     "program": "its program {Cmd} cannot be started",
     "executable": "its program {Cmd} cannot be started",
 }
+
+
+_OVER = {
+    "job_seconds": ("allowed_job_duration", "AllowedJobDuration", JOB_DURATION),
+    "execute_seconds": ("allowed_execute_duration", "AllowedExecuteDuration", EXECUTE_DURATION),
+}
+"""The ends of runs that took too long: the command, its attribute, and the hold code."""
 
 
 class Outcome(Struct, frozen=True):
@@ -96,12 +106,12 @@ def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings
         told = "the kernel enforced it" if by == "kernel" else "the supervisor watched it"
         reason = f"it used {used} MB of memory, more than its limit of {limit} MB ({told}); submit it with more memory"
         return Outcome(JobStatus.HELD, "held", reason, OVER_RESOURCES, 102)
-    if ended == "job_seconds":
-        reason = f"it ran longer than allowed_job_duration{_seconds(ad, 'AllowedJobDuration', now)}"
-        return Outcome(JobStatus.HELD, "held", reason, JOB_DURATION, 0)
-    if ended == "execute_seconds":
-        reason = f"it ran longer than allowed_execute_duration{_seconds(ad, 'AllowedExecuteDuration', now)}"
-        return Outcome(JobStatus.HELD, "held", reason, EXECUTE_DURATION, 0)
+    if ended in _OVER:
+        command, attribute, code = _OVER[ended]
+        reason = f"it ran longer than {command}{_seconds(ad, attribute, now)}"
+        return Outcome(JobStatus.HELD, "held", reason, code, 0)
+    if ended == "late":
+        return Outcome(JobStatus.HELD, "held", LATE, MISSED, 0)
     if ended == "engine":
         return Outcome(JobStatus.HELD, "held", one_line(facts["detail"]), facts["code"], facts.get("subcode", 0))
     return _lost(ad, facts, former, settings, now)

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct, field
 
 from fairq.common.quantities import counted
-from fairq.common.records import Actor, Launch, LaunchPhase
+from fairq.common.records import Actor, Ad, Launch, LaunchPhase
 from fairq.launch.cores import allot
 from fairq.launch.interface import Assignment, Known, Launcher, Queued, Refused, Started
-from fairq.state import jobs, launches
+from fairq.state import jobs, launches, waits
 from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs
+from fairq.steps.jobs.conditions import deferral_window
 from fairq.steps.launch.assignment import assignment, cores_of, resource_of
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.collect import held_slots, mark_started
 from fairq.steps.launch.faults import NOT_OF_JOBS, Faults
 from fairq.steps.launch.gpus import lacking, waits_for_gpus
 from fairq.steps.launch.launchers import Launchers, of_slot, runs_as_owner
+from fairq.steps.launch.values import UnusableValueError, is_given
 from fairq.steps.pool.dynamic_slots import load_slots
 
 if TYPE_CHECKING:
@@ -177,12 +179,21 @@ def plan(
                 if _cores_of_slots(every, settings, launch.launcher, clock.now) <= len(there):
                     cores = allot(there, busy, cores_of(ad, slot, clock.now))
             as_owner = job.owner if runs_as_owner(settings) else None
+            ad |= _start_time(state, launch, ad, clock.now)
+            if launch.launcher in engines and is_given(ad, "DeferralTime"):
+                raise UnusableValueError("DeferralTime", f"{launch.launcher} starts no job at a set time; use begin")
             made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
             wait = unready.get(launch.name) or (None if launch.launcher in engines else lacking(ad, slot, clock.now))
             if wait is None:
                 busy.update(cores)
             plans.append(Plan(launch, made if wait is None else Refused(wait), job.owner))
     return plans
+
+
+def _start_time(state: State, launch: Launch, ad: Ad, now: int) -> Ad:
+    """Return when the program of a job is to start, if it waits for a time of its own."""
+    deadline = None if launch.schedd else waits.deadline_of(state, launch.cluster, launch.proc)
+    return {} if deadline is None else {"DeferralTime": deadline - deferral_window(ad, now)}
 
 
 def _cores_of_slots(every: Mapping[str, Mapping[str, Any]], settings: Settings, launcher: str, now: int) -> float:

@@ -10,10 +10,11 @@ import math
 import re
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from fairq.common.arguments import split_arguments, split_environment, split_quoted
+from fairq.common.cron import FIELDS, numbers
 from fairq.common.expression_form import attribute, expression_text, is_expression
 from fairq.common.records import PROC_PLACEHOLDER
 from fairq.steps.mail import is_address
@@ -211,6 +212,13 @@ def _address(value: Any) -> str:
     return text
 
 
+def _schedule(name: str, value: Any) -> str:
+    """Return the field *name* of a cron schedule."""
+    text = _text(value)
+    numbers(name, text)
+    return text
+
+
 def _line(value: Any) -> str:
     if isinstance(value, bool | int | float):
         return str(value)
@@ -295,6 +303,7 @@ def _in_quotes(text: str) -> str:
 
 
 _TIME = _number(-_LARGEST, _LONGEST_TIME)
+_MOMENT = _number(0, _LONGEST_TIME)
 _CODE = _whole(-_LARGEST_CODE - 1, _LARGEST_CODE)
 _COUNT = _whole(-_LARGEST_CODE, _LARGEST_CODE)
 _AMOUNT = _number(-_LARGEST, _LARGEST)
@@ -347,7 +356,11 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "After": _text,
     "AfterOk": _text,
     "AfterFailed": _text,
-    "BeginTime": _TIME,
+    "BeginTime": _MOMENT,
+    "DeferralTime": _MOMENT,
+    "DeferralWindow": _MOMENT,
+    "DeferralPrepTime": _MOMENT,
+    **{name: partial(_schedule, name) for name in FIELDS},
     "MaxRunning": _whole(1, _LARGEST_CODE),
     "JobMaterializeMaxIdle": _whole(1, _LARGEST_CODE),
     "JobMaterializeLimit": _whole(1, _LARGEST_CODE),
