@@ -85,7 +85,7 @@ def import_(
     file, as 'fairq config import' does.
 
     --slurm imports a Slurm site: its nodes as slots, its jobs with their claims, its accounts as groups with quotas,
-    their usage as priorities. The script of --slurm ARCHIVE --script writes the archive; a directory with the same
+    their usage as priorities, and the records of jobs that have ended. The script of --slurm ARCHIVE --script writes the archive; a directory with the same
     files does as well. fairq names files and limits that it did not import, and what they are needed for.
 
     Slots and jobs are the output of condor_status -sort no and condor_q -global -allusers with -json or -long. The
@@ -249,6 +249,8 @@ def _summary(imported: Imported) -> dict[str, Any]:
         summary["claims"] = imported.claims
     if imported.lost_claims:
         summary["ended_claims"] = imported.lost_claims
+    if imported.ended:
+        summary["ended_jobs"] = imported.ended
     if imported.left_out:
         summary["left_out"] = dict(imported.left_out)
     return summary
@@ -261,6 +263,7 @@ _WORDS = {
     "accounting_records": ("accounting record",),
     "claims": ("claim",),
     "ended_claims": ("claim ended", "claims ended"),
+    "ended_jobs": ("ended job",),
 }
 """One of each, and several where these do not just have an s."""
 

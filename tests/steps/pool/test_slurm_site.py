@@ -161,6 +161,25 @@ def test_why_names_the_nodes_in_the_way(run: Run, state: Path) -> None:
     assert "all 4 matching slots are in use by chemistry.chemistry_md.erin@lab (4)" in " ".join(ended.out.split())
 
 
+def test_the_records_are_the_past_of_the_pool(run: Run, state: Path, ask: Run) -> None:
+    """93 jobs completed, 8 were cancelled while they ran; a second import takes none of them again."""
+    imported(run, state, ARCHIVE)
+    imported(run, state, ARCHIVE)
+    history = ask("history", "--now", str(TIME))
+    assert Counter(job["JobStatus"] for job in history) == {4: 93, 3: 8}
+    assert {job["RemoveReason"] for job in history if job["JobStatus"] == 3} == {"CANCELLED in Slurm"}
+    report = ask("report", "--by", "group", "--now", str(TIME))
+    assert {row["group"]: row["jobs"] for row in report["rows"]} == {
+        "physics": 60,
+        "biology": 31,
+        "chemistry.chemistry_md": 10,
+    }
+    assert report["total"]["runs"] == 101 + 19
+    assert run("--state", state, "state", "check").code == 0
+    ended = run("--state", state, "simulate", "--history", "--every", "60")
+    assert ended.out.startswith("101 jobs of 4 users")
+
+
 def test_simulate_reads_the_records_of_sacct(run: Run, state: Path, ask: Run, site: Path) -> None:
     imported(run, state, ARCHIVE)
     found = ask("simulate", str(site / "sacct.txt"), "--slots", "5x8c16g", "--every", "60")
@@ -217,7 +236,7 @@ MISSING = [
     ("config.txt", "scontrol show config", "the half-life, the name of the cluster and the zone of times"),
     ("accounts.txt", "sacctmgr dump CLUSTER file=accounts.txt", "groups, quotas, factors and ceilings"),
     ("shares.txt", "sshare -a -l -P", "real priorities"),
-    ("sacct.txt", "sacct -a -X -P -S TIME -o FIELDS", "the usage of all time"),
+    ("sacct.txt", "sacct -a -X -P -S TIME -o FIELDS", "jobs that have ended, and usage"),
 ]
 
 

@@ -15,6 +15,7 @@ from fairq.formats.source import Held
 from fairq.formats.trace import LONGEST, Trace, TraceJob
 
 FIELDS = (
+    ("JobID", "the number of the job"),
     ("User", "whom to charge"),
     ("Account", "the accounting group"),
     ("State", "whether the job has ended"),
@@ -31,18 +32,28 @@ FIELDS = (
 class Record(NamedTuple):
     """A job in the accounting; times in seconds since 1970 as if in UTC, *run* and *limit* in seconds, *memory* in MB.
 
-    *start* is None if it has not started. *has_ended* is False while it waits or runs.
+    *number* is its number, with that of its task in an array: 17, 139_2. *state* is its state without further words.
+    *start* is None if it has not started.
     """
 
+    number: str
     user: str
     account: str
-    has_ended: bool
+    state: str
     submit: int
     start: int | None
     run: int
     cpus: int
     memory: int
     limit: int | None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it neither waits nor runs."""
+        return self.state not in _ALIVE
+
+
+_ALIVE = {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING"}
 
 
 def looks_like_sacct(line: str) -> bool:
@@ -74,9 +85,10 @@ def read_records(held: Held) -> Iterator[Record]:
         used = resources(row["AllocTRES"] or row["ReqTRES"])
         limit = whole(number, row, "TimelimitRaw")
         yield Record(
+            number=row["JobID"].strip(),
             user=row["User"].strip() or "unknown",
             account=row["Account"].strip(),
-            has_ended=row["State"].partition(" ")[0] not in ("PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING"),
+            state=row["State"].partition(" ")[0],
             submit=submit,
             start=moment(row["Start"]),
             run=whole(number, row, "ElapsedRaw") or 0,

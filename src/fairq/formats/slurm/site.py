@@ -28,7 +28,7 @@ JOBS = SiteFile("jobs.txt", "scontrol -o show job", "jobs and claims, where sque
 CONFIG = SiteFile("config.txt", "scontrol show config", "the half-life, the name of the cluster and the zone of times")
 ACCOUNTS = SiteFile("accounts.txt", "sacctmgr dump CLUSTER file=accounts.txt", "groups, quotas, factors and ceilings")
 SHARES = SiteFile("shares.txt", "sshare -a -l -P", "real priorities")
-RECORDS = SiteFile("sacct.txt", "sacct -a -X -P -S TIME -o FIELDS", "the usage of all time")
+RECORDS = SiteFile("sacct.txt", "sacct -a -X -P -S TIME -o FIELDS", "jobs that have ended, and usage")
 FILES = (NODES, PARTITIONS, QUEUE, JOBS, CONFIG, ACCOUNTS, SHARES, RECORDS)
 _NOTES = ("time", "problems")
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from fairq.common.records import Actor
+from fairq.common.past import EndedJob
+from fairq.common.records import Actor, Ad
 from fairq.errors.pool import EmptyInputError, UnreadableDumpError
 from fairq.formats.slurm.site import SCRIPT as SLURM_SCRIPT
 from fairq.formats.source import Advance, Held
@@ -41,6 +42,7 @@ class Bundle(Struct):
         slots, jobs, accounting, schedds: the dumps; None if unavailable.
         configuration: HTCondor's configuration, with the name for messages.
         settings: the settings of a site that has no HTCondor.
+        ended: the jobs of its past.
         missing: the unavailable data, with reasons.
         time: the time of the dumps, in seconds since 1970; None if unknown.
     """
@@ -51,6 +53,7 @@ class Bundle(Struct):
     schedds: Held | None = None
     configuration: tuple[str, str] | None = None
     settings: SiteSettings | None = None
+    ended: Sequence[tuple[EndedJob, Ad]] = ()
     missing: list[str] = field(default_factory=list)
     time: int | None = None
 
@@ -158,7 +161,7 @@ def import_bundle(
     Raises the errors of `import_dumps` and of `fairq.steps.config.import_config`.
     """
     config = _configure(chosen, bundle, dry_run=True)
-    dumps = Dumps(bundle.slots, bundle.jobs, bundle.accounting, bundle.schedds)
+    dumps = Dumps(bundle.slots, bundle.jobs, bundle.accounting, bundle.schedds, bundle.ended)
     used = settings if config is None else config.settings
     imported = import_dumps(path, dumps, used, actor, host=host, dry_run=dry_run, advance=advance)
     return TakenOver(config if dry_run else _configure(chosen, bundle, dry_run=False), imported)

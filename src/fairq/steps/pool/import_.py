@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.columns.slots import SlotTable
-from fairq.common.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus
+from fairq.common.past import EndedJob
+from fairq.common.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus, Run
 from fairq.common.versions import words
 from fairq.formats.accounting import AccountingDump, read_accounting
 from fairq.formats.jobs import JobDump, read_jobs
@@ -20,10 +22,13 @@ from fairq.formats.source import Advance, Held, opened
 from fairq.state import (
     claims,
     dynamic_slots,
+    ended_jobs,
     history,
+    job_ads,
     jobs,
     meta,
     pilot_slots,
+    runs,
     schedds,
     slot_columns,
     slots,
@@ -43,12 +48,16 @@ if TYPE_CHECKING:
 
 
 class Dumps(Struct, frozen=True):
-    """The dumps to import: paths, ``-`` for standard input, or data in memory; None for data that stays unchanged."""
+    """The dumps to import: paths, ``-`` for standard input, or data in memory; None for data that stays unchanged.
+
+    *ended* are jobs of the past with their ads; those that are known already stay as they are.
+    """
 
     slots: str | Held | None = None
     jobs: str | Held | None = None
     accounting: str | Held | None = None
     schedds: str | Held | None = None
+    ended: Sequence[tuple[EndedJob, Ad]] = ()
 
 
 class Imported(Struct):
@@ -58,6 +67,7 @@ class Imported(Struct):
         clusters: number of clusters of the *jobs*.
         claims: slots found in use by a running job of the queue.
         lost_claims: claims that ended because their slot or job is gone.
+        ended: jobs of the past that were unknown.
         left_out: number of ads left out, by reason.
         notes: assumptions made.
     """
@@ -68,6 +78,7 @@ class Imported(Struct):
     accounting: int | None = None
     claims: int = 0
     lost_claims: int = 0
+    ended: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
@@ -112,14 +123,17 @@ def import_dumps(
             () if pool.jobs is None else pool.jobs.ads,
         )
         notes = assumptions(state, settings, pool.slots, pool.accounting)
+        known = set(ended_jobs.procs_after(state, "", -1)) if dumps.ended else set()
+        new = [pair for pair in dumps.ended if (pair[0].cluster, pair[0].first_proc, pair[0].last_proc) not in known]
         if not dry_run:
             note_accounting(state, pool.accounting)
             _weigh(plan, settings)
             _store(state, pool, plan, settings, actor)
+            _keep_past(state, new)
         if pool.schedds:
             many = ", ".join(f"{name} {most}" for name, most in sorted(pool.schedds.items())[:5])
             notes = [*notes, f"schedds run at most so many jobs (MaxJobsRunning): {many}"]
-        result = Imported(claims=len(plan.linked), lost_claims=len(plan.ended), notes=notes)
+        result = Imported(claims=len(plan.linked), lost_claims=len(plan.ended), ended=len(new), notes=notes)
     if pool.slots is not None:
         result.slots = len(pool.slots.slots)
         result.left_out += pool.slots.left_out
@@ -229,6 +243,22 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
     changes += charge_imported(state, pool.accounting, plan, accounting_policy(settings), actor.time)
     entries = history.record(state, actor, changes)
     undo.record_final(state, actor, entries, "what an import replaces is not kept", settings["pool.undo_kept"])
+
+
+def _keep_past(state: State, ended: Sequence[tuple[EndedJob, Ad]]) -> None:
+    """Store jobs of the past, which ran once, with their ads and runs."""
+    numbers = job_ads.ad_ids(state, [ad for _, ad in ended]) if ended else []
+    ended_jobs.add(state, (replace(job, ad_id=number) for (job, _), number in zip(ended, numbers, strict=True)))
+    runs.add(state, (_run_of(job) for job, _ in ended))
+
+
+def _run_of(job: EndedJob) -> Run:
+    weight = job.slot_seconds / job.wall_seconds if job.wall_seconds else 1.0
+    how = "finished" if job.status == JobStatus.COMPLETED else "removed"
+    start = job.end_time if job.start_time is None else job.start_time
+    return Run(
+        job.cluster, job.first_proc, job.submitter, job.slot or "", weight, start, job.end_time, how, job.exit_code
+    )  # fmt: skip
 
 
 def _procs(ended: list[Claim]) -> Iterator[jobs.Procs]:

@@ -21,6 +21,7 @@ from fairq.steps.pool.slurm.accounting import accounting_ads
 from fairq.steps.pool.slurm.groups import Groups
 from fairq.steps.pool.slurm.jobs import Work, read_work
 from fairq.steps.pool.slurm.machines import read_machines, read_partitions, slot_ads
+from fairq.steps.pool.slurm.past import ended_jobs
 
 _QUARTER = 900
 """Zones differ by quarters of an hour."""
@@ -51,12 +52,11 @@ def read_site(name: str, now: int) -> Bundle:
     half_life = _half_life(bundle, found, config)
     usage, records = found.get(files.SHARES), found.get(files.RECORDS)
     if usage is not None or records is not None:
-        ads = accounting_ads(
-            [] if usage is None else read_usage(usage),
-            () if records is None else read_records(records),
-            groups, domain, half_life, moment_of, offset,
-        )  # fmt: skip
+        past = [] if records is None else list(read_records(records))
+        used = [] if usage is None else read_usage(usage)
+        ads = accounting_ads(used, past, groups, domain, half_life, moment_of, offset)
         bundle.accounting = _held(name, "accounting", ads)
+        bundle.ended = list(ended_jobs(past, groups, domain, offset))
     bundle.settings = SiteSettings(f"the Slurm site in {name}", _settings(groups, accounts, domain, half_life))
     return bundle
 
