@@ -3,16 +3,12 @@
 Names of modules are those below `fairq`.
 """
 
-NAMED_BY_A_PARTICIPLE = (
-    "engine.classad.apart",
-    "engine.classad.metered",
-    "engine.classad.reduced",
-)
+NAMED_BY_A_PARTICIPLE: tuple[str, ...] = ()
 """Modules whose name ends as a participle or is a riddle; a file is a noun of the field."""
 
 KEYED_BY_ID = (
     "engine.classad.costs",
-    "engine.classad.reduced",
+    "engine.classad.partial_evaluation",
     "engine.simulation.simulation",
     "state.idle_columns",
     "host.client.changes",

@@ -6,7 +6,7 @@ import pytest
 
 from fairq.cli.broker.sentences.reasons import change_of
 from fairq.common.quantities import counted, rounded
-from fairq.engine.explain.machines import TooLarge
+from fairq.engine.explain.pieces import TooLarge
 from fairq.settings.names import unknown, unknown_section
 from fairq.steps.why.advice import too_large_sentence
 from fairq.steps.why.idle_job import free_sentence

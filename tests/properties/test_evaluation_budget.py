@@ -9,7 +9,7 @@ from unittest.mock import patch
 from hypothesis import example, given, settings
 from tests.properties.test_columnar import expressions, jobs, slots
 
-from fairq.engine.classad import AdColumns, EvaluationBudget, evaluate_in_ad, evaluate_in_columns, metered, parse
+from fairq.engine.classad import AdColumns, EvaluationBudget, evaluate_in_ad, evaluate_in_columns, evaluation, parse
 from fairq.steps.evaluation.guard import guarded
 
 
@@ -29,7 +29,7 @@ def test_in_batches(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) 
     """
     Slots may be taken one by one.
     """
-    with patch.object(metered, "BATCH", 1):
+    with patch.object(evaluation, "BATCH", 1):
         assert values(text, job, pool, budget()) == values(text, job, pool, None)
 
 
@@ -38,7 +38,7 @@ def test_by_the_library_alone(text: str, job: dict[str, Any], pool: list[dict[st
     """
     What goes to the guard is evaluated by HTCondor's library, slot by slot.
     """
-    with patch.object(metered, "UNGUARDED", 0):
+    with patch.object(evaluation, "UNGUARDED", 0):
         assert values(text, job, pool, budget()) == values(text, job, pool, None)
 
 
@@ -49,5 +49,5 @@ def test_in_another_process(text: str, job: dict[str, Any], pool: list[dict[str,
     """
     Values come back from the process that computed them.
     """
-    with patch.object(metered, "UNGUARDED", 0):
+    with patch.object(evaluation, "UNGUARDED", 0):
         assert values(text, job, pool, budget(guard=guarded)) == values(text, job, pool, None)

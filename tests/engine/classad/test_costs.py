@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from fairq.engine.classad import parse
-from fairq.engine.classad.costs import UNGUARDED
-from fairq.engine.classad.regex_cost import match_steps
+from fairq.engine.classad.costs import UNGUARDED, match_steps
 from fairq.engine.classad.scalar import nodes_of
 
 NAME = {"Name": "slot1_2@node0123.cluster.example.org", "S": "a" * 30}

@@ -10,8 +10,7 @@ from tests.engine.negotiation.pools import NOW, claimed, jobs, policy, slots
 from fairq.common.records import AccountingRecord, Ad, JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns
-from fairq.engine.explain.losses import LostTo
-from fairq.engine.explain.record import CycleRecorder
+from fairq.engine.explain.losses import CycleRecorder, LostTo
 from fairq.engine.negotiation.cycle import negotiate
 from fairq.engine.negotiation.decision import CycleDecision, StopReason
 from fairq.engine.negotiation.pool import PoolSlots

@@ -26,7 +26,7 @@ def matching(records: Iterable[Record], constraint: str) -> Iterator[Record]:
     """
     from fairq.engine.classad import parse
     from fairq.steps.evaluation.budget import evaluated, listing_budget
-    from fairq.steps.evaluation.unknown import UnknownNames
+    from fairq.steps.evaluation.member_names import UnknownNames
 
     expression = parse(constraint)
 

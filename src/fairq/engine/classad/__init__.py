@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairq.engine.classad.api import attributes_read, columns_read, evaluate_in_ad, evaluate_in_columns
     from fairq.engine.classad.budget import EvaluationBudget
     from fairq.engine.classad.columns import AdColumns
+    from fairq.engine.classad.evaluation import attributes_read, columns_read, evaluate_in_ad, evaluate_in_columns
     from fairq.engine.classad.expression import Expression, expression_of, parse
     from fairq.engine.classad.kinds import (
         BOOLEAN,
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "api": ("attributes_read", "columns_read", "evaluate_in_ad", "evaluate_in_columns"),
+    "evaluation": ("attributes_read", "columns_read", "evaluate_in_ad", "evaluate_in_columns"),
     "budget": ("EvaluationBudget",),
     "columns": ("AdColumns",),
     "expression": ("Expression", "expression_of", "parse"),

@@ -17,6 +17,8 @@ from typing import Any, Final, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from fairq.engine.classad.library import library, tree
+
 Meter = Callable[[], float]
 """Returns the CPU time that this process has used, in seconds."""
 
@@ -173,6 +175,27 @@ class EvaluationBudget(Struct):
         """Leave the payer no budget for *expression*, because it used up the memory or crashed the library."""
         self._condemned[self.payer.autocluster, expression] = limit
 
+    def under_guard(
+        self, work: Callable[[], Iterator[list[Any]]], expression: Hashable, culprit: Culprit, count: int, free: float
+    ) -> list[Any]:
+        """Return the *count* values that *work* yields in lists, or those before it used up what the payer has left.
+
+        The payer is charged what goes beyond the *free* CPU seconds, or all of it if the work was ended; then
+        *culprit* is recorded.
+        """
+        left, limit = self.left(expression)
+        found = _guarded(work, left, self)
+        values = [value for some in found.results for value in some]
+        if found.ending is Ending.DONE:
+            self.charge(expression, found.seconds - free)
+            return values
+        self.charge(expression, found.seconds)
+        if found.ending in _LIMITS:
+            limit = _LIMITS[found.ending]
+            self.condemn(expression, limit)
+        self.record(culprit, limit, found.seconds, count - len(values))
+        return values
+
     def record(self, culprit: Culprit, limit: Limit, seconds: float, errors: int) -> None:
         """Record that an expression counts as ERROR for a number of slots or other ads."""
         self.cut_short += 1
@@ -190,3 +213,52 @@ def evaluate_for(budget: EvaluationBudget | None, payer: Payer) -> None:
     """Charge all evaluation from now on to *payer*."""
     if budget is not None:
         budget.payer = payer
+
+
+_LIMITS: Final = {Ending.MEMORY: Limit.MEMORY, Ending.CRASH: Limit.CRASH}
+"""The limit that each ending used up; for any other ending, the limit on the CPU time counts."""
+
+
+class _Text(Struct, frozen=True):
+    """The text of a value that only the library has: a nested ad or an expression."""
+
+    text: str
+    is_ad: bool
+
+
+def _guarded(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:
+    """Return the values that *work* yields under *budget*'s guard, until it has used *seconds* of CPU time."""
+    if seconds <= 0:
+        return Guarded([], Ending.TIME, 0.0)
+    if budget.guard is None:
+        return _in_turn(work, seconds, budget)
+    guarded = budget.guard(lambda: map(_sendable, work()), seconds)
+    return replace(guarded, results=[_received(value) for value in guarded.results])
+
+
+def _in_turn(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:
+    results: list[Any] = []
+    start = budget.meter()
+    used = 0.0
+    for value in work():
+        used = budget.meter() - start
+        if used > seconds:
+            return Guarded(results, Ending.TIME, used)
+        results.append(value)
+    return Guarded(results, Ending.DONE, used)
+
+
+def _sendable(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_sendable(part) for part in value]
+    if isinstance(value, library().ClassAd | library().ExprTree):
+        return _Text(str(value), isinstance(value, library().ClassAd))
+    return value
+
+
+def _received(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_received(part) for part in value]
+    if not isinstance(value, _Text):
+        return value
+    return library().ClassAd(value.text) if value.is_ad else tree(value.text)

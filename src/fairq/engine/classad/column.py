@@ -12,10 +12,9 @@ from fairq.common.expression_form import as_expression, expression_text
 from fairq.engine.classad.convert import is_scalar, item
 from fairq.engine.classad.expression import Expression, constant_size, expression_of, parse
 from fairq.engine.classad.kinds import BOOLEAN, EXPRESSION, INTEGER, LIST, MISSING, RAW, REAL, STRING, Absent
-from fairq.engine.classad.lexer import wrapped_integer
 from fairq.engine.classad.nodes import Node
-from fairq.engine.classad.pools import ValuePool
-from fairq.engine.classad.vectors import MIXED, Array, Rows, Vector, kinds_in, merge
+from fairq.engine.classad.parser import wrapped_integer
+from fairq.engine.classad.vectors import MIXED, Array, Rows, ValuePool, Vector, kinds_in, merge
 from fairq.engine.distinct import distinct
 
 ABSENT: Final = object()

@@ -14,10 +14,8 @@ from fairq.engine.classad.column import ABSENT, Column, build, build_array, buil
 from fairq.engine.classad.expression import expression_of, parse
 from fairq.engine.classad.kinds import MISSING, UNDEFINED
 from fairq.engine.classad.nodes import Node
-from fairq.engine.classad.references import closure
-from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.references import Side, UnknownAd, closure
 from fairq.engine.classad.source import EditedSource, Source, source_of
-from fairq.engine.classad.unknown import UnknownAd
 from fairq.engine.classad.vectors import Array
 
 
@@ -28,7 +26,7 @@ class AdColumns:
     are undefined: evaluation never reads the clock. *budget* limits the cost of every evaluation for these ads;
     without one there is no limit. Attribute names ignore case.
 
-    `costs` caches the bounds on the cost of expressions (`fairq.engine.classad.metered`).
+    `costs` caches the bounds on the cost of expressions (`fairq.engine.classad.evaluation`).
     """
 
     def __init__(

@@ -20,14 +20,14 @@ from fairq.engine.classad.kinds import (
     UNDEFINED_KIND,
     Absent,
 )
-from fairq.engine.classad.lexer import wrapped_integer
-from fairq.engine.classad.pools import ValuePool
+from fairq.engine.classad.parser import wrapped_integer
 from fairq.engine.classad.vectors import (
     ERROR_VECTOR,
     FALSE_VECTOR,
     MIXED,
     TRUE_VECTOR,
     UNDEFINED_VECTOR,
+    ValuePool,
     Vector,
 )
 

@@ -8,14 +8,16 @@ as one. An attribute counts once for each read, although it is analysed only onc
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, Protocol
 
 from msgspec import Struct, field
 
 from fairq.engine.classad.function_names import LINEAR, PATTERNS, PER_ELEMENT, PRODUCTS
 from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, NestedAd, Node, Reference, Unary, children
-from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
+from fairq.engine.classad.references import CURRENT_TIME, RESERVED, Owner, Side, scope_side
 
 UNGUARDED: Final = 300_000
 """Most nodes that one evaluation may visit without a guard: about 20 ms of CPU time."""
@@ -221,7 +223,6 @@ class Costs:
         patterns = self._texts(node.arguments[0], side)
         if patterns is None:
             return math.inf
-        from fairq.engine.classad.regex_cost import match_steps
 
         length = 1 + sum(self.size(part, side) for part in node.arguments[1:])
         try:
@@ -291,3 +292,57 @@ def _is_constant(node: Node) -> bool:
         isinstance(part, Literal) or (isinstance(part, Unary | ListOf | NestedAd) and _is_constant(part))
         for part in children(node)
     )
+
+
+_UNBOUNDED: Final = r"[*+]|\{\d*,\d*\}|\{\d+\}"
+_RISKY: Final = r"\(\?(?![:imsxU-]*[:)])|\(\*|\\[1-9gkKRXpP]|\(\?[imsxU-]*R|\[\["
+"""Look-arounds, back references, recursion, verbs, named classes: no bound is computed for them."""
+
+_LONGEST: Final = 1000
+
+
+@lru_cache(maxsize=5_000)
+def match_steps(pattern: str) -> tuple[float, int]:
+    """Return *f* and *p* if matching *pattern* against n characters takes at most about f times n to the *p* steps.
+
+    A repetition may try every length; without ``^`` a match may start at every character; each choice multiplies the
+    steps. A repeated group with a repetition or a choice inside takes exponentially many steps: *f* is infinite.
+    *f* is infinite also if no bound can be computed.
+    """
+    if len(pattern) > _LONGEST or re.search(_RISKY, pattern):
+        return math.inf, 0
+    plain = re.sub(r"\\.", "x", pattern, flags=re.DOTALL)
+    plain = re.sub(r"\[\^?\]?[^\]]*\]", "x", plain).replace("(?:", "(")
+    if _repeats_a_group(plain):
+        return math.inf, 0
+    starts = 0 if plain.startswith("^") and "|" not in plain else 1
+    return _choices(plain), starts + len(re.findall(_UNBOUNDED, plain))
+
+
+def _choices(plain: str) -> float:
+    """Return the number of ways through a pattern, without the lengths of its repetitions."""
+    ways = 2.0 ** plain.count("?")
+    alternatives = [1]
+    for character in plain:
+        if character == "(":
+            alternatives.append(1)
+        elif character == "|":
+            alternatives[-1] += 1
+        elif character == ")":
+            ways *= alternatives.pop()
+    return ways * alternatives[0]
+
+
+def _repeats_a_group(plain: str) -> bool:
+    """Return whether a repeated group has a repetition or a choice inside."""
+    opened: list[int] = []
+    for place, character in enumerate(plain):
+        if character == "(":
+            opened.append(place)
+        elif character == ")":
+            if not opened:
+                return True
+            inside = plain[opened.pop() + 1 : place]
+            if re.match(r"[*+?{]", plain[place + 1 :]) and re.search(r"[*+?{|]", inside):
+                return True
+    return bool(opened)

@@ -1,18 +1,16 @@
-"""Functions of values alone, computed once per distinct combination of arguments, mostly by HTCondor's library."""
+"""The distinct combinations of values, so that each computation runs once, and functions evaluated once for each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairq.engine.classad.columnar import NotColumnar
+import numpy as np
+
 from fairq.engine.classad.convert import from_values, is_constant_value, item
-from fairq.engine.classad.identity import distinct_rows
 from fairq.engine.classad.kinds import ERROR
 from fairq.engine.classad.library import evaluate_or_raise, from_library, gave_up, library, to_library, tree, writable
-from fairq.engine.classad.plain_functions import PLAIN
-from fairq.engine.classad.pools import ValuePool
-from fairq.engine.classad.vectors import Rows, Vector
+from fairq.engine.classad.vectors import MIXED, Array, Codes, NotColumnar, Rows, ValuePool, Vector
 
 Arguments = Sequence["Vector | Arguments"]
 """The arguments of a function: vectors; a list in braces is a sequence of vectors."""
@@ -23,11 +21,7 @@ def by_arguments(name: str, arguments: Arguments, n: int, pool: ValuePool) -> Ve
     vectors: list[Vector] = []
     call = f"{name}({_formal(arguments, vectors)})"
     firsts, combination = distinct_rows(vectors, n)
-    values = None
-    if name.lower() in PLAIN and all(isinstance(argument, Vector) for argument in arguments):
-        values = _plainly(name.lower(), vectors, firsts, pool)
-    if values is None:
-        values = _by_library(call, vectors, firsts, pool)
+    values = _by_library(call, vectors, firsts, pool)
     if not all(map(is_constant_value, values)):
         raise NotColumnar
     return from_values(values, pool).take(combination)
@@ -56,17 +50,6 @@ def _in_32_bits(place: int) -> int:
     return (place + 2**31) % 2**32 - 2**31
 
 
-def _plainly(name: str, vectors: list[Vector], rows: Rows, pool: ValuePool) -> list[Any] | None:
-    """Return the function's values without the library; None if any arguments are not plain."""
-    values: list[Any] = []
-    for row in rows.tolist():
-        value = PLAIN[name](*(item(vector, row, pool) for vector in vectors))
-        if value is None:
-            return None
-        values.append(value)
-    return values
-
-
 def _by_library(call: str, vectors: list[Vector], rows: Rows, pool: ValuePool) -> list[Any]:
     parsed = tree(call)
     ad = library().ClassAd()
@@ -91,3 +74,31 @@ def _formal(arguments: Arguments, vectors: list[Vector]) -> str:
         else:
             parts.append(f"{{{_formal(argument, vectors)}}}")
     return ", ".join(parts)
+
+
+def distinct_rows(vectors: Iterable[Vector], n: int) -> tuple[Rows, Rows]:
+    """Return one row for each distinct combination of values, and for each row the number of its combination."""
+    result, count = np.zeros(n, np.int64), 1
+    for vector in vectors:
+        if vector.is_constant():
+            continue
+        for part in _parts(vector):
+            codes, more = _numbered(part)
+            if more > 1:
+                result, count = (codes, more) if count == 1 else _numbered(result * more + codes)
+    if count == 1:
+        return np.zeros(1, np.intp), np.zeros(n, np.intp)
+    firsts = np.empty(count, np.intp)
+    firsts[result[::-1]] = np.arange(n - 1, -1, -1)
+    return firsts, result.astype(np.intp)
+
+
+def _parts(vector: Vector) -> list[Array]:
+    parts = [vector.kinds, vector.codes, vector.reals] if vector.kind == MIXED else [vector.data]
+    return [part for part in parts if part is not None]
+
+
+def _numbered(data: Array) -> tuple[Codes, int]:
+    bits = data.view(np.int64) if data.dtype == np.float64 else data
+    values, codes = np.unique(bits, return_inverse=True)
+    return codes.astype(np.int64), len(values)

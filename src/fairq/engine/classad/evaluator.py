@@ -7,10 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from fairq.engine.classad import logic
-from fairq.engine.classad.arithmetic import ARITHMETIC, BITWISE, arithmetic, bitwise, unary
-from fairq.engine.classad.columnar import NotColumnar
-from fairq.engine.classad.comparison import COMPARE, IDENTITY, compare, identical
 from fairq.engine.classad.convert import constant
 from fairq.engine.classad.distinct import Arguments, by_arguments, by_elements
 from fairq.engine.classad.expression import Expression
@@ -27,12 +23,31 @@ from fairq.engine.classad.kinds import (
     UNDEFINED_KIND,
 )
 from fairq.engine.classad.nodes import Binary, Call, Conditional, ListOf, Literal, NestedAd, Node, Reference, Unary
+from fairq.engine.classad.operators import (
+    ARITHMETIC,
+    BITWISE,
+    COMPARE,
+    DECIDES,
+    ERROR_TRUTH,
+    FALSE,
+    IDENTITY,
+    TRUE,
+    arithmetic,
+    bitwise,
+    combine,
+    compare,
+    from_truths,
+    identical,
+    truths,
+    unary,
+)
 from fairq.engine.classad.parties import Parties
-from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Side, scope_side
+from fairq.engine.classad.references import CURRENT_TIME, RESERVED, Side, scope_side
 from fairq.engine.classad.vectors import (
     ERROR_VECTOR,
     UNDEFINED_VECTOR,
     Array,
+    NotColumnar,
     Rows,
     Vector,
     by_kinds,
@@ -124,25 +139,25 @@ class Evaluator:
     # logic, with the right side evaluated only where the left one leaves the result open
 
     def _logical(self, node: Binary, side: Side, rows: Rows | None, n: int) -> Vector:
-        left = logic.truths(self.value(node.left, side, rows, n), n)
-        open_rows = (left != logic.DECIDES[node.operator]) & (left != logic.ERROR_TRUTH)
+        left = truths(self.value(node.left, side, rows, n), n)
+        open_rows = (left != DECIDES[node.operator]) & (left != ERROR_TRUTH)
 
         def right(some_rows: Rows | None, count: int) -> Array:
-            return logic.truths(self.value(node.right, side, some_rows, count), count)
+            return truths(self.value(node.right, side, some_rows, count), count)
 
         if len(left) == 1:
             if not open_rows[0]:
-                return logic.from_truths(left)
-            return logic.from_truths(logic.combine(node.operator, left, right(rows, n)))
+                return from_truths(left)
+            return from_truths(combine(node.operator, left, right(rows, n)))
         still = int(np.count_nonzero(open_rows))
         if still == 0:
-            return logic.from_truths(left)
+            return from_truths(left)
         if still > n // 2:
-            return logic.from_truths(logic.combine(node.operator, left, right(rows, n)))
+            return from_truths(combine(node.operator, left, right(rows, n)))
         where = np.nonzero(open_rows)[0]
         result = left.copy()
-        result[where] = logic.combine(node.operator, left[where], right(_within(rows, where), still))
-        return logic.from_truths(result)
+        result[where] = combine(node.operator, left[where], right(_within(rows, where), still))
+        return from_truths(result)
 
     def _default(self, node: Binary, side: Side, rows: Rows | None, n: int) -> Vector:
         left = self.value(node.left, side, rows, n)
@@ -157,7 +172,7 @@ class Evaluator:
     def _conditional(
         self, condition: Node, positive: Node, negative: Node, side: Side, rows: Rows | None, n: int
     ) -> Vector:
-        truth = logic.truths(self.value(condition, side, rows, n), n)
+        truth = truths(self.value(condition, side, rows, n), n)
         if len(truth) == 1:
             truth = np.broadcast_to(truth, n)
 
@@ -167,13 +182,13 @@ class Evaluator:
         def otherwise(some: Rows | None, count: int) -> Vector:
             rest = truth if some is None else truth[some]
             return self._choose(
-                rest == logic.FALSE,
+                rest == FALSE,
                 lambda fewer, fewer_count: branch(negative)(_within(some, fewer), fewer_count),
-                lambda fewer, _: logic.from_truths(rest if fewer is None else rest[fewer]),
+                lambda fewer, _: from_truths(rest if fewer is None else rest[fewer]),
                 count,
             )
 
-        return self._choose(truth == logic.TRUE, branch(positive), otherwise, n)
+        return self._choose(truth == TRUE, branch(positive), otherwise, n)
 
     def _choose(
         self,

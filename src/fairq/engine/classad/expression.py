@@ -12,12 +12,10 @@ from msgspec import Struct
 from fairq.common.depth import DEEPEST as DEEPEST_VALUE
 from fairq.common.depth import deeper_than
 from fairq.common.expression_form import expression_text, is_expression
-from fairq.engine.classad.grammar import Unreadable, read
 from fairq.engine.classad.kinds import UNDEFINED, Absent
-from fairq.engine.classad.lexer import wrapped_integer
 from fairq.engine.classad.library import has_name, is_unicode, library, tree, writable
-from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, children, depth
-from fairq.engine.classad.unparse import unparse
+from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, children, depth, unparse
+from fairq.engine.classad.parser import Unreadable, read, wrapped_integer
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 
 SHOWN = 100  # characters of a wrong expression that a message repeats

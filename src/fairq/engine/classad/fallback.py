@@ -8,23 +8,20 @@ from typing import Any, Final
 import numpy as np
 
 from fairq.engine.classad.clock import at_time
-from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.convert import from_values, is_constant_value
+from fairq.engine.classad.distinct import distinct_rows
 from fairq.engine.classad.expression import Expression
-from fairq.engine.classad.identity import distinct_rows
 from fairq.engine.classad.kinds import ERROR
 from fairq.engine.classad.library import (
     evaluate_or_raise,
     gave_up,
     tree,
 )
-from fairq.engine.classad.nodes import Node
+from fairq.engine.classad.nodes import Node, unparse
 from fairq.engine.classad.parties import Parties
-from fairq.engine.classad.references import Closure, closure
+from fairq.engine.classad.references import CURRENT_TIME, Closure, Side, closure
 from fairq.engine.classad.scalar import library_ad, recurses_endlessly, timed_text
-from fairq.engine.classad.scopes import CURRENT_TIME, Side
-from fairq.engine.classad.unparse import unparse
-from fairq.engine.classad.vectors import Rows, Vector
+from fairq.engine.classad.vectors import NotColumnar, Rows, Vector
 
 _GAVE_UP: Final = object()
 

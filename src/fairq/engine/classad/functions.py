@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.kinds import (
     BOOLEAN,
     ERROR_KIND,
@@ -17,7 +16,15 @@ from fairq.engine.classad.kinds import (
     STRING,
     UNDEFINED_KIND,
 )
-from fairq.engine.classad.vectors import ERROR_VECTOR, FALSE_VECTOR, TRUE_VECTOR, UNDEFINED_VECTOR, Array, Vector
+from fairq.engine.classad.vectors import (
+    ERROR_VECTOR,
+    FALSE_VECTOR,
+    TRUE_VECTOR,
+    UNDEFINED_VECTOR,
+    Array,
+    NotColumnar,
+    Vector,
+)
 
 _LOWEST: Final = -(2**63)
 

@@ -11,7 +11,7 @@ from typing import Any
 from fairq.common.depth import DEEPEST
 from fairq.common.expression_form import expression_text
 from fairq.engine.classad.kinds import ERROR, UNDEFINED
-from fairq.engine.classad.lexer import wrapped_integer
+from fairq.engine.classad.parser import wrapped_integer
 
 _NOT_UNICODE = "[\ud800-\udfff]"
 _UNWRITABLE = "[\0\ud800-\udfff]"

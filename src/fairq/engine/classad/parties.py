@@ -11,7 +11,7 @@ from fairq.engine.classad.columns import AdColumns
 from fairq.engine.classad.convert import constant, is_scalar
 from fairq.engine.classad.expression import Expression, constant_size, expression_of, parse
 from fairq.engine.classad.nodes import Node
-from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.references import Side
 from fairq.engine.classad.vectors import Rows, Vector
 
 SHORT: Final = 64

@@ -1,16 +1,70 @@
-"""Which attributes can influence the value of an expression, followed through both parties' expressions."""
+"""The ad to which a name refers, and the attributes that can influence the value of an expression.
+
+A name means what it does in HTCondor's match ads (src/classad/matchClassad.cpp, attrrefs.cpp). References are followed
+through the expressions of both parties.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec import Struct, field
 
+from fairq.common.expression_form import is_expression, may_read
 from fairq.engine.classad.clock import READINGS
+from fairq.engine.classad.expression import constant_size, expression_of
 from fairq.engine.classad.function_names import PER_ELEMENT, RANDOM, TIMES, UNSCOPED
 from fairq.engine.classad.nodes import Binary, Call, ListOf, Literal, Node, Reference, children
-from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Owner, Side, scope_side
+
+if TYPE_CHECKING:
+    from fairq.engine.classad.column import Column
+
+
+class Side(IntEnum):
+    """The two parties of a match: the single ad and the many in columns."""
+
+    AD = 0
+    COLUMNS = 1
+
+    @property
+    def other(self) -> Side:
+        """The other party."""
+        return Side(1 - self)
+
+
+CURRENT_TIME: Final = "currenttime"
+_OWN: Final = frozenset({"my", "self", "ad"})
+_OTHER: Final = frozenset({"target", "other"})
+RESERVED: Final = (
+    _OWN
+    | _OTHER
+    | {CURRENT_TIME, "parent", "toplevel", "root", "left", "right", "lctx", "rctx"}
+    | {"symmetricmatch", "leftmatchesright", "rightmatchesleft", "leftrankvalue", "rightrankvalue"}
+)
+"""Names that have a meaning in a match although the ad has no attribute of that name."""
+
+
+class Owner(Protocol):
+    """Answers whether an ad of a side has an attribute of its own."""
+
+    def owns(self, side: Side, name: str) -> bool:
+        """Tell whether any ad of *side* has the attribute *name* (lower case)."""
+        ...
+
+
+def scope_side(scope: Node, side: Side, owner: Owner) -> Side | None:
+    """Return the party that *scope* names from *side*: ``MY``, ``TARGET``, ``MY.TARGET``; None for any other scope."""
+    if not isinstance(scope, Reference) or scope.absolute:
+        return None
+    base = side if scope.scope is None else scope_side(scope.scope, side, owner)
+    name = scope.name.lower()
+    if base is None or owner.owns(base, name):
+        return None
+    if name in _OWN:
+        return base
+    return base.other if name in _OTHER else None
 
 
 class Matching(Owner, Protocol):
@@ -173,3 +227,80 @@ def _hides(node: Node) -> bool:
     if isinstance(node, Call):
         return node.name.lower() in UNSCOPED
     return isinstance(node, ListOf) or (isinstance(node, Binary) and node.operator == "[]")
+
+
+class _Columns(Protocol):
+    def column(self, name: str) -> Column: ...
+
+    def nodes(self, name: str) -> list[Node | None]: ...
+
+
+class UnknownAd:
+    """Stands for any single ad: it may lack every attribute, and it may have every expression that *ads* have."""
+
+    def __init__(self, ads: Iterable[Mapping[str, Any]], columns: _Columns) -> None:
+        self._columns = columns
+        self._nodes: dict[str, dict[str, Node | None]] = {}
+        for ad in ads:
+            for name, value in ad.items():
+                if may_read(value):
+                    expression = expression_of(value)
+                    self._nodes.setdefault(name.lower(), {})[expression.text] = expression.node
+
+    def owns(self, side: Side, name: str) -> bool:
+        """Tell whether some ad of *side* is known to have the attribute *name* (lower case)."""
+        if side is Side.AD:
+            return name in self._nodes
+        return not self._columns.column(name).is_missing
+
+    def may_lack(self, side: Side, name: str) -> bool:
+        """Tell whether any ad of *side* may lack the attribute *name* (lower case)."""
+        return side is Side.AD or self._columns.column(name).may_be_missing
+
+    def nodes(self, side: Side, name: str) -> list[Node | None]:
+        """Return the trees of the expressions that the attribute *name* may have on *side*."""
+        if side is Side.AD:
+            return list(self._nodes.get(name, {}).values())
+        return self._columns.nodes(name)
+
+
+class Pair:
+    """Two single ads; AD is the side of *my*, whose expressions are evaluated."""
+
+    def __init__(self, my: Mapping[str, Any], target: Mapping[str, Any]) -> None:
+        self._ads = {
+            Side.AD: {name.lower(): value for name, value in my.items()},
+            Side.COLUMNS: {name.lower(): value for name, value in target.items()},
+        }
+
+    def owns(self, side: Side, name: str) -> bool:
+        """Tell whether the ad of *side* has the attribute *name* (lower case)."""
+        return name in self._ads[side]
+
+    def may_lack(self, side: Side, name: str) -> bool:
+        """Tell whether the ad of *side* lacks the attribute *name* (lower case)."""
+        return name not in self._ads[side]
+
+    def nodes(self, side: Side, name: str) -> list[Node | None]:
+        """Return the tree of the attribute *name* of *side* if it is an expression, a list or a nested ad."""
+        value = self._ads[side].get(name)
+        return [expression_of(value).node] if may_read(value) else []
+
+    def unevaluated(self, side: Side, name: str) -> list[Node | None]:
+        """Return the tree of the attribute *name* of *side* if it is, or holds, an expression."""
+        return [] if constant_size(self._ads[side].get(name)) is not None else self.nodes(side, name)
+
+    def size(self, side: Side, name: str) -> int:
+        """Return the size of the attribute *name* of *side*; 0 if it is not a constant."""
+        return constant_size(self._ads[side].get(name)) or 0
+
+    def texts(self, side: Side, name: str) -> list[str] | None:
+        """Return the value of *name* on *side* if it is a string; None for an expression, a list or a nested ad."""
+        value = self._ads[side].get(name)
+        if isinstance(value, str):
+            return None if is_expression(value) else [value]
+        return None if may_read(value) else []
+
+    def attributes(self) -> Iterator[tuple[Side, str]]:
+        """Return all attributes of both ads."""
+        return ((side, name) for side, ad in self._ads.items() for name in ad)

@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from fairq.common.expression_form import expression_text
-from fairq.engine.classad import apart
-from fairq.engine.classad.budget import Culprit, Ending, EvaluationBudget
+from fairq.engine.classad.budget import Culprit, EvaluationBudget
 from fairq.engine.classad.clock import at_time, reads_clock
 from fairq.engine.classad.costs import UNGUARDED, Costs
 from fairq.engine.classad.expression import Expression, expression_of, parse
@@ -22,11 +21,8 @@ from fairq.engine.classad.library import (
     to_library,
     tree,
 )
-from fairq.engine.classad.nodes import Node, Reference, children
-from fairq.engine.classad.pair import Pair
-from fairq.engine.classad.references import closure
-from fairq.engine.classad.scopes import CURRENT_TIME, RESERVED, Side
-from fairq.engine.classad.unparse import unparse
+from fairq.engine.classad.nodes import Node, Reference, children, unparse
+from fairq.engine.classad.references import CURRENT_TIME, RESERVED, Pair, Side, closure
 from fairq.errors.base import ExpressionError
 
 _TOGETHER: Final = 1000
@@ -139,21 +135,13 @@ def _of_batch(
         budget.charge(key, used - free)
         free = max(0.0, free - used)
     if culprit is not None:
-        left, limit = budget.left(key)
 
-        def work() -> Iterator[Any]:
-            return (_evaluated(expression, batch[place], target, now) for place in risky)
+        def work() -> Iterator[list[Any]]:
+            return ([_evaluated(expression, batch[place], target, now)] for place in risky)
 
-        guarded = apart.run(work, left, budget)
-        is_done = guarded.ending is Ending.DONE
-        budget.charge(key, guarded.seconds - (free if is_done else 0.0))
-        for place, value in zip(risky, guarded.results, strict=False):
+        found = budget.under_guard(work, key, culprit, len(risky), free)
+        for place, value in zip(risky, found, strict=False):
             values[place] = value
-        if not is_done:
-            if guarded.ending in apart.LIMITS:
-                limit = apart.LIMITS[guarded.ending]
-                budget.condemn(key, limit)
-            budget.record(culprit, limit, guarded.seconds, len(risky) - len(guarded.results))
     return values
 
 

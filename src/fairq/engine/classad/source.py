@@ -14,8 +14,7 @@ from fairq.columns.overlay import OverlaidAds
 from fairq.common.expression_form import OPEN
 from fairq.engine.classad.column import ABSENT, Column, build
 from fairq.engine.classad.kinds import EXPRESSION, RAW
-from fairq.engine.classad.pools import ValuePool
-from fairq.engine.classad.vectors import MIXED, Rows, Vector, merge
+from fairq.engine.classad.vectors import MIXED, Rows, ValuePool, Vector, merge
 
 _LARGEST = 10**18
 """NumPy reads larger numbers as the largest one that it has."""

@@ -7,12 +7,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.classad import logic
-from fairq.engine.classad.arithmetic import as_reals
 from fairq.engine.classad.convert import item
 from fairq.engine.classad.kinds import BOOLEAN, INTEGER, LIST, OTHER, REAL, STRING
-from fairq.engine.classad.pools import ValuePool
-from fairq.engine.classad.vectors import MIXED, Vector
+from fairq.engine.classad.operators import TRUE, as_reals, truths
+from fairq.engine.classad.vectors import MIXED, ValuePool, Vector
 
 EXACT: Final = 2.0**53
 """Whole numbers below it are exact as reals."""
@@ -49,7 +47,7 @@ class Values:
 
         Undefined, errors and strings are not true (Operation's notion of a boolean-equivalent value).
         """
-        true = logic.truths(self._vector, self._n) == logic.TRUE
+        true = truths(self._vector, self._n) == TRUE
         return np.broadcast_to(true, self._n)
 
     def as_rank(self, default: float = 0.0) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The evaluator's vectors: one value per row, in a few NumPy arrays.
+"""The evaluator's vectors: one value per row, in a few NumPy arrays, with strings and lists as codes of a pool.
 
 A vector is *uniform* when all rows are of one kind: `data` is then bool, int64 or float64, or codes of the
 pool for strings, lists and others, and None for undefined and error. Otherwise it is *mixed*: `kinds` names
@@ -150,3 +150,90 @@ def by_kinds(kernel: Callable[..., Vector], vectors: Sequence[Vector], n: int) -
     The kernel gets the vectors; its result must hold one value or as many as its longest argument.
     """
     return merge(n, ((rows, kernel(*parts)) for rows, parts in pieces(vectors, n)))
+
+
+Codes = NDArray[np.int64]
+
+
+class Strings(dict[str, int]):
+    """Every string seen, with its code; the lookup of a new string assigns the next code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._folded_codes: dict[bytes, int] = {}
+        self._folded: Codes = np.empty(0, np.int64)
+        self._ranks: Codes = np.empty(0, np.int64)
+
+    def __missing__(self, text: str) -> int:
+        code = len(self.texts)
+        self[text] = code
+        self.texts.append(text)
+        return code
+
+    def folded(self) -> Codes:
+        """Return, by code, numbers that are equal where the strings differ in case of ASCII letters only."""
+        known = len(self._folded)
+        if known < len(self.texts):
+            new = [self._folded_codes.setdefault(_fold(text), len(self._folded_codes)) for text in self.texts[known:]]
+            self._folded = np.concatenate([self._folded, np.array(new, np.int64)])
+        return self._folded
+
+    def ranks(self) -> Codes:
+        """Return, by code, numbers that order the strings as C's strcasecmp does."""
+        if len(self._ranks) < len(self.texts):
+            folded = self.folded()
+            order = sorted(self._folded_codes)
+            rank = np.empty(len(order), np.int64)
+            for place, key in enumerate(order):
+                rank[self._folded_codes[key]] = place
+            self._ranks = rank[folded]
+        return self._ranks
+
+
+def _fold(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass").lower()
+
+
+class Objects:
+    """Values other than strings and numbers; with *key*, values with equal keys are stored once."""
+
+    def __init__(self, key: Callable[[Any], Any] | None = None) -> None:
+        self.items: list[Any] = []
+        self._codes: dict[Any, int] = {}
+        self._key = key
+
+    def code(self, item: Any) -> int:
+        """Return the number that stands for *item*."""
+        if self._key is None:
+            self.items.append(item)
+            return len(self.items) - 1
+        key = self._key(item)
+        if key not in self._codes:
+            self._codes[key] = len(self.items)
+            self.items.append(item)
+        return self._codes[key]
+
+
+def typed_key(item: Any) -> Any:
+    """Return a key that distinguishes 1, 1.0 and true, and 0.0 from -0.0."""
+    if isinstance(item, list | tuple):
+        return tuple(typed_key(part) for part in item)
+    return type(item), repr(item) if isinstance(item, float) else item
+
+
+class ValuePool:
+    """The strings, literal lists and other values of one set of columns and of all values computed from it."""
+
+    def __init__(self) -> None:
+        self.strings = Strings()
+        self.lists = Objects(typed_key)
+        self.others = Objects()
+
+
+class NotColumnar(Exception):  # noqa: N818 - a change of method, not an error
+    """Columns cannot give the value; HTCondor's library must evaluate. *whole*: it must see the entire expression."""
+
+    def __init__(self, whole: bool = False) -> None:
+        super().__init__(whole)
+        self.whole = whole

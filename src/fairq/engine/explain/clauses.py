@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from fairq.common.expression_form import expression_text
 from fairq.engine.classad import Expression, expression_of, parse
-from fairq.engine.classad.lexer import LexicalError, Token, tokens
 from fairq.engine.classad.nodes import Reference
+from fairq.engine.classad.parser import LexicalError, Token, tokens
 
 _LOOSER = frozenset({"||", "?", "?:"})
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")

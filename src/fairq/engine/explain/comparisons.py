@@ -10,8 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.classad import Expression, parse
-from fairq.engine.classad.nodes import Binary, Literal, Node, Reference
-from fairq.engine.classad.unparse import unparse
+from fairq.engine.classad.nodes import Binary, Literal, Node, Reference, unparse
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "is": "is"}
 

@@ -16,8 +16,7 @@ from fairq.common.records import Ad, JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.checks import PoolChecks
 from fairq.engine.explain.losses import Losses, LostTo, Observer, Standing
-from fairq.engine.explain.machines import TooLarge, too_large
-from fairq.engine.explain.pieces import labels, undivided
+from fairq.engine.explain.pieces import TooLarge, labels, too_large, undivided
 from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.negotiation.cycle import NegotiationCycle, bring_up_to_date

@@ -1,4 +1,4 @@
-"""The test by which a job loses each slot of the pool.
+"""The test by which a job loses each slot of the pool, and the record of a cycle that counts them for each rejection.
 
 The tests are those of the negotiator (docs/htcondor.md 3.7), in the order in which people ask. A slot counts for the
 first test that it fails.
@@ -6,6 +6,7 @@ first test that it fails.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -26,6 +27,7 @@ from fairq.engine.negotiation.pool import (
     slots_usable,
 )
 from fairq.engine.negotiation.preemption import PRIO, RANK, RANKS
+from fairq.engine.negotiation.rejections import Rejection, RejectReason
 
 
 class LostTo(StrEnum):
@@ -197,3 +199,31 @@ class Observer:
             # The last place is nobody's.
             held = self._own[submitter] = np.append(is_own, False)[self.holders.codes]
         return held
+
+
+class ExplainedRejection(Struct, frozen=True):
+    """One rejection, with the first test that each slot of the pool failed."""
+
+    rejection: Rejection
+    lost: dict[LostTo, int]
+
+
+class CycleRecorder:
+    """Observes a cycle and collects `explained`, one entry per rejection in order."""
+
+    def __init__(self, pool: PoolSlots, policy: NegotiationPolicy) -> None:
+        self._observer = Observer(pool, policy)
+        self._standing: Standing | None = None
+        self._explained: list[ExplainedRejection] = []
+
+    @property
+    def explained(self) -> Sequence[ExplainedRejection]:
+        """What was seen so far."""
+        return self._explained
+
+    def __call__(self, rejection: Rejection, context: RequestContext, kinds: Kinds) -> None:
+        """Count the slots that the request lost, at the moment of its rejection."""
+        limited = rejection.reason is RejectReason.CONCURRENCY_LIMIT
+        self._standing = self._standing or Standing(kinds)
+        lost = self._observer.losses(context, self._standing, limited).counts()
+        self._explained.append(ExplainedRejection(rejection, lost))

@@ -1,4 +1,4 @@
-"""Partitionable slots as they would be without some of their dynamic slots."""
+"""Slots as they would be without their dynamic slots, and what a job asks for against such whole slots."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
 
 from fairq.common.records import Ad
-from fairq.engine.classad import evaluate_in_columns
+from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.explain.comparisons import plain
 from fairq.engine.negotiation.pool import PoolSlots
 
-_DYNAMIC = re.compile(r"(.*[^_])_\d+(@.*)?", re.DOTALL)
-_RESOURCES = ("cpus", "memory", "disk", "gpus")
+_PART_NAME = re.compile(r"(.*[^_])_\d+(@.*)?", re.DOTALL)
+_RESOURCES = ("Cpus", "Memory", "Disk", "GPUs")
 _OF_MACHINE = ("MyAddress", "StartdIpAddr", "Machine")
 """Attributes that a partitionable slot and its dynamic slots share, the most reliable first."""
 
@@ -86,7 +89,7 @@ def pieces_of(pool: PoolSlots) -> dict[int, list[int]]:
 
 
 def _parent(pool: PoolSlots, row: int, parents: Mapping[tuple[str, str | int], Sequence[int]]) -> int | None:
-    named = _DYNAMIC.fullmatch(pool.names[row])
+    named = _PART_NAME.fullmatch(pool.names[row])
     by_name = [] if named is None else parents.get(("name", named[1] + (named[2] or "")), ())
     near = [other for other in by_name if _on_one_machine(pool, row, other)]
     for attribute in _NUMBERS if not near else ():
@@ -116,7 +119,7 @@ def given_back(parent: Ad, piece: Ad) -> Ad:
     """The rest of a partitionable slot after *piece* is given back, which its lists of dynamic slots name no more."""
     amounts = {name.lower(): value for name, value in piece.items()}
     listed = next((value for name, value in parent.items() if name.lower() == "machineresources"), "")
-    resources = {*_RESOURCES, *str(listed).lower().split()}
+    resources = {*map(str.lower, _RESOURCES), *str(listed).lower().split()}
     more = dict(parent)
     for name, value in parent.items():
         amount = amounts.get(name.lower()) if name.lower() in resources else None
@@ -163,3 +166,43 @@ def _true_of(pool: PoolSlots, attribute: str) -> list[int]:
         return []
     rows: list[int] = np.flatnonzero(evaluate_in_columns(attribute, pool.ads, {}).is_true()).tolist()
     return rows
+
+
+_DYNAMIC = parse("DynamicSlot")
+
+
+class TooLarge(Struct, frozen=True):
+    """A job asks for more of a resource than any whole slot has; *machine* is the most that one machine has."""
+
+    resource: str
+    asked: float
+    largest: float
+    machine: float
+
+
+def too_large(job: Mapping[str, Any], slots: AdColumns) -> list[TooLarge]:
+    """Return of which resources the *job* (names in lower case) asks for more than any slot has when nobody uses it."""
+    if not len(slots):
+        return []
+    whole = ~evaluate_in_columns(_DYNAMIC, slots, {}).is_true()
+    found = []
+    for name in _RESOURCES:
+        asked = job.get(f"request{name.lower()}")
+        if isinstance(asked, bool) or not isinstance(asked, int | float) or asked <= 0:
+            continue
+        own = evaluate_in_columns(name, slots, {}).as_rank(0.0)
+        total = evaluate_in_columns(f"TotalSlot{name}", slots, {}).as_rank(0.0)
+        size = np.where(whole, np.maximum(own, total), 0.0)
+        largest = float(size.max())
+        if asked > largest:
+            found.append(TooLarge(name, float(asked), largest, _of_machine(name, slots, size)))
+    return found
+
+
+def _of_machine(name: str, slots: AdColumns, size: NDArray[np.float64]) -> float:
+    """Return the most that one machine has: what its slots tell of it, or what they have together."""
+    told = evaluate_in_columns(f"Total{name}", slots, {}).as_rank(0.0).max()
+    machines = evaluate_in_columns("Machine", slots, {}).text_codes()
+    known = machines >= 0
+    together = np.bincount(machines[known], weights=size[known]).max() if known.any() else 0.0
+    return float(max(told, together))

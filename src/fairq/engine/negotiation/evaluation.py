@@ -30,8 +30,8 @@ from fairq.engine.classad.nodes import (
     Node,
     Reference,
     Unary,
+    unparse,
 )
-from fairq.engine.classad.unparse import unparse
 
 
 class RequestContext(Struct, frozen=True):

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from fairq.common.records import Ad
 from fairq.engine.classad import EVERY_ATTRIBUTE, columns_read, expression_of, parse
-from fairq.engine.classad.reduced import NotReducedError, Numbers, Of, Reduced, Reducer
-from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.partial_evaluation import NotReducedError, Numbers, Of, Reduced, Reducer
+from fairq.engine.classad.references import Side
 from fairq.engine.negotiation.evaluation import LOWEST, RequestContext, as_stored
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fairq.columns.alike_records import AlikeRun
     from fairq.engine.accounting.leases import ExpiredLease
     from fairq.engine.classad.budget import Overrun
-    from fairq.engine.explain.record import ExplainedRejection
+    from fairq.engine.explain.losses import ExplainedRejection
     from fairq.engine.negotiation.policy import NegotiationPolicy
     from fairq.engine.quotas.record import GroupTurn
     from fairq.steps.pool.dynamic_slots import CarvedSlot

@@ -239,7 +239,7 @@ def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
     pool, policy = snapshot.pool, snapshot.policy
     recorder = None
     if explain:
-        from fairq.engine.explain.record import CycleRecorder
+        from fairq.engine.explain.losses import CycleRecorder
 
         recorder = CycleRecorder(pool.slots, policy)
     times = pool.standing.round_robin

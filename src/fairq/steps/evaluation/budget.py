@@ -80,8 +80,8 @@ def _parts_read(
     A record in which it reads an expression, a list or an ad is yielded as a whole, because these may read more.
     """
     from fairq.engine.classad import EVERY_ATTRIBUTE
+    from fairq.engine.classad.references import RESERVED
     from fairq.engine.classad.scalar import names_read
-    from fairq.engine.classad.scopes import RESERVED
 
     names = names_read(expression)
     if EVERY_ATTRIBUTE in names:

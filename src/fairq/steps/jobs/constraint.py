@@ -11,7 +11,7 @@ from fairq.common.expression_form import is_expression, may_read
 from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
 from fairq.state.connection import State
-from fairq.steps.evaluation.unknown import UnknownNames
+from fairq.steps.evaluation.member_names import UnknownNames
 from fairq.steps.jobs.overlay import RUNNING_ATTRIBUTES, Overlay
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class _KnownValues:
         return (read, *map(type, values), *values) if not any(map(may_read, values)) else None
 
     def _read(self, names: Iterable[str]) -> tuple[str, ...] | None:
-        from fairq.engine.classad.scopes import RESERVED
+        from fairq.engine.classad.references import RESERVED
 
         lowered = [name.lower() for name in names]
         assert self._names is not None

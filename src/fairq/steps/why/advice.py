@@ -7,7 +7,7 @@ from typing import Any
 
 from fairq.common.quantities import rounded
 from fairq.engine.explain.alternatives import Alternatives
-from fairq.engine.explain.machines import TooLarge
+from fairq.engine.explain.pieces import TooLarge
 from fairq.engine.explain.remedies import Remedy
 from fairq.steps.why.changes import change_order
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from fairq.common.quantities import counted
 from fairq.common.records import JobRange
+from fairq.engine.explain.alternatives import wider
 from fairq.engine.explain.changes import OWNERS
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
-from fairq.engine.explain.most import wider
 from fairq.engine.explain.remedies import Remedy
 from fairq.steps.why.advice import too_large_sentence
 from fairq.steps.why.changes import change_order

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns, expression_of, parse
-from fairq.engine.classad.reduced import NotReducedError, Reducer
-from fairq.engine.classad.scopes import Side
+from fairq.engine.classad.partial_evaluation import NotReducedError, Reducer
+from fairq.engine.classad.references import Side
 
 RESOURCES = ["Cpus", "Memory", "GPUs"]
 CHANGING = ["Cpus", "MY.Memory", "TARGET.Memory", "TARGET.Cpus", "gpus", "MY.GPUs"]

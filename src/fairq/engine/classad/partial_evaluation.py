@@ -15,22 +15,19 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.classad import logic
-from fairq.engine.classad.columnar import NotColumnar
 from fairq.engine.classad.columns import AdColumns
-from fairq.engine.classad.comparison import COMPARE
 from fairq.engine.classad.convert import constant
 from fairq.engine.classad.costs import UNGUARDED
+from fairq.engine.classad.evaluation import bound
 from fairq.engine.classad.evaluator import Evaluator
 from fairq.engine.classad.expression import Expression
 from fairq.engine.classad.kinds import BOOLEAN, EXPRESSION, INTEGER, MISSING, REAL, UNDEFINED_KIND
-from fairq.engine.classad.metered import bound
 from fairq.engine.classad.nodes import Binary, Call, Conditional, Literal, Node, Reference, Unary
+from fairq.engine.classad.operators import COMPARE, TRUE, truths
 from fairq.engine.classad.parties import Parties
-from fairq.engine.classad.references import Attribute, closure
-from fairq.engine.classad.scopes import RESERVED, Side, scope_side
+from fairq.engine.classad.references import RESERVED, Attribute, Side, closure, scope_side
 from fairq.engine.classad.values import EXACT, Values
-from fairq.engine.classad.vectors import MIXED, UNDEFINED_VECTOR, Array, Rows, Vector
+from fairq.engine.classad.vectors import MIXED, UNDEFINED_VECTOR, Array, NotColumnar, Rows, Vector
 
 Numbers = NDArray[np.float64]
 """The numbers that change: an array per attribute, with one element for each of some rows."""
@@ -213,9 +210,9 @@ class Reduced:
         raise NotReducedError
 
     def _fixed_truth(self, vector: Vector) -> _Truth:
-        truths = logic.truths(vector, len(self._reducer.columns))
-        true = truths == logic.TRUE
-        exact = bool((truths <= logic.TRUE).all())
+        found = truths(vector, len(self._reducer.columns))
+        true = found == TRUE
+        exact = bool((found <= TRUE).all())
         if len(true) == 1 or true.all() or not true.any():
             always = bool(true[0])
             return _Truth(lambda numbers, rows: always, exact, always)

@@ -1,30 +1,93 @@
-"""Evaluation within a budget: expressions with a cost bound run in batches, those without one run under guard.
+"""The calls for the rest of the engine: evaluate expressions, and find the attributes that they read.
 
-An expression that uses up the budget counts as ERROR for the remaining rows.
+Evaluation keeps to the budget of the columns: expressions with a bound on their cost run in batches, those without one
+under guard. An expression that uses up the budget counts as ERROR for the remaining rows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
-from typing import Any, Final
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairq.engine.classad import apart
-from fairq.engine.classad.budget import Culprit, Ending, EvaluationBudget, free_seconds
+from fairq.engine.classad.budget import Culprit, EvaluationBudget, free_seconds
 from fairq.engine.classad.column import Column
+from fairq.engine.classad.columns import AdColumns
 from fairq.engine.classad.convert import from_values, item
 from fairq.engine.classad.costs import BATCH, UNGUARDED, Costs
+from fairq.engine.classad.distinct import distinct_rows
 from fairq.engine.classad.evaluator import evaluate_freely
 from fairq.engine.classad.expression import Expression
-from fairq.engine.classad.identity import distinct_rows
 from fairq.engine.classad.kinds import ERROR, EXPRESSION, INTEGER, OTHER, RAW
-from fairq.engine.classad.nodes import Reference
+from fairq.engine.classad.nodes import Node, Reference
 from fairq.engine.classad.parties import Parties, PartiesOfRows
-from fairq.engine.classad.references import closure
-from fairq.engine.classad.scopes import RESERVED, Side, scope_side
+from fairq.engine.classad.references import EVERY_ATTRIBUTE, RESERVED, Side, UnknownAd, closure, scope_side
+from fairq.engine.classad.values import Values
 from fairq.engine.classad.vectors import ERROR_VECTOR, UNDEFINED_VECTOR, Array, Rows, Vector, merge
+
+RowNumbers = NDArray[Any] | Sequence[int] | None
+
+
+def evaluate_in_ad(
+    expression: Expression, ad: Mapping[str, Any], columns: AdColumns, rows: RowNumbers = None
+) -> Values:
+    """Evaluate with MY the single *ad* and TARGET each row: a job's Requirements or Rank over slots."""
+    return _evaluate(expression, Side.AD, ad, columns, rows)
+
+
+def evaluate_in_columns(
+    expression: Expression | str, columns: AdColumns, ad: Mapping[str, Any], rows: RowNumbers = None
+) -> Values:
+    """Evaluate with MY each row and TARGET the single *ad*: the negotiator's ranks over slots.
+
+    A string is the name of an attribute: each row's own expression of that name (undefined where it has none).
+    """
+    if isinstance(expression, str):
+        expression = Expression(f"MY.{expression}", Reference(Reference(None, "MY"), expression))
+    return _evaluate(expression, Side.COLUMNS, ad, columns, rows)
+
+
+def _evaluate(
+    expression: Expression, side: Side, ad: Mapping[str, Any], columns: AdColumns, rows: RowNumbers
+) -> Values:
+    numbers = None if rows is None else np.asarray(rows, np.intp)
+    vector = evaluate(expression, side, Parties(ad, columns), numbers)
+    return Values(vector, len(columns) if numbers is None else len(numbers), columns.pool)
+
+
+def attributes_read(
+    expressions: Iterable[Expression],
+    side: Literal["my", "target"],
+    columns: AdColumns,
+    ads: Iterable[Mapping[str, Any]] = (),
+) -> frozenset[str]:
+    """Return the lower-case names of all attributes of the single ad that can influence the expressions.
+
+    *side* is the role of the single ad: "my" as in a job's Requirements, "target" as in the negotiator's ranks.
+    References are followed through the expressions of *columns* and of *ads*. The answer holds for all *ads*
+    as the single ad. EVERY_ATTRIBUTE is among the names if the attributes cannot be determined.
+    """
+    party = Side.AD if side == "my" else Side.COLUMNS
+    start: list[tuple[Side, Node | None]] = [(party, expression.node) for expression in expressions]
+    return closure(start, UnknownAd(ads, columns)).single_names()
+
+
+def columns_read(
+    expressions: Iterable[Expression], side: Literal["my", "target"], columns: AdColumns
+) -> frozenset[str]:
+    """Return the lower-case names of all attributes of *columns* that can influence the expressions.
+
+    *side* is the role of the single ad, as in `attributes_read`. EVERY_ATTRIBUTE is among the names if the
+    attributes cannot be determined.
+    """
+    party = Side.AD if side == "my" else Side.COLUMNS
+    found = closure([(party, expression.node) for expression in expressions], UnknownAd((), columns))
+    every: frozenset[str] = frozenset({EVERY_ATTRIBUTE}) if found.everything else frozenset()
+    return found.names(Side.COLUMNS) | every
+
 
 _SMALL_BATCH: Final = 200_000
 """Nodes to evaluate between two readings of the meter after the budget is used up."""
@@ -159,18 +222,11 @@ class _Metered:
             yield places, tuple(column.expressions[code - 1].text for column, code in held if code > 0)
 
     def _under_guard(self, rows: Rows, expressions: tuple[str, ...], culprit: Culprit) -> Vector:
-        budget, key = self._budget, self._key(expressions)
-        left, limit = budget.left(key)
-        guarded = apart.run(lambda: self._growing_batches(rows), left, budget)
-        values = [value for batch in guarded.results for value in batch]
-        is_done = guarded.ending is Ending.DONE
-        budget.charge(key, guarded.seconds - (free_seconds(len(rows)) if is_done else 0.0))
-        if not is_done:
-            if guarded.ending in apart.LIMITS:
-                limit = apart.LIMITS[guarded.ending]
-                budget.condemn(key, limit)
-            budget.record(culprit, limit, guarded.seconds, len(rows) - len(values))
-            values += [(ERROR, False)] * (len(rows) - len(values))
+        count = len(rows)
+        values = self._budget.under_guard(
+            lambda: self._growing_batches(rows), self._key(expressions), culprit, count, free_seconds(count)
+        )
+        values += [(ERROR, False)] * (count - len(values))
         opaque = {place for place, (_, is_opaque) in enumerate(values) if is_opaque}
         return from_values([value for value, _ in values], self._parties.columns.pool, opaque)
 
