@@ -60,6 +60,16 @@ def test_a_simulated_future_knows_when_a_lease_ends(pool: Pool) -> None:
     assert 0 <= job["EstimatedStart"] - (NOW + 2 * HOUR) <= 120
 
 
+def test_a_simulated_future_keeps_to_the_time_of_cycles(pool: Pool) -> None:
+    """Where a cycle has no time to offer a job, no start is forecast: neither by queue nor by why."""
+    pool.settings("[negotiator]\nnegotiator_max_time_per_cycle = 0\n")
+    pool.slots(1)
+    pool.submit("ann")
+    (job,) = pool.fairq("queue", "--start", "--json", "--now", NOW)
+    why = pool.fairq("why", "1.0", "--json", "--now", NOW)
+    assert (job.get("EstimatedStart"), why["start"]["start_time"], why["reason"]) == (None, None, "time budget")
+
+
 def test_status_tells_the_share_of_the_pool(pool: Pool) -> None:
     """Not that of the group's pie: who may use 3 of 12 slots has 25.0%."""
     pool.settings("[groups.a]\nquota = 3\n[groups.b]\nquota = 6\n")

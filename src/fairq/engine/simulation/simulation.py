@@ -12,6 +12,7 @@ from fairq.common.records import Ad, JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import expire_leases, leases_of
 from fairq.engine.accounting.removal import removable
+from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.cycle import NegotiationCycle
 from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -89,6 +90,7 @@ class Simulation:
         running: jobs that run at the start.
         charge_each_end: charge all submitters up to each end, as commands that report an end do. Otherwise, all ends
             since the last cycle are charged at once, which is faster and differs only in the last digits.
+        clock: measures the time budgets of the cycles, as in `negotiate`; None: there are none.
         is_patient: where nothing has changed for long, cycles that only time can make differ are held less often: after
             a sixteenth of the time since the last change. What such a cycle would match may come later by as much.
     """
@@ -108,6 +110,7 @@ class Simulation:
         round_robin_times: Mapping[str, int] | None = None,
         running: Iterable[Running] = (),
         *,
+        clock: Clock | None = None,
         charge_each_end: bool = False,
         is_patient: bool = False,
     ) -> None:
@@ -123,6 +126,8 @@ class Simulation:
         """`NegotiationCycle.work` of all of them, with their slots."""
         self.now = start - (every or 1)
         """The time of the last cycle, run or skipped."""
+        self.skipped_since = start
+        """The time of the first cycle skipped before this one, as only time had passed; else of this cycle."""
         self._ads = ads
         self._run_time = run_time
         self._arrivals = iter(arrivals)
@@ -134,6 +139,7 @@ class Simulation:
         records = accountant.records.values()
         self._leased = [one for one in records if leases_of(one)]
         self._every = every
+        self._clock = clock
         self._is_patient = is_patient
         self._last_change = start
         self._witness = witness
@@ -182,10 +188,12 @@ class Simulation:
 
     def _step(self, now: int) -> None:
         accountant = self.accountant
+        self.skipped_since = min(now, self.now + (self._every or 1))
         if expire_leases(self._leased, now):
             self._may_match_more = True
+            self.skipped_since = now
         if (self._ends and self._ends[0][0] <= now) or (self._next_arrival and self._next_arrival.time <= now):
-            self._last_change = now
+            self._last_change = self.skipped_since = now
         if self._charges_each_end:
             self._end_jobs(now)
             accountant.update(now)
@@ -207,7 +215,7 @@ class Simulation:
             if job is None:  # the job was preempted before this end
                 continue
             tenant = job.tenant
-            del self._of_key[id(tenant)]
+            del self._of_key[tenant.key]
             self.accountant.remove_match(tenant.key, end)
             self.pool.release(tenant)
             self.queues.stop(tenant.submitter, job.key.schedd, tenant.weight)
@@ -222,7 +230,7 @@ class Simulation:
             accountant.forget(name)
         slots = self.pool.snapshot(now)
         jobs = Jobs(self.queues.snapshot(), self._ads)
-        cycle = NegotiationCycle(slots, jobs, accountant, self.policy, now, self._times)
+        cycle = NegotiationCycle(slots, jobs, accountant, self.policy, now, self._times, clock=self._clock)
         decision = cycle.run()
         self.cycles += 1
         self.pairs = cycle.pairs
@@ -246,7 +254,7 @@ class Simulation:
 
     def _evict(self, tenant: Tenant, now: int) -> None:
         """Return a preempted job to the queue; the cycle has already removed its charge."""
-        job = self._jobs.pop(self._of_key.pop(id(tenant)))
+        job = self._jobs.pop(self._of_key.pop(tenant.key))
         self.pool.release(tenant)
         self.queues.stop(tenant.submitter, job.key.schedd, tenant.weight)
         self.queues.add(job.jobs)
@@ -280,7 +288,7 @@ class Simulation:
     def _begin(self, job: JobKey, jobs: JobRange, tenant: Tenant, end: int) -> None:
         self._sequence += 1
         self._jobs[self._sequence] = _Job(job, jobs, tenant, end)
-        self._of_key[id(tenant)] = self._sequence
+        self._of_key[tenant.key] = self._sequence
         heapq.heappush(self._ends, (end, self._sequence))
 
 

@@ -21,7 +21,7 @@ from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.simulation.pool import Tenant
 from fairq.engine.simulation.queues import JobKey
 from fairq.engine.simulation.runtimes import PastRun, RunTimes
-from fairq.engine.simulation.simulation import Arrival, Simulation
+from fairq.engine.simulation.simulation import Arrival, Simulation, Witness
 from fairq.state import cycles, ended_jobs, job_ads, runs
 from fairq.state.connection import State
 from fairq.steps.launch.values import read_if_usable
@@ -204,7 +204,7 @@ class Forecaster:
                 job,
                 order.get(job),
                 waiting,
-                min(known, default=None),
+                min((one.earliest[job] for one in passes if job in one.earliest), default=None),
                 times[1],
                 None if len(known) < len(times) else max(known),
             )
@@ -217,8 +217,7 @@ class Forecaster:
         self._sources.clear()
         world = self._world
         seen = _Pass(wanted, sum(map(len, world.idle)), self._beyond)
-        arrivals = self._submitted_again() if assumed.again else ()
-        simulation = world.simulation(self._run_time(assumed.quantile), seen, self._every, arrivals)
+        simulation = seen.simulation = self.simulation(assumed, seen)
         size = len(world.names) + len(world.idle)
         highest = _MOST_CYCLES if wanted is None else _MOST_FOR_SOME
 
@@ -232,6 +231,11 @@ class Forecaster:
         simulation.advance(self._now + HORIZON, seen.stop)
         seen.until = simulation.now if is_over() else self._now + HORIZON
         return seen
+
+    def simulation(self, assumed: Assumed, witness: Witness) -> Simulation:
+        """Return the simulation of a pass, at its start; it reports to *witness*."""
+        arrivals = self._submitted_again() if assumed.again else ()
+        return self._world.simulation(self._run_time(assumed.quantile), witness, self._every, arrivals)
 
     def _comes_again(self, last: int | None) -> bool:
         """Whether jobs are submitted again by the time *last* (None: unknown)."""
@@ -271,11 +275,13 @@ class Forecaster:
 
 
 class _Pass:
-    """Records the first start of every job in a cluster below *beyond*."""
+    """Records the first start of every job in a cluster below *beyond*, and when it might have been earliest."""
 
     def __init__(self, wanted: Collection[JobKey] | None, count: int, beyond: int) -> None:
         self.starts: dict[JobKey, int] = {}
+        self.earliest: dict[JobKey, int] = {}
         self.until = 0
+        self.simulation: Simulation
         self.is_over: Callable[[], bool] = lambda: False
         self._beyond = beyond
         self._left = count if wanted is None else len(wanted)
@@ -293,6 +299,7 @@ class _Pass:
     def started(self, job: JobKey, _match: Match, now: int) -> None:
         if job.cluster < self._beyond and job not in self.starts:
             self.starts[job] = now
+            self.earliest[job] = self.simulation.skipped_since
             self._left -= self._wanted is None or job in self._wanted
 
     def ended(self, job: JobKey, tenant: Tenant, end: int, now: int) -> None:

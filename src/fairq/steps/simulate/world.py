@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from fairq.state.connection import State
 from fairq.state.slots import StoredSlots
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
-from fairq.steps.cycle.load import load_round_robin_times, of_pool
+from fairq.steps.cycle.load import load_group_names, load_round_robin_times, of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.evaluation.budget import evaluation_budget
 from fairq.steps.pool.claimed_ads import without_claim
@@ -79,6 +80,7 @@ class World(Struct, frozen=True):
             witness,
             self.round_robin_times,
             running,
+            clock=time.monotonic,
             charge_each_end=True,
             is_patient=True,
         )
@@ -135,6 +137,8 @@ def load_world(state: State, settings: Settings, now: int) -> World:
     policy = of_pool(negotiation_policy(settings), state, settings)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges_of(held.values()))
     expire_leases(accountant.records.values(), now)
+    if load_group_names(state) != accountant.policy.group_names:
+        accountant.recount()
     idle = jobs.idle(state)
     running = {
         JobKey(one.schedd, one.cluster, proc): replace(one, first_proc=proc, last_proc=proc, status=JobStatus.IDLE)
