@@ -59,6 +59,10 @@ class Sample:
         path.write_text(content if isinstance(content, str) else json.dumps(content))
         return path
 
+    def place(self, name: str) -> Path:
+        """Return the path of a file or directory beside the states."""
+        return self._folder / name
+
     def do(self, *words: object) -> None:
         """Run a command; an exit code of 1 is one that tells what it found."""
         ended = self._run("--state", self._state, *words)
@@ -134,6 +138,8 @@ def _pool(sample: Sample) -> None:
     sample.show("why (a job)", "why", "3.1", "--compare", "--now", NOW + 20)
     sample.show("why (all idle jobs)", "why", "--now", NOW + 20)
     sample.show("negotiate --dry-run, with a change", "negotiate", "--dry-run", "--slots", "+2", "--now", NOW + 20)
+    sample.do("page", sample.place("page"), "--now", NOW + 20)
+    sample.keep("page", "page/pool.json")
     sample.show("report --fairness", "report", "--fairness", "--since", "-2d", "--now", NOW + 20)
     sample.show("userprio --tree", "userprio", "--tree", "--now", NOW + 20)
     sample.show("userprio --target", "userprio", "--target", "zoe=1%", "--scale-all", "--now", NOW + 20)

@@ -60,7 +60,7 @@ function __fairq_nth
 end
 
 complete -c fairq -f
-set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --admin --af --after --after-failed --after-ok --again --append --at --attribute --batch-name --begin --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --ceiling --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --each --each-line --env --environment --error --every --exit --exit-code --factor --file --floor --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --max-running --mem --members --memory --month --name --now --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --quota --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --retries --rules --schedds --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --share --simulation --since --site --slot --slurm --sort --state --subject --tag --target --time --timeout --top --until --user --users --vo --watch --window --with --without -a -activefrom -af -append -autoformat -batch-name -cancelceilinglease -cancelfactorlease -cancelfloorlease -completed -completedsince -constraint -delete -duration -getreslist -limit -machine -match -n -o -p -prune -queue -reason -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user -wait
+set -g __fairq_valued --accounting-group --accounting-group-user --activefrom --admin --af --after --after-failed --after-ok --again --append --at --attribute --batch-name --begin --by --cancelceilinglease --cancelfactorlease --cancelfloorlease --ceiling --concurrency-limits --config --constraint --count --cpus --cputime --cycle --delete --disk --duration --each --each-line --env --environment --error --every --exit --exit-code --factor --file --floor --from --getreslist --gpus --grid-ce --group --initialdir --input --job-type --keep --launch --limit --lines --log --max-age --max-ram --max-running --mem --members --memory --month --name --now --old-after --out --output --owner --partition --pilot --platform --policy --pool --processors --proxy --prune --queue --quota --rank --reason --request-cpus --request-disk --request-gpus --request-memory --required-tag --requirements --resetusage --retries --rules --schedds --seed --selection --set --setaccum --setbegin --setceiling --setfactor --setfloor --setlast --setprio --shake --share --simulation --since --site --slot --slurm --sort --state --subject --tag --target --time --timeout --title --top --until --user --users --vo --watch --window --with --without -a -activefrom -af -append -autoformat -batch-name -cancelceilinglease -cancelfactorlease -cancelfloorlease -completed -completedsince -constraint -delete -duration -getreslist -limit -machine -match -n -o -p -prune -queue -reason -resetusage -setaccum -setbegin -setceiling -setfactor -setfloor -setlast -setprio -since -sort -target -until -user -wait
 complete -c fairq -l state -rF -d 'State file [default: $FAIRQ_STATE, then the user\'s].'
 complete -c fairq -l config -rF -d 'Use only this settings file [default: $FAIRQ_CONFIG].'
 complete -c fairq -s q -l quiet -d 'Print no notes, progress or change reports.'
@@ -90,6 +90,7 @@ complete -c fairq -n '__fairq_nth 0' -a broker -d 'PanDA\'s brokerage: assign ta
 complete -c fairq -n '__fairq_nth 0' -a undo -d 'Undo a change, as if it had not been made.'
 complete -c fairq -n '__fairq_nth 0' -a report -d 'Show who used what.'
 complete -c fairq -n '__fairq_nth 0' -a plot -d 'Draw use, shares, priorities, the queue, or the result of a simulation.'
+complete -c fairq -n '__fairq_nth 0' -a page -d 'Write the pool as a page for a browser.'
 complete -c fairq -n '__fairq_nth 0' -a metrics -d 'Print metrics of the pool in the text format of Prometheus.'
 complete -c fairq -n '__fairq_nth 0' -a config -d 'Show, change, check and import settings.'
 complete -c fairq -n '__fairq_nth 0' -a import -d 'Import a pool from HTCondor or Slurm: live, from dumps or from an archive; or a whole state.'
@@ -1299,6 +1300,10 @@ complete -c fairq -n '__fairq_at plot' -l tsv -d 'Print tab-separated values.'
 complete -c fairq -n '__fairq_at plot' -l af -x -d 'Print only these attributes or expressions [modifiers: --af:jlhVr,tng].'
 complete -c fairq -n '__fairq_at plot' -l no-header -d 'Print no headings.'
 complete -c fairq -n '__fairq_nth 0 plot' -a 'usage shares priority queue wait'
+complete -c fairq -n '__fairq_at page' -l title -x -d 'Title [default: the name of the host].'
+complete -c fairq -n '__fairq_at page' -l old-after -x -d 'Age from which the page says that it is old [default: 1h].'
+complete -c fairq -n '__fairq_at page' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
+complete -c fairq -n '__fairq_nth 0 page' -F
 complete -c fairq -n '__fairq_at metrics' -l out -rF -d 'Write this file, in one step, instead of stdout.'
 complete -c fairq -n '__fairq_at metrics' -l users -x -d 'Submitters by name [default: metrics.submitters]. [at least 0]'
 complete -c fairq -n '__fairq_at metrics' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
@@ -1515,4 +1520,4 @@ complete -c fairq -n '__fairq_at state cycle' -l no-header -d 'Print no headings
 complete -c fairq -n '__fairq_at state cycle' -l constraint -x -d 'Show only matches of this ClassAd expression; repeatable.'
 complete -c fairq -n '__fairq_nth 0 state cycle' -k -a '(__fairq_names cycle)'
 complete -c fairq -n '__fairq_at demo' -l keep -rF -d 'Use this new directory and keep it.'
-complete -c fairq -n '__fairq_nth 0+ help' -a 'submit queue remove hold release prio finish slots status negotiate run wait tail log history why userprio quotas taskqueues broker undo report plot metrics config import export pool simulate state demo help'
+complete -c fairq -n '__fairq_nth 0+ help' -a 'submit queue remove hold release prio finish slots status negotiate run wait tail log history why userprio quotas taskqueues broker undo report plot page metrics config import export pool simulate state demo help'

@@ -32,6 +32,7 @@ REGISTRY: dict[str, Listing] = {
     "undo": Listing("fairq.cli.undo", "Take back a change."),
     "report": Listing("fairq.cli.report", "Show who used what: by user, group, slot, day, month."),
     "plot": Listing("fairq.cli.plot", "Draw use, shares, priorities or the queue."),
+    "page": Listing("fairq.cli.page", "Write the pool as a page for a browser."),
     "metrics": Listing("fairq.cli.metrics", "Print metrics of the pool for Prometheus."),
     "config": Listing("fairq.cli.config", "Show, change, check and import settings."),
     "import": Listing("fairq.cli.import_", "Import slots, jobs, accounting, or a whole state."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairq.errors.base import FairqError
 
-# 112-115
+# 112-115, 129
 
 
 class ReportFileError(FairqError):
@@ -35,3 +35,10 @@ class PoolFaultError(FairqError):
 
     exit_code = 114
     summary = "A check of the pool failed"
+
+
+class PagePackageError(FairqError):
+    """the page needs Jinja2, which is not installed; run "pip install 'fairq[page]'\""""
+
+    exit_code = 129
+    summary = "Jinja2 is not installed"

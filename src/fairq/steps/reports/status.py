@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class SubmitterStanding(Struct):
     """A submitter with jobs or slots: counts, weight in use, and its entitlement in the last cycle.
 
-    *share* (0 to 1) is *entitled* as a share of the pool. They are None if the last cycle did not include it.
+    *share* (0 to 1) is *entitled* as a share of the pool. They are None if it had no idle jobs in the last cycle.
     *stopped* is why it got no more.
     """
 
@@ -155,8 +155,9 @@ def _submitters(
     for turn in decision.get("submitters", ()):
         if turn["submitter"] in found:
             one = found[turn["submitter"]]
-            one.entitled = max(turn["limit"], one.entitled or 0.0)
-            one.share = min(one.entitled / pool, 1.0) if pool else 0.0
+            if turn["idle"]:  # the limit of others is 0: they want no more
+                one.entitled = max(turn["limit"], one.entitled or 0.0)
+                one.share = min(one.entitled / pool, 1.0) if pool else 0.0
             one.stopped, one.quota_group = turn["stopped"], turn.get("quota_group")
     records = {record.name: record for record in accounts}
     for one in found.values():

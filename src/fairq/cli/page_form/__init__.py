@@ -1,0 +1,94 @@
+"""The page of ``fairq page``: a template, its style and its script, put together into one file."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from base64 import b64encode
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fairq.cli.figures import counted, duration, local, moment, percent, short, two_places
+from fairq.cli.output.text import escape
+from fairq.cli.page_form.chart import Chart, chart
+from fairq.common.quantities import shown_duration
+from fairq.errors.report import PagePackageError
+from fairq.steps.pool.pause import pause_words
+
+if TYPE_CHECKING:
+    from fairq.steps.reports.page import Machine, Page
+
+_GB = 1024
+_SHOWN_USERS = 6
+"""Number of users of a machine that are named, those with most cores first."""
+
+
+def html(found: Page, title: str | None, old_after: int) -> str:
+    """Return the page as HTML; from an age of *old_after* seconds it says that it is old.
+
+    Raises PagePackageError without Jinja2.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise PagePackageError from error
+    place = files(__name__)
+    style, script = ((place / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_visible
+    )
+    environment.filters |= {
+        "weight": _weight,
+        "percent": lambda value: "" if value is None else percent(value),
+        "moment": lambda value: "" if value is None else moment(value),
+        "duration": lambda value: "" if value is None else duration.brief(value),
+        "gigabytes": lambda value: "" if value is None else f"{value / _GB:.4g}",
+        "short": lambda value: "" if value is None else short(value),
+        "hours": lambda value: f"{value / 3600:.1f}",
+    }
+    environment.globals |= {"counted": counted}
+    template = environment.from_string((place / "page.html").read_text(encoding="utf-8"))
+    return template.render(
+        page=found,
+        pool=found.standing,
+        title=title or socket.gethostname(),
+        when=f"{local(found.standing.now).astimezone():%Y-%m-%d %H:%M %Z}",
+        old_after=old_after,
+        old=shown_duration(old_after),
+        paused="" if found.standing.pause is None else pause_words(found.standing.pause),
+        charts=_charts(found),
+        users_of=_users,
+        style=style,
+        script=script,
+        hashes={"style": _digest(style), "script": _digest(script)},
+    )
+
+
+def _visible(value: Any) -> Any:
+    """Return texts with control and invisible characters as escapes, as on a terminal."""
+    return escape(value) if type(value) is str else value
+
+
+def _weight(value: float | None) -> str:
+    return "" if value is None else two_places(value)
+
+
+def _digest(text: str) -> str:
+    """Return the hash by which the policy of the page permits an inline *text*."""
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _charts(found: Page) -> Sequence[Chart]:
+    return (
+        chart("hours", "Use of the last 24 hours", found.hours, "%H:%M"),
+        chart("days", "Use of the last 30 days", found.days, "%m-%d"),
+    )
+
+
+def _users(machine: Machine) -> str:
+    """Return who uses how many cores of a machine."""
+    most = sorted(machine.users.items(), key=lambda one: (-one[1], one[0]))[:_SHOWN_USERS]
+    named = ", ".join(f"{name or 'unknown'} {short(cpus)}" for name, cpus in most)
+    left = len(machine.users) - len(most)
+    return f"{named} and {left} more" if left else named

@@ -1,0 +1,223 @@
+"""The pool on a page: machines, groups, who waits and why, starts, use and waits, as plain data.
+
+It has nothing that `pool.private_jobs` keeps from others: no command, argument, directory or environment of a job.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field, to_builtins
+
+from fairq.common.records import Ad, JobRange, JobStatus
+from fairq.state import job_ads, jobs
+from fairq.state.connection import State, reading
+from fairq.steps.launch.values import read_if_usable
+from fairq.steps.pool.current_ads import standing_ads
+from fairq.steps.pool.pause import pause_document
+from fairq.steps.reports.line import Line
+from fairq.steps.reports.report import report
+from fairq.steps.reports.series import Series, series
+from fairq.steps.reports.status import Standing, SubmitterStanding
+from fairq.steps.simulate.forecast import Forecast, Forecaster
+from fairq.steps.userprio.tree import Share, share_tree
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+DAY = 86400
+MONTH = 30 * DAY
+LINES = 8
+"""Number of lines of a chart; the others are one."""
+
+WAITING = 500
+"""Number of ranges of waiting jobs that are listed, those that are forecast to start first."""
+
+
+class Machine(Struct):
+    """A machine with its slots: cores, memory (MB) and GPUs, those in use too, and cores by user."""
+
+    name: str
+    slots: int = 0
+    cpus: float = 0.0
+    cpus_in_use: float = 0.0
+    memory: float = 0.0
+    memory_in_use: float = 0.0
+    gpus: float = 0.0
+    gpus_in_use: float = 0.0
+    drained: int = 0
+    offline: int = 0
+    users: dict[str, float] = field(default_factory=dict)
+
+
+class Waiting(Struct, frozen=True):
+    """Idle jobs *first* to *last* of a cluster, alike: what each requests (MB of memory), since when they wait.
+
+    They are forecast to start from *start*; *place* is that of the first in line. None: not within the forecast.
+    """
+
+    cluster: int
+    first: int
+    last: int
+    schedd: str
+    submitter: str
+    cpus: float | None
+    memory: float | None
+    gpus: float | None
+    since: int
+    place: int | None
+    start: int | None
+
+
+class Page(Struct):
+    """What the page shows of the pool at `Standing.now`.
+
+    *waiting* has the first ranges of idle jobs, of *ranges* altogether. *assumptions* are those of their starts.
+    *hours* and *days* are the use by accounting group, or by submitter in a pool without groups, over 24 hours and 30
+    days, *users* the sums of 30 days.
+    """
+
+    standing: Standing
+    shares: list[Share]
+    machines: list[Machine]
+    waiting: list[Waiting]
+    ranges: int
+    assumptions: list[str]
+    hours: Series
+    days: Series
+    users: list[Line]
+
+
+def page(path: Path, settings: Settings, now: int) -> Page:
+    """Return what the page shows of the pool at *now*."""
+    standing, shares = share_tree(path, settings, now)
+    by = "group" if settings.groups else "submitter"
+    hours = series(path, settings, "usage", by, now - DAY, now, columns=24, top=LINES)
+    days = series(path, settings, "usage", by, now - MONTH, now, columns=31, top=LINES)
+    users = report(path, settings, ("user",), now - MONTH, now).lines
+    with reading(path) as state:
+        machines = _machines(standing_ads(state, now))
+        idle = jobs.select(state, statuses=[JobStatus.IDLE])
+        forecast = Forecaster.of_state(state, settings, now).forecast()
+        waiting = _waiting(state, idle, forecast, now)
+    return Page(
+        standing, shares, machines, waiting, len(idle), forecast.assumptions() if idle else [], hours, days, users
+    )
+
+
+def _machines(ads: Iterable[Ad]) -> list[Machine]:
+    machines: dict[str, Machine] = {}
+    for ad in ads:
+        name = str(ad.get("Machine") or ad["Name"].rpartition("@")[2])
+        machine = machines.setdefault(name, Machine(name))
+        cpus, memory, gpus = (_number(ad, resource) for resource in ("Cpus", "Memory", "GPUs"))
+        machine.slots += 1
+        machine.cpus += cpus
+        machine.memory += memory
+        machine.gpus += gpus
+        machine.drained += ad.get("State") == "Drained" or ad.get("Activity") == "Retiring"
+        machine.offline += ad.get("Offline") is True
+        if ad.get("State") == "Claimed":
+            machine.cpus_in_use += cpus
+            machine.memory_in_use += memory
+            machine.gpus_in_use += gpus
+            user = str(ad.get("RemoteUser", ""))
+            machine.users[user] = machine.users.get(user, 0.0) + cpus
+    return sorted(machines.values(), key=lambda machine: _parts(machine.name))
+
+
+def _parts(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts node9 before node10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", name)]
+
+
+def _number(ad: Ad, name: str) -> float:
+    value = ad.get(name, 0.0)
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+
+def _waiting(state: State, idle: list[JobRange], forecast: Forecast, now: int) -> list[Waiting]:
+    def order(job: JobRange) -> tuple[bool, int, bool, int, int, int]:
+        start = forecast.start_of(job.schedd, job.cluster, job.first_proc)
+        likely, place = (None, None) if start is None else (start.likely, start.place)
+        return likely is None, likely or 0, place is None, place or 0, job.cluster, job.first_proc
+
+    first = sorted(idle, key=order)[:WAITING]
+    ads = job_ads.ads(state, {job.ad_id for job in first})
+    return [_range(job, ads[job.ad_id], forecast, now) for job in first]
+
+
+def _range(job: JobRange, shared: Ad, forecast: Forecast, now: int) -> Waiting:
+    ad = job.ad_of(shared, job.first_proc)
+    cpus, memory, gpus = (read_if_usable(ad, name, now) for name in ("RequestCpus", "RequestMemory", "RequestGPUs"))
+    start = forecast.start_of(job.schedd, job.cluster, job.first_proc)
+    place, likely = (None, None) if start is None else (start.place, start.likely)
+    return Waiting(
+        job.cluster,
+        job.first_proc,
+        job.last_proc,
+        job.schedd,
+        job.submitter,
+        cpus,
+        memory,
+        gpus,
+        ad.get("QDate", now),
+        place,
+        likely,
+    )
+
+
+def document(found: Page) -> dict[str, Any]:
+    """Return *found* as ``pool.json`` has it."""
+    standing = found.standing
+    return {
+        "time": standing.now,
+        "paused": None if standing.pause is None else pause_document(standing.pause),
+        "cycle": standing.cycle and standing.cycle.number,
+        "cycle_time": standing.cycle and standing.cycle.time,
+        "slots": standing.slots,
+        "weight": standing.weight,
+        "weight_in_use": standing.weight_in_use,
+        "idle": standing.count("idle"),
+        "running": standing.count("running"),
+        "held": standing.count("held"),
+        "machines": to_builtins(found.machines),
+        "shares": to_builtins(found.shares),
+        "submitters": [_submitter(one) for one in standing.submitters],
+        "waiting": to_builtins(found.waiting),
+        "waiting_ranges": found.ranges,
+        "assumptions": found.assumptions,
+        "use_24_hours": to_builtins(found.hours),
+        "use_30_days": to_builtins(found.days),
+        "users_30_days": [_user(line) for line in found.users],
+    }
+
+
+def _submitter(one: SubmitterStanding) -> dict[str, Any]:
+    return {
+        "submitter": one.submitter,
+        "idle": one.idle,
+        "running": one.running,
+        "held": one.held,
+        "in_use": one.in_use,
+        "entitled": one.entitled,
+        "share": one.share,
+        "effective_priority": one.priority,
+        "stopped": one.stopped,
+    }
+
+
+def _user(line: Line) -> dict[str, Any]:
+    median, high = line.wait_quantiles()
+    return {
+        "user": line.keys[0],
+        "jobs": line.jobs,
+        "charged_seconds": line.charged_seconds,
+        "entitled_seconds": line.entitled_seconds,
+        "met": line.met,
+        "wait_median": median,
+        "wait_95_percent": high,
+    }
