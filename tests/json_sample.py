@@ -182,6 +182,8 @@ def _pool(sample: Sample) -> None:
         sample.show(f"plot {what}", "plot", what, "--since", "-1d", "--now", NOW + 86400)
     sample.show("pool check", "pool", "check", "--now", NOW + 60)
     sample.show("pool create, pool remove", "pool", "create", "--dry-run")
+    sample.do("page", sample.place("page"), "--now", NOW + 86400)
+    sample.keep("page", "page/pool.json")
     for heading, by in (("report", "user,day"), ("report --by slot", "slot")):
         sample.show(heading, "report", "--by", by, "--since", "-2d", "--now", NOW + 86400)
     sample.show("state history")
