@@ -10,7 +10,7 @@ from fairq.engine.shares.match import Matcher
 from fairq.engine.shares.pilot import Credentials, apply_credentials, apply_site, match_conditions
 from fairq.engine.shares.queues import Requirements, RequirementTable
 from fairq.errors.shares import DiracStopsError, PilotDescriptionError
-from fairq.steps.taskqueues.terms import terms_words
+from fairq.steps.taskqueues.why import terms_words
 
 GROUPS = registry(OwnerGroup("u", vo="vo"), OwnerGroup("p", job_sharing=True, vo="vo"), OwnerGroup("x", vo="other"))
 

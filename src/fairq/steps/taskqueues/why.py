@@ -1,7 +1,6 @@
 """Why a task queue or a job is not offered to a pilot: every condition that fails, and how to change it.
 
-Also the decision of the other set of rules about them, by step.
-"""
+Also the decision of the other set of rules about them, by step."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from fairq.common.quantities import shown_duration
 from fairq.common.records import JobRange, JobStatus
 from fairq.engine.shares.choice import chance
 from fairq.engine.shares.limits import excludes
-from fairq.engine.shares.match import LIMITS, Refusal
+from fairq.engine.shares.match import LIMITS, Refusal, Terms
 from fairq.engine.shares.options import Note
 from fairq.engine.shares.pilot import SETS, SINGLE, TEST
 from fairq.engine.shares.queues import Requirements
@@ -32,12 +31,20 @@ from fairq.steps.rule_comparison import Steps, compare_rules
 from fairq.steps.taskqueues.match import MOST_CHANCES
 from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, load_site, matcher_of
 from fairq.steps.taskqueues.policy import SharePolicy
-from fairq.steps.taskqueues.terms import terms_words
 from fairq.steps.taskqueues.world import ShareWorld, load_world
 from fairq.steps.why.subjects import held_cure
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+
+def terms_words(terms: Terms) -> str:
+    """Return the terms of one side as one text."""
+    listed = ", ".join(terms.values) or "none"
+    if terms.groups:
+        return f"{listed} in {', '.join(terms.groups)}"
+    return f"not {listed}" if terms.banned else listed
+
 
 _PROCESSORS, _SEVERAL = "Processors", "MultiProcessor"
 

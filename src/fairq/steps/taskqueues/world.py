@@ -17,9 +17,8 @@ from fairq.errors.nearest import nearest
 from fairq.errors.shares import UnknownShareGroupError
 from fairq.state import jobs, share_groups
 from fairq.state.connection import State
-from fairq.steps.taskqueues.correctors import start_corrections
+from fairq.steps.taskqueues.correctors import ShareHistory, start_corrections
 from fairq.steps.taskqueues.formation import FormedQueues, form_queues
-from fairq.steps.taskqueues.history import ShareHistory
 from fairq.steps.taskqueues.job_requirements import identity_of, relevant
 from fairq.steps.taskqueues.policy import SharePolicy, share_policy
 

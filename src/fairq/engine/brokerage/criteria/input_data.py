@@ -42,13 +42,6 @@ def is_io_intensive(ask: Ask) -> bool:
     return (ask.task.io_intensity or 0) > ask.config.amount("jobbroker.IO_INTENSITY_CUTOFF")
 
 
-def readers_of(pool: Pool, scope: str = DEFAULT) -> dict[str, list[int]]:
-    """Return for each endpoint the units that read from it in *scope*."""
-    return pool.kept(
-        ("readers", scope), lambda: {rse: units.tolist() for rse, units in units_reading(pool, scope).items()}
-    )
-
-
 class Held(NamedTuple):
     """Files of a dataset at an endpoint; *is_whole*: it has all of them."""
 
@@ -82,7 +75,7 @@ def usable_replicas(ask: Ask, scope: str = DEFAULT, *, with_vp: bool = True) -> 
             must_be_whole = not partial and (number > 0 or much)
         unasked: Set[str] = frozenset()
         if not (partial or must_be_whole or all(is_whole.values())):
-            unasked = not_looked_up(is_whole, readers_of(ask.pool, scope))
+            unasked = not_looked_up(is_whole, units_reading(ask.pool, scope))
         for rse, found in files.items():
             if found and (is_whole[rse] or not (must_be_whole or rse in unasked)):
                 yield Held(dataset, rse, found, is_whole[rse])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.criteria.candidates import rows_called, selection_of
-from fairq.engine.brokerage.criteria.input_data import FileCounts, readers_of, usable_replicas
+from fairq.engine.brokerage.criteria.input_data import FileCounts, usable_replicas
 from fairq.engine.brokerage.criteria.sources import VP_SUFFIX, ReplicaState, analysis_sources_of, queues_with_data
 from fairq.engine.brokerage.flow.ask import Ask, once_per_pass
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
@@ -212,7 +212,7 @@ class LocalData(NamedTuple):
 @once_per_pass
 def local_data(ask: Ask) -> LocalData:
     """Return the input at the queues. Virtually placed files count as on disk if they can be used."""
-    chunk, storages, readers = ask.chunk, ask.pool.world.storages, readers_of(ask.pool, USER)
+    chunk, storages, readers = ask.chunk, ask.pool.world.storages, units_reading(ask.pool, USER)
     count = len(ask.pool.units)
     disk_size, disk_files, tape_files = np.zeros((3, count))
     whole, sources = np.ones(count, dtype=np.bool_), analysis_sources_of(ask)
@@ -222,7 +222,7 @@ def local_data(ask: Ask) -> LocalData:
         at: dict[int, FileCounts] = {}
         for held in replicas:
             if held.dataset is dataset:
-                for unit in readers.get(held.rse, ()):
+                for unit in readers[held.rse].tolist() if held.rse in readers else ():
                     at.setdefault(unit, FileCounts()).add(held, is_tape=storages[held.rse].is_tape)
         apart = ask.local and dataset.name in sources.distributed
         if not apart and sources.available[dataset.name].complete_disk:

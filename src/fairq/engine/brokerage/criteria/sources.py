@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from fairq.engine.brokerage.criteria.candidates import selection_of
 from fairq.engine.brokerage.flow.ask import Ask, once_per_task
@@ -30,7 +32,7 @@ def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, 
     return dataset.lfns if files and (merging or rse.endswith(VP_SUFFIX)) else files
 
 
-def not_looked_up(is_whole: Mapping[str, bool], readers: Mapping[str, Collection[int]]) -> frozenset[str]:
+def not_looked_up(is_whole: Mapping[str, bool], readers: Mapping[str, NDArray[np.intp]]) -> frozenset[str]:
     """Return the endpoints where single files of a dataset are not looked for (PanDA AtlasDDMClient).
 
     They are looked for only where a queue that reads the endpoint has no whole replica.
@@ -39,8 +41,12 @@ def not_looked_up(is_whole: Mapping[str, bool], readers: Mapping[str, Collection
         is_whole: for each endpoint with a replica, whether it is whole.
         readers: the numbers of the queues that read from each endpoint.
     """
-    served = {queue for rse, whole in is_whole.items() if whole for queue in readers.get(rse, ())}
-    return frozenset(rse for rse, whole in is_whole.items() if not whole and served.issuperset(readers.get(rse, ())))
+    served = {queue for rse, whole in is_whole.items() if whole and rse in readers for queue in readers[rse].tolist()}
+    return frozenset(
+        rse
+        for rse, whole in is_whole.items()
+        if not whole and (rse not in readers or served.issuperset(readers[rse].tolist()))
+    )
 
 
 class Replica(Struct, frozen=True):
