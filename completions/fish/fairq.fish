@@ -136,6 +136,7 @@ complete -c fairq -n '__fairq_at submit' -l after-failed -x -d 'Wait until they 
 complete -c fairq -n '__fairq_at submit' -l begin -x -d 'Do not start before this time: 20:00, +1h, or a date.'
 complete -c fairq -n '__fairq_at submit' -l max-running -x -d 'Run at most N of these jobs at the same time. [at least 1]'
 complete -c fairq -n '__fairq_at submit' -l verbatim -d 'Replace nothing in arguments and file names.'
+complete -c fairq -n '__fairq_at submit' -l script -d 'Standard input is a script.'
 complete -c fairq -n '__fairq_at submit' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at submit' -l dry-run -d 'Show the result without storing it.'
 complete -c fairq -n '__fairq_at submit' -l json -d 'Print one JSON document.'

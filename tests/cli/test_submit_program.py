@@ -102,6 +102,69 @@ def test_wrong_values(run: Run, state: Path, words: list[str], problem: str) -> 
     assert problem in ended.err
 
 
+SCRIPT = """#!/bin/bash
+#SBATCH -J test --time=90     # minutes
+#SBATCH --mem=4000 --cpus-per-task 2
+#SBATCH --array=0-5:2%2 -p short
+
+echo
+#SBATCH --mem=1
+"""
+
+
+def test_a_script_with_lines_of_slurm(ads: Any, run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLOUR", "dark $blue")
+    Path("job.sh").write_text(SCRIPT)
+    made = ads("job.sh", "x y", "--flag")
+    first = made[0]
+    assert [job["Out"] for job in made] == [job["Err"] for job in made] == [f"slurm-1_{n}.out" for n in (0, 2, 4)]
+    assert (first["Cmd"], first["Arguments"]) == ("/bin/bash", f"{Path('job.sh').absolute()} 'x y' --flag")
+    assert (first["RequestCpus"], first["RequestMemory"], first["AllowedExecuteDuration"]) == (2, 4000, 5400)
+    assert (first["JobBatchName"], first["MaxRunning"]) == ("test", 2)
+    for text in ("'COLOUR=dark $blue'", "SLURM_JOB_ID=1_0", "SLURM_ARRAY_TASK_ID=0", "SLURM_CPUS_PER_TASK=2"):
+        assert text in first["Environment"]
+    assert "without effect here: --partition\n" in run("--state", state, "submit", "job.sh").err
+
+
+def test_a_script_with_lines_of_fairq(ads: Any) -> None:
+    Path("job.sh").write_text("#!/bin/sh -e\n# A comment.\n#FAIRQ --cpus 4 --mem 2GB --name night\nhostname\n")
+    (job,) = ads("--cpus", "1", "job.sh")
+    assert (job["RequestCpus"], job["RequestMemory"], job["JobBatchName"]) == (1, 2048, "night")
+    assert (job["Arguments"], job["Environment"], job["Out"]) == (f"-e {Path('job.sh').absolute()}", "", "/dev/null")
+
+
+@pytest.mark.parametrize(
+    ("line", "attribute", "value"),
+    [
+        ("-t 1-12", "AllowedExecuteDuration", 129600), ("-t 1:30", "AllowedExecuteDuration", 90),
+        ("--time=2:00:00", "AllowedExecuteDuration", 7200), ("--mem=4G", "RequestMemory", 4096),
+        ("--mem-per-cpu=1G -c 3", "RequestMemory", 3072), ("-n 4 -c2", "RequestCpus", 8),
+        ("--gres=gpu:a100:2", "RequestGPUs", 2), ("-o out.%j.%x -J a", "Out", "out.1.a"),
+        ("--mail-type=END,FAIL", "JobNotification", 1), ("--export=NONE", "Environment",
+         "SLURM_CPUS_PER_TASK=1 SLURM_JOB_ID=1 SLURM_JOB_NAME=script"),
+    ],
+)  # fmt: skip
+def test_options_of_slurm(ads: Any, line: str, attribute: str, value: object) -> None:
+    Path("job.sh").write_text(f"#!/bin/sh\n#SBATCH {line}\n")
+    assert ads("job.sh")[0][attribute] == value
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("-N 2", "--nodes=2: a job runs on one machine"), ("hetjob", "heterogeneous"), ("--mem=x", "--mem=x"),
+        ("-d singleton", "singleton"), ("--array=1-", "--array=1-"), ("-d after:1", "--dependency=after:1"),
+        ("--time=soon", "--time=soon"),
+    ],
+)  # fmt: skip
+def test_what_would_run_another_job_is_refused(run: Run, state: Path, tmp_path: Path, line: str, problem: str) -> None:
+    script = tmp_path / "job.sh"
+    script.write_text(f"#!/bin/sh\n#SBATCH {line}\n")
+    ended = run("--state", state, "submit", script)
+    assert ended.code == 31
+    assert problem in ended.err
+
+
 def test_items_that_nothing_names(run: Run, state: Path) -> None:
     ended = run("--state", state, "submit", "--each", "a", "--each", "b", "--", "/bin/true")
     assert "the jobs are alike: neither {} nor $(Item)" in ended.err

@@ -17,6 +17,7 @@ from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.pool_pause import note_pause
 from fairq.cli.single_dash import SEPARATOR
 from fairq.cli.submit_program import attribute_of, items_of, notification_of, program_of
+from fairq.cli.submit_script import script_as_options
 from fairq.cli.tools import SUBMIT
 from fairq.common.inputs import STANDARD_INPUT, read_bytes
 from fairq.errors.base import UsageError
@@ -36,7 +37,8 @@ _OPTIONS = {"allowed_execute_duration": "time", "max_retries": "retries", "notif
 
 
 def _program_as_option(words: list[str]) -> list[str]:
-    """Return *words* with those after ``--``, a program and its arguments in any form, as one word."""
+    """Return *words* with those after ``--``, a program and its arguments, as one word; a script is a program, too."""
+    words = script_as_options(words, _SEPARATOR)
     if "--" not in words:
         return words
     at = words.index("--")
@@ -65,6 +67,7 @@ Text = str | None
         fairq submit --time 2h --retries 3 --mail fail -- ./run.sh
         fairq submit --count 1000000 --output 'out.$(Process)' -- /bin/sleep 60
         fairq submit --each a.dat --each b.dat -- ./fit.sh {} # a job for each item
+        fairq submit job.sh 3                                 # a script with #FAIRQ or #SBATCH lines, and its argument
         ls data | fairq submit --each-line - --output '{}.out' -- ./fit.sh data/{}
         fairq submit --dry-run --json analysis.sub            # only show the job ads
     """,
@@ -147,7 +150,10 @@ def submit(
         int | None, Option("--max-running", metavar="N", min=1, help="Run at most N of these jobs at the same time.")
     ] = None,
     verbatim: Annotated[bool, Option("--verbatim", help="Replace nothing in arguments and file names.")] = False,
+    script: Annotated[bool, Option("--script", help="Standard input is a script.")] = False,
     program: Annotated[Text, Option("--program", hidden=True)] = None,
+    variable: Annotated[list[str] | None, Option("--variable", hidden=True)] = None,
+    noted: Annotated[list[str] | None, Option("--noted", hidden=True)] = None,
     now: Now = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -170,6 +176,12 @@ def submit(
     of the cluster, and the item of --each or --each-line. With one of these two options, so is {}. --verbatim
     replaces none of them. A program without a slash is looked up on PATH. Other options take the same values as the
     submit command of their name, including its macros.
+
+    A FILE whose first line begins with #! is a script; all words after it are its arguments. Options are taken from its
+    lines that begin with #FAIRQ, above its first command; those of the command line win. Lines that begin with #SBATCH
+    mean what they mean in Slurm: its units, its patterns of file names, its output file, its environment; the job sees
+    SLURM_JOB_ID, SLURM_CPUS_PER_TASK and SLURM_ARRAY_TASK_ID. What would run another job is refused, such as several
+    nodes; one note names what has no effect. With --script, - is a script from standard input.
 
     The environment of a job is PATH (of the system), HOME, USER, LOGNAME, SHELL, LANG=C.UTF-8, TMPDIR (its scratch
     directory) and the number of its cores in OMP_NUM_THREADS and similar variables; --getenv, --env and --environment
@@ -246,6 +258,7 @@ def submit(
             time_macros(actor.time),
             items=items_of(each, each_line),
             variables=env,
+            macros_of_script=variable,
             verbatim=verbatim,
         )
     user = JobContext(
@@ -264,6 +277,8 @@ def submit(
         from fairq.host.client.changes import submit_jobs
 
         submitted = submit_jobs(door, path, settings, source, user, actor, host)
+    if noted:
+        invocation.note(f"without effect here: {', '.join(noted)}")
     _note(invocation, submitted)
     note_pause(invocation, path, actor.time)
     emit(_view(submitted, output, dry_run, terse), output)

@@ -29,11 +29,14 @@ def program_of(
     *,
     items: list[str] | None = None,
     variables: Sequence[str] | None = None,
+    macros_of_script: Sequence[str] | None = None,
     verbatim: bool = False,
 ) -> Program:
     """Return the program with its arguments *words* and the submit commands *given*.
 
-    *variables* are the values of ``--env``. Raises UsageError, and InvalidSubmitValueError for a program not on PATH.
+    *variables* are the values of ``--env``, *macros_of_script* further ones, with macros.
+
+    Raises UsageError, and InvalidSubmitValueError for a program not on PATH.
     """
     import shutil
 
@@ -53,6 +56,9 @@ def program_of(
             )
         program = str(Path(found).absolute())
     literals = {"environment": _environment(variables)} if variables else {}
+    if macros_of_script:
+        plain = literals.pop("environment", '""')[:-1].replace("$", "$(DOLLAR)")
+        given["environment"] = f'{plain} {" ".join(macros_of_script)}"'
     return Program([program, *words[1:]], given, count, macros, items=items, literals=literals, verbatim=verbatim)
 
 

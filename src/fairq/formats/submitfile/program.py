@@ -91,8 +91,7 @@ class Program:
         yield _OfProgram(submit, self.source, literals, arguments if used else (), self._count, self._items)
 
     def _names_item(self) -> bool:
-        files = [value for name, value in self._commands.items() if name in _FILES]
-        return _ITEM in self._used([*self._words[1:], *files])
+        return _ITEM in self._used([*self._words[1:], *self._commands.values()])
 
     def _used(self, texts: Sequence[str]) -> list[str]:
         """Return the macros that are replaced in *texts*."""

@@ -1,0 +1,85 @@
+"""A script on the command line of ``fairq submit``: its comments become options, its file the program."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from fairq.common.inputs import STANDARD_INPUT, read_bytes
+from fairq.errors.base import UsageError
+from fairq.errors.pool import UnreadableDescriptionError
+
+_FLAGS = frozenset(
+    {
+        "--terse", "--getenv", "--nice-user", "--verbatim", "--dry-run", "--script", "--json", "--csv", "--quiet", "-q",
+        "-v", "--verbose", "-terse",
+    }
+)  # fmt: skip
+"""Options of submit that have no value."""
+
+
+def script_as_options(words: list[str], separator: str) -> list[str]:
+    """Return *words* with the first script among them, and all words after it, as a program with options.
+
+    Options of the command line follow those of the script and so win.
+    """
+    place = _place(words)
+    if place is None:
+        return words
+    from fairq.formats.batch_script import interpreter, is_script, read_script
+
+    name = words[place]
+    try:
+        content = read_bytes(name)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UnreadableDescriptionError(source=name, reason=reason) from None
+    shown = "standard input" if name == STANDARD_INPUT else name
+    if not is_script(content):
+        raise UsageError(message=f"{shown} is no script; its first line must name an interpreter, as #!/bin/sh")
+    script = read_script(content, shown)
+    path = _kept(content) if name == STANDARD_INPUT else Path(name).absolute()
+    arguments = words[place + 1 :]
+    program = [*interpreter(content), str(path), *(arguments[1:] if arguments[:1] == ["--"] else arguments)]
+    own = [word for word in words[:place] if word != "--script"]
+    further = [word for item in script.variables.items() for word in ("--variable", "=".join(item))]
+    noted = [word for option in script.without_effect for word in ("--noted", option)]
+    return [*script.words, *further, *noted, *own, "--program=" + separator.join(program)]
+
+
+def _place(words: list[str]) -> int | None:
+    """Return where in *words* a script is; None if there is none."""
+    from fairq.formats.batch_script import is_script
+
+    before = words[: words.index("--")] if "--" in words else words
+    for place, word in enumerate(before):
+        former = before[place - 1] if place else ""
+        if former.startswith("-") and former != "-" and "=" not in former and former not in _FLAGS:
+            continue
+        if word == STANDARD_INPUT and "--script" in before:
+            return place
+        if not word.startswith("-") and _begins_as_script(word, is_script):
+            return place
+    return None
+
+
+def _begins_as_script(word: str, test: Any) -> bool:
+    try:
+        with Path(word).open("rb") as file:
+            return bool(test(file.read(2)))
+    except (OSError, ValueError):
+        return False
+
+
+def _kept(content: bytes) -> Path:
+    """Keep a script from standard input for its jobs, under a name of its content, and return its path."""
+    import platformdirs
+
+    folder = Path(platformdirs.user_data_dir("fairq")) / "scripts"
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+    path = folder / hashlib.sha256(content).hexdigest()[:20]
+    if not path.exists():
+        path.write_bytes(content)
+        path.chmod(0o700)
+    return path
