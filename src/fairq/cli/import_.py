@@ -85,8 +85,9 @@ def import_(
     file, as 'fairq config import' does.
 
     --slurm imports a Slurm site: its nodes as slots, its jobs with their claims, its accounts as groups with quotas,
-    their usage as priorities, and the records of jobs that have ended. The script of --slurm ARCHIVE --script writes the archive; a directory with the same
-    files does as well. fairq names files and limits that it did not import, and what they are needed for.
+    their usage as priorities, and the records of jobs that have ended. The script of --slurm ARCHIVE --script writes
+    the archive; a directory with the same files does as well. fairq names files and limits that it did not import, and
+    what the files are needed for.
 
     Slots and jobs are the output of condor_status -sort no and condor_q -global -allusers with -json or -long. The
     format is recognised by its content; gzip is accepted. Several JSON documents in one file are one dump. A dump of

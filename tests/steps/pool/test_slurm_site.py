@@ -297,6 +297,7 @@ WRONG: list[tuple[str, Callable[[Path], None], int, str]] = [
         "SLURM_BITSTR_LEN=0",
     ),
     ("endless tasks", lambda site: changed(site, "queue.json", "2-16%4", "1-999999999"), 47, "more than 4000001 tasks"),
+    ("many tasks", lambda site: changed(site, "queue.json", "2-16%4", "1-3000000"), 47, "more than 1000000 jobs"),
     ("endless hosts", lambda site: changed(site, "queue.json", '"nodes": "n1"', '"nodes": "n[1-999999]"'), 47, "hosts"),
     ("a usage that is none", lambda site: changed(site, "shares.txt", "|46659|", "|nan|"), 47, "RawUsage is 'nan'"),
 ]  # fmt: skip

@@ -15,10 +15,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from fairq.common.quantities import LATEST
 from fairq.common.scontrol import fields
 from fairq.errors.pool import InvalidDumpError
 from fairq.formats.slurm.text import lines, missing_field
-from fairq.formats.slurm.values import Resources, duration, gpus, hosts, moment, resources
+from fairq.formats.slurm.values import MOST_HOSTS, Resources, duration, gpus, hosts, moment, resources
 from fairq.formats.source import Held
 
 LARGEST_NUMBER = 2**31 - 1
@@ -27,6 +28,9 @@ RUNS = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STAGE_OU
 
 MOST_TASKS = 4_000_001
 """The most tasks of an array (MaxArraySize)."""
+
+MOST_JOBS = 1_000_000
+"""The most jobs that are imported, each task of an array and each node of a job counted: many times MaxJobCount."""
 
 _NEEDED = {
     "job_id": "the number of the job",
@@ -93,7 +97,16 @@ def read_queue(held: Held, offset: int = 0) -> list[SlurmJob]:
     """
     is_json = held.content.lstrip()[:1] == b"{"
     records = _of_json(held) if is_json else _of_scontrol(held, offset)
-    return [_job(held.name, where, record) for where, record in records]
+    found = []
+    total = 0
+    for where, record in records:
+        job = _job(held.name, where, record)
+        total += max(1, len(job.tasks)) * job.nodes
+        if total > MOST_JOBS:
+            problem = f"more than {MOST_JOBS} jobs, with the tasks of arrays and the nodes of jobs"
+            raise InvalidDumpError(source=held.name, where=where, problem=problem, cure="import a part of them")
+        found.append(job)
+    return found
 
 
 def _of_json(held: Held) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -144,14 +157,14 @@ def _job(source: str, where: str, record: Mapping[str, Any]) -> SlurmJob:
         shown = shown if len(shown) <= 60 else shown[:57] + "..."
         return InvalidDumpError(source=source, where=where, problem=f"{name} is {shown}", cure=cure)
 
-    def number(name: str, default: int = 0) -> int:
+    def number(name: str, default: int = 0, most: int = 2**53) -> int:
         value = record.get(name)
         if isinstance(value, dict):
             value = value.get("number") if value.get("set") and not value.get("infinite") else None
         if value is None:
             return default
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 2**53:
-            raise wrong(name, value, "give a number, 0 or more")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
+            raise wrong(name, value, f"give a number from 0 to {most}")
         return int(value)
 
     def text(name: str) -> str:
@@ -179,18 +192,18 @@ def _job(source: str, where: str, record: Mapping[str, Any]) -> SlurmJob:
     states = frozenset(text("job_state").split(","))
     # A job that waits may name the nodes that it is planned on.
     on = host_list("nodes") if states & RUNS else ()
-    nodes = len(on) or max(1, number("node_count", 1))
-    cpus = max(1, number("cpus"))
+    nodes = len(on) or max(1, number("node_count", 1, MOST_HOSTS))
+    cpus = max(1, number("cpus", most=LARGEST_NUMBER))
     try:
         tasks = tuple(_tasks(text("array_task_string"))) or (
-            (number("array_task_id"),) if number("array_job_id") else ()
+            (number("array_task_id", most=MOST_TASKS),) if number("array_job_id") else ()
         )
     except ValueError as failure:
         cure = "write it with SLURM_BITSTR_LEN=0 in the environment"
         raise wrong("array_task_string", str(failure), cure) from None
     return SlurmJob(
         number=own,
-        array=number("array_job_id"),
+        array=number("array_job_id", most=LARGEST_NUMBER),
         tasks=tasks,
         user=text("user_name"),
         account=text("account"),
@@ -199,8 +212,8 @@ def _job(source: str, where: str, record: Mapping[str, Any]) -> SlurmJob:
         states=states,
         reason=text("state_reason"),
         priority=number("priority"),
-        submit=number("submit_time"),
-        start=number("start_time") if on else 0,
+        submit=number("submit_time", most=LATEST),
+        start=number("start_time", most=LATEST) if on else 0,
         asked=_asked(text("tres_req_str"), cpus, nodes, text),
         given=_asked(text("tres_alloc_str") or text("tres_req_str"), cpus, nodes, text),
         nodes=nodes,

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from fairq.common.quantities import LATEST
+
 MOST_HOSTS = 100_000
 """Most hosts that one expression may name: more than any cluster has."""
 
@@ -87,9 +89,10 @@ def _numbers(text: str) -> Iterator[str]:
 def moment(text: str) -> int | None:
     """Return a time, such as ``2026-11-28T09:32:45``, in seconds since 1970 as if in UTC; None if there is none."""
     try:
-        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+        seconds = int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
     except (ValueError, OverflowError):
         return None
+    return seconds if 0 <= seconds <= LATEST else None
 
 
 def duration(text: str) -> int | None:
