@@ -175,6 +175,10 @@ def _pool(sample: Sample) -> None:
     sample.show("undo", "undo", "--now", NOW + 70)
     with _programs(sample.file("scontrol", f"#!/bin/sh\ncat <<'EOF'\n{NODES}EOF\n")):
         sample.show("slots sync", "slots", "sync", "slurm", "--dry-run", "--now", NOW + 75)
+    sample.do("slots", "add", "classroom", "--now", NOW + 60)
+    sample.show("slots reserve", "slots", "reserve", "classroom", "--for", "ann", "--now", NOW + 60)
+    sample.show("slots reservations", "slots", "reservations", "--now", NOW + 60)
+    sample.show("slots reserve --cancel", "slots", "reserve", "--cancel", 1, "--now", NOW + 60)
     sample.show("pool pause", "pool", "pause", "--reason", "x", "--now", NOW + 60)
     sample.show("status", "status", "--now", NOW + 60)
     sample.show("pool resume", "pool", "resume", "--now", NOW + 60)

@@ -27,6 +27,7 @@ LINES: dict[str, list[str]] = {
     "slots add": ["slots add other --count 3", "slots add --file {slots}"],
     "slots remove": ["slots remove spare", "slots remove --force node"],
     "slots drain": ["slots drain node", "slots drain --cancel spare"],
+    "slots reserve": ["slots reserve node --until +1h --for a", "slots reserve --count 1"],
     "pool pause": ["pool pause --until +1h"],
     "undo": ["undo"],
     "negotiate": ["negotiate", "negotiate --json"],

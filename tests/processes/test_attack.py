@@ -38,7 +38,7 @@ COMMANDS = (
     ["taskqueues", "match", "--site", "Site.example.org", "--cputime", "90000", "--count", "20"],
     ["broker", "run", "--all", "--now", str(NOW)], ["remove", "1"], ["userprio", "--setfactor", "a@x", "2"],
     ["state", "compact"], ["undo", "--yes"], ["slots", "drain", "here"], ["slots", "drain", "here", "--cancel"],
-    ["pool", "pause"], ["pool", "resume"],
+    ["pool", "pause"], ["pool", "resume"], ["slots", "reserve", "here", "--until", "+1s"],
 )  # fmt: skip
 
 
@@ -90,6 +90,7 @@ def test_a_hostile_document_changes_nothing_unseen(state: Path) -> None:
         "prio": {"jobs": ["1"], "value": 1, "relative": False}, "userprio": {"edits": [edit]},
         "slots drain": {"names": ["n"], "schedule": "quick"}, "finish": {"jobs": ["1"], "end": None, "exit_code": 0},
         "pool pause": {"until": None}, "pool resume": {},
+        "slots reserve": {"names": ["n"], "begin": 0, "end": None, "users": [], "groups": []},
     }  # fmt: skip
     for number in range(DOCUMENTS):
         verb = chance.choice(sorted(arguments))

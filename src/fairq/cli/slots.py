@@ -11,6 +11,7 @@ from fairq.cli.figures import counted, moment
 from fairq.cli.options import DryRun, Now, Reason
 from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.slots_drain import add_drain, add_removal, slots_report
+from fairq.cli.slots_reserve import add_reservations, add_reserve
 from fairq.cli.slots_sync import EXAMPLES, sync
 from fairq.cli.tools import SLOTS
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from fairq.common.records import Ad, SlotRecord
 
-app = App(help="Manage the slots of the pool: add, detect, list, remove and drain them.", default="list")
+app = App(help="Manage the slots of the pool: add, detect, list, remove, drain and reserve them.", default="list")
 app.report("sync", examples=EXAMPLES)(sync)
 
 _MEMORY_PER_CORE = 1024
@@ -308,3 +309,5 @@ def _amount(option: str, text: str | None, unit: int, default: int) -> int:
 
 add_removal(app)
 add_drain(app)
+add_reserve(app)
+add_reservations(app)

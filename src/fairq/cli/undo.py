@@ -31,9 +31,9 @@ def undo(
 ) -> None:
     """Undo a change, as if it had not been made.
 
-    submit, remove, hold, release, prio, slots add, remove and drain, pool pause and resume, every edit of userprio, and
-    changes of settings (config set, unset and import, quotas set and remove) can be undone for pool.undo_kept (7 days
-    by default). A change of several jobs, slots or submitters is undone as a whole.
+    submit, remove, hold, release, prio, slots add, remove, drain and reserve, pool pause and resume, every edit of
+    userprio, and changes of settings (config set, unset and import, quotas set and remove) can be undone for
+    pool.undo_kept (7 days by default). A change of several jobs, slots or submitters is undone as a whole.
 
     Usage since the change stays charged. From an edited priority, only the part that has not decayed is removed. Jobs
     that ran when they were removed or held become idle again. If fairq started their processes, a removal has ended

@@ -220,7 +220,14 @@ class UnknownSubmitterError(FairqError):
     summary = "There is no accounting record of this name"
 
 
-# 60-63, 97: negotiation, pauses and demo
+# 60-63, 97, 98: negotiation, pauses, reservations and demo
+
+
+class ReservationError(FairqError):
+    """{problem}; {cure}"""
+
+    exit_code = 98
+    summary = "Slots cannot be reserved, or there is no such reservation"
 
 
 class PoolPausedError(FairqError):

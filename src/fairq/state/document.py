@@ -50,6 +50,7 @@ from fairq.state import (
     job_ads,
     jobs,
     pause,
+    reservations,
     rows,
     runs,
     settings_changes,
@@ -105,11 +106,14 @@ _RECORDS: dict[str, type[Any]] = {
     **document_waits.RECORDS,
 }
 
-_NUMBERS = frozenset({"last_update", "decayed_until", "cycle", "next_cluster", "usage_recorded_until"})
+_NUMBERS = frozenset(
+    {"last_reservation", "last_update", "decayed_until", "cycle", "next_cluster", "usage_recorded_until"}
+)
 """The members of `meta` whose strings are whole numbers."""
 
 _TYPES: dict[str, Any] = {
     pause.KEY: pause.Pause,
+    reservations.KEY: list[reservations.Reservation],
     settings_changes.INTENT: settings_changes.Intent,
     settings_changes.KNOWN: dict[str, settings_changes.KnownFile],
 }

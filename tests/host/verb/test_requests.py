@@ -272,7 +272,8 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         ("slots add", {"slots": [{"name": "s@h", "ad": {"Name": "s@h", "Cpus": 1}, "address": "a"}]}),
         ("slots remove", {"names": ["s@h"], "force": False}),
         ("slots drain", {"names": ["s@h"], "schedule": "graceful"}), ("slots release", {"names": ["s@h"]}),
-        ("pool pause", {"until": 1_900_000_000}),
+        ("pool pause", {"until": 1_900_000_000}), ("slots unreserve", {"numbers": [1]}),
+        ("slots reserve", {"names": ["s@h"], "begin": NOW, "end": None, "users": ["a"], "groups": []}),
     ],
 )  # fmt: skip
 def test_whatever_an_argument_is_the_change_is_made_or_refused(pool: Pool, verb: str, arguments: dict[str, Any]):

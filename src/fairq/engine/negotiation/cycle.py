@@ -131,7 +131,7 @@ class NegotiationCycle:
             self._groups = Groups(pool.ads, weights, accountant, policy, now, round_robin_times)
         static = static_ranks(pool.ads, policy)
         holders = self._find_holders(sees_siblings=False)
-        free_weight = FreeWeight(in_pie, candidates & ~holders.held)
+        free_weight = FreeWeight(in_pie, candidates & ~holders.held, pool.reserved)
         partitions = self._find_partitions(candidates, holders, taken, free_weight)
         schedds = ScheddLimits(policy.max_jobs_running, jobs.queues)
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, self._budget)

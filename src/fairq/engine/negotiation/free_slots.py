@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.negotiation.limits import Limits
+from fairq.engine.negotiation.pool import ReservedSlots
 from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PreemptState
 from fairq.engine.quotas.enforcement import Freed
 
@@ -58,12 +59,20 @@ class FreeWeight:
     Args:
         weights: the weight of each slot in the pie; 0 if it does not count.
         free: the candidates that nobody uses.
+        reserved: slots that only some submitters may use.
     """
 
-    def __init__(self, weights: NDArray[np.float64], free: NDArray[np.bool_]) -> None:
+    def __init__(
+        self, weights: NDArray[np.float64], free: NDArray[np.bool_], reserved: Sequence[ReservedSlots] = ()
+    ) -> None:
         left = np.where(free, weights, 0.0)
         self._left: list[float] = left.tolist()
         self.total = float(left.sum())
+        self._reserved = reserved
+
+    def reserved(self) -> list[tuple[float, Callable[[str], bool]]]:
+        """Return for each reservation the weight of its slots that is still free, and who may use it."""
+        return [(sum(self._left[row] for row in one.rows), one.admits) for one in self._reserved]
 
     def take_all(self, slots: Iterable[int]) -> None:
         """Take all the rest of each of these slots, in their order."""

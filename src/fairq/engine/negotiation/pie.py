@@ -6,7 +6,7 @@ calculateSubmitterLimit, calculatePieLeft, calculateNormalizationFactor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -208,7 +208,23 @@ class Pie:
             names = {one.name: one.effective_priority for one in self.submitters if one.queue.jobs_left}
             self._used_before = {name: self._ledger.weighted_used(name) for name in names}
             wanting = {name: Wanting(priority, self._used_before[name]) for name, priority in names.items()}
-            self._slices = slices(min(self._ledger.free_weight.total, self._room(group_used)), wanting)
+            self._slices = self._cut(self._room(group_used), wanting)
+
+    def _cut(self, room: float, wanting: Mapping[str, Wanting]) -> dict[str, Slice]:
+        """Cut what is free, at most *room*, into slices; reserved slots are divided among those who may use them."""
+        left = self._ledger.free_weight.total
+        apart = []
+        for weight, admits in self._ledger.free_weight.reserved():
+            left -= weight
+            admitted = {name: user for name, user in wanting.items() if admits(name)}
+            if admitted and weight > 0:
+                apart.append((weight, admitted))
+        found = slices(min(max(0.0, left), room), wanting)
+        for weight, admitted in apart:
+            for name, more in slices(min(weight, room), admitted).items():
+                own = found[name]
+                found[name] = Slice(own.share, own.slice + more.slice, own.part + more.slice)
+        return found
 
     def _limit(self, share: float, used: float, group_used: float) -> tuple[float, float]:
         """A submitter's limit, and the limit for slots that nobody has to leave."""

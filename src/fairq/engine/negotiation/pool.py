@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     pass
 
 
+class ReservedSlots(Struct, frozen=True):
+    """Slots (*rows*) that only some submitters may use now; *admits* tells whether a submitter, by name, is one."""
+
+    rows: Sequence[int]
+    admits: Callable[[str], bool]
+
+
 class PoolSlots(Struct, frozen=True):
     """All slots of the pool, in the order the negotiator lists them.
 
@@ -38,6 +45,7 @@ class PoolSlots(Struct, frozen=True):
         ads: the slots' ads as columns, with the claims that fairq has made.
         draining: indices of slots that get no more jobs.
         carved: the dynamic slots that fairq made itself, by index.
+        reserved: slots that are in the pie of some submitters only; their Requirements keep others out.
     """
 
     names: Sequence[str]
@@ -45,6 +53,7 @@ class PoolSlots(Struct, frozen=True):
     ads: AdColumns
     draining: frozenset[int] = frozenset()
     carved: Mapping[int, Carved] = field(default_factory=dict)
+    reserved: Sequence[ReservedSlots] = ()
 
 
 _UNUSABLE = parse(

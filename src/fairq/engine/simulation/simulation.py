@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
@@ -93,6 +93,7 @@ class Simulation:
         clock: measures the time budgets of the cycles, as in `negotiate`; None: there are none.
         is_patient: where nothing has changed for long, cycles that only time can make differ are held less often: after
             a sixteenth of the time since the last change. What such a cycle would match may come later by as much.
+        moments: times at which slots begin or cease to take jobs by themselves, as reservations make them.
     """
 
     def __init__(
@@ -113,6 +114,7 @@ class Simulation:
         clock: Clock | None = None,
         charge_each_end: bool = False,
         is_patient: bool = False,
+        moments: Sequence[int] = (),
     ) -> None:
         self.pool = pool
         self.queues = queues
@@ -141,6 +143,7 @@ class Simulation:
         self._every = every
         self._clock = clock
         self._is_patient = is_patient
+        self._moments = sorted(moments)
         self._last_change = start
         self._witness = witness
         self._times = dict(round_robin_times or {})
@@ -176,6 +179,7 @@ class Simulation:
         times = [self._ends[0][0]] if self._ends else []
         if self.queues.idle:
             times += [lease.expiration for one in self._leased for lease in leases_of(one)]
+            times += [time for time in self._moments if time > self.now][:1]
         if self._next_arrival is not None:
             times.append(self._next_arrival.time)
         again = self._may_match_more and self.queues.idle and (self.pool.free > 0 or self._preempts)

@@ -204,6 +204,26 @@ def _pool_resume(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     return {"pause": None if former is None else pause_document(former)}
 
 
+def _slots_reserve(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.reserve import reserve
+
+    given = _exactly(arguments, {"names", "begin", "end", "users", "groups"})
+    require_administrator(actor, "reserve slots")
+    end = None if given["end"] is None else _whole(given["end"])
+    people = [_names(given[name]) if given[name] != [] else [] for name in ("users", "groups")]
+    return reserve(pool.state, actor, _names(given["names"]), _whole(given["begin"]), end, *people)
+
+
+def _slots_unreserve(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.pool.reserve import cancel
+
+    numbers = _exactly(arguments, {"numbers"})["numbers"]
+    require_administrator(actor, "cancel reservations")
+    if not isinstance(numbers, list) or not 0 < len(numbers) <= MOST_NAMES:
+        raise RequestError(problem=f"numbers is not a list of 1 to {MOST_NAMES}")
+    return {"numbers": cancel(pool.state, actor, [_whole(number) for number in numbers])}
+
+
 _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
     "submit": _submit,
     "remove": _of_jobs("remove"),
@@ -217,6 +237,8 @@ _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
     "slots remove": _slots_remove,
     "slots drain": _slots_drain,
     "slots release": _slots_release,
+    "slots reserve": _slots_reserve,
+    "slots unreserve": _slots_unreserve,
     "pool pause": _pool_pause,
     "pool resume": _pool_resume,
 }

@@ -13,6 +13,7 @@ from fairq.state import claims, dynamic_slots
 from fairq.state.connection import State, reading
 from fairq.steps.pool.claimed_ads import with_claim, with_draining
 from fairq.steps.pool.drain_record import drain_records
+from fairq.steps.pool.reservation_clause import reserved_slots, with_reservations
 
 
 def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
@@ -49,7 +50,12 @@ def part_ads(state: State, part: Sequence[SlotRecord], now: int) -> list[Ad]:
         lay_out_part(state, part, dynamic)
     held = {claim.slot_id: claim for claim in claims.of_slots(state, (slot.id for slot in part))}
     drains = drain_records(state) if any(slot.draining for slot in part) else {}
-    return [standing_ad(slot, held.get(slot.id), now) | drains.get(slot.name, {}) for slot in part]
+    ads = [standing_ad(slot, held.get(slot.id), now) | drains.get(slot.name, _NOTHING) for slot in part]
+    reserved = reserved_slots(state, now).of_slot
+    for place, slot in enumerate(part) if reserved else ():
+        if (found := reserved.get(slot.id)) is not None:
+            ads[place] = with_reservations(ads[place], found)
+    return ads
 
 
 def standing_ad(slot: SlotRecord, claim: Claim | None, now: int) -> Ad:

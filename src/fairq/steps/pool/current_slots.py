@@ -13,6 +13,7 @@ from fairq.steps.pool.claimed_ads import with_claim, with_draining
 from fairq.steps.pool.claimed_columns import ClaimedAds
 from fairq.steps.pool.dynamic_columns import laid_out
 from fairq.steps.pool.dynamic_slots import carved_rows
+from fairq.steps.pool.reservation_clause import reserved_slots, with_reservations
 
 
 class StandingSlots(Struct, frozen=True):
@@ -37,6 +38,8 @@ def load_standing(state: State, held: ClaimTable, now: int, *, shows_draining: b
     apart_ids |= {one.parent_id for one in dynamic}
     draining = slots.draining_ids(state) if shows_draining else frozenset()
     apart_ids |= draining
+    reserved = reserved_slots(state, now)
+    apart_ids |= reserved.of_slot.keys()
     stored = slots.load_table(state, apart_ids)
     keys, apart, ads = stored.ids, stored.apart, stored.ads
     if dynamic:
@@ -47,6 +50,8 @@ def load_standing(state: State, held: ClaimTable, now: int, *, shows_draining: b
             apart[row] = with_claim(ad, claim, now)
         if keys[row] in draining:
             apart[row] = with_draining(apart[row])
+        if keys[row] in reserved.of_slot:
+            apart[row] = with_reservations(apart[row], reserved.of_slot[keys[row]])
     ads.put(list(apart), list(apart.values()))
     in_columns = held.queued
     if apart_ids:

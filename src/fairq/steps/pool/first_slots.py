@@ -9,7 +9,7 @@ from typing import Any
 
 from fairq.columns.ads import repeated
 from fairq.common.records import Ad
-from fairq.state import claims, dynamic_slots, slots
+from fairq.state import claims, dynamic_slots, reservations, slots
 from fairq.state.connection import State, reading
 from fairq.steps.pool.current_ads import PLATFORM, look, standing_ad, totals, totals_of
 
@@ -20,7 +20,7 @@ _NAMES = (*PLATFORM, "State")
 def look_first(path: Path, limit: int, now: int) -> tuple[list[Ad], list[Ad]]:
     """Return the ads at *now* of the first *limit* slots, in pool order, and the totals of all."""
     with reading(path) as state:
-        if _are_as_advertised(state):
+        if _are_as_advertised(state) and not reservations.load(state, now):
             chosen = slots.load_first(state, limit)
             held = {claim.slot_id: claim for claim in claims.of_slots(state, (slot.id for slot in chosen))}
             ads = [standing_ad(slot, held.get(slot.id), now) for slot in chosen]

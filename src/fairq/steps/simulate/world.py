@@ -31,6 +31,7 @@ from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.evaluation.budget import evaluation_budget
 from fairq.steps.pool.claimed_ads import without_claim
 from fairq.steps.pool.imported_parts import merged, parts_of
+from fairq.steps.pool.reservation_clause import reserved_slots, with_reservations
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -42,7 +43,8 @@ RunTime = Callable[[JobKey, JobRange, int], int]
 class World(Struct, frozen=True):
     """The start of a simulation, loaded once for several passes.
 
-    *foreign* counts the slots with jobs from outside the queue, whose ends are unknown.
+    *foreign* counts the slots with jobs from outside the queue, whose ends are unknown; *moments* are the begins and
+    ends of reservations.
     """
 
     names: list[str]
@@ -59,6 +61,7 @@ class World(Struct, frozen=True):
     round_robin_times: Mapping[str, int]
     now: int
     foreign: int
+    moments: tuple[int, ...] = ()
 
     def simulation(
         self, run_time: RunTime, witness: Witness, every: int, arrivals: Iterable[Arrival] = ()
@@ -83,6 +86,7 @@ class World(Struct, frozen=True):
             clock=time.monotonic,
             charge_each_end=True,
             is_patient=True,
+            moments=self.moments,
         )
 
     def _start(self, pool: SimulatedPool, run_time: RunTime) -> tuple[Accountant, list[Running]]:
@@ -133,6 +137,10 @@ def load_world(state: State, settings: Settings, now: int) -> World:
     place = {row: new for new, row in enumerate(kept)}
     freed = {place[row]: without_claim(ad, now) for row, ad in stored.apart.items() if row in place}
     freed |= {place[row]: ad for row, ad in whole.items()}
+    reserved = reserved_slots(state, now).of_slot
+    for row in kept if reserved else ():
+        if (found := reserved.get(stored.ids[row])) is not None:
+            freed[place[row]] = with_reservations(freed.get(place[row]) or stored.ads[row], found)
     columns = AdColumns(stored.ads, now, evaluation_budget(settings)).edited(np.array(kept, np.intp), freed)
     policy = of_pool(negotiation_policy(settings), state, settings)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges_of(held.values()))
@@ -161,6 +169,7 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         round_robin_times=load_round_robin_times(state),
         now=now,
         foreign=sum(claim.cluster is None for claim in held.values()),
+        moments=tuple({time for found in reserved.values() for one in found for time in (one.begin, one.end or 0)}),
     )
 
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairq.state import pause as pauses
+from fairq.state import reservations
 from fairq.state.connection import State
 from fairq.state.pause import Pause
+from fairq.state.reservations import Reservation
 from fairq.steps.undo.jobs import Problem
 
 
@@ -15,4 +17,16 @@ def undo_pause(state: State, data: Mapping[str, Any]) -> Problem:
     """End a pause, or restore the one that was ended or replaced."""
     before = data["before"]
     pauses.store(state, None if before is None else Pause(**before))
+    return None
+
+
+def undo_reserve(state: State, data: Mapping[str, Any]) -> Problem:
+    """End new reservations, and restore those that were ended."""
+    former = [Reservation(**one) for one in data["gone"]]
+    stored = reservations.stored(state)
+    for one in former:
+        taken = (other for other in stored if other.meets(one.begin, one.end) and {*other.slots} & {*one.slots})
+        if (other := next(taken, None)) is not None:
+            return f"slots of reservation {one.number} are in reservation {other.number} since"
+    reservations.store(state, [*(one for one in stored if one.number not in data["new"]), *former])
     return None

@@ -125,6 +125,7 @@ def _undo(state: State, settings: Settings, change: Undoable, entries: list[Entr
         "slots remove": lambda: slots.undo_remove(state, data),
         "slots drain": lambda: slots.undo_drain(state, data),
         "pool pause": lambda: pool.undo_pause(state, data),
+        "slots reserve": lambda: pool.undo_reserve(state, data),
     }
     return ways[change.kind]()
 

@@ -28,6 +28,7 @@ from fairq.steps.cycle.rejections import rejection_words
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.overlay import Overlay, was_withdrawn
 from fairq.steps.jobs.selection import Target, jobs_of, missing, parse_targets
+from fairq.steps.pool.reservation_clause import with_names
 from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why import idle_job
 from fairq.steps.why.advice import advice_document, advice_lines, too_large_sentence
@@ -102,7 +103,8 @@ def why(
     """
     if subject is None:
         with reading(path) as state:
-            return _Study(state, settings, now).pool()
+            whole: Document = with_names(_Study(state, settings, now).pool(), state, now)
+            return whole
     group = next((name for name in settings.groups if name.lower() == subject.lower()), None)
     target = None if group is not None else parse_targets([subject])[0]
     with reading(path) as state:
@@ -114,7 +116,8 @@ def why(
             document = study.submitter(subject) if target.cluster is None else study.jobs(target, slot)
         if compare:
             document["compare"] = compared(document, settings, lambda other: _Study(state, other, now).outcome())
-        return document
+        named: Document = with_names(document, state, now)
+        return named
 
 
 class _Study:

@@ -1,0 +1,101 @@
+"""The rule of a reservation in the ad of its slots, as a clause of their Requirements.
+
+Before it begins, a job of others starts there only if its declared limit ends it by then. While it lasts, only those
+for whom it is may start jobs. Jobs that run when it begins run on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from fairq.common.expression_form import as_expression, attribute, expression_text
+from fairq.common.quantities import shown_time
+from fairq.common.records import Ad
+from fairq.state import dynamic_slots, reservations, slots
+from fairq.state.connection import State
+from fairq.state.reservations import Reservation
+
+CLAUSE = "ReservationPermits"
+"""The attribute of a reserved slot's ad that is true of the jobs that may start there."""
+
+_LIMITS = ("AllowedExecuteDuration", "AllowedJobDuration")
+
+
+class Reserved(NamedTuple):
+    """The reservations of each reserved slot by its number, dynamic slots included."""
+
+    of_slot: Mapping[int, list[Reservation]]
+
+
+def reserved_slots(state: State, now: int) -> Reserved:
+    """Return the slots with reservations that are not over at *now*."""
+    by_name: dict[str, list[Reservation]] = {}
+    for one in reservations.load(state, now):
+        for name in one.slots:
+            by_name.setdefault(name, []).append(one)
+    found = {slot.id: by_name[name] for name in by_name for slot in slots.load(state, name)}
+    if found:
+        for child in dynamic_slots.load_all(state):
+            if child.parent_id in found:
+                found[child.slot_id] = found[child.parent_id]
+    return Reserved(found)
+
+
+def with_reservations(ad: Ad, found: Iterable[Reservation]) -> Ad:
+    """Return the *ad* of a slot with the clause of its reservations in its Requirements."""
+    own = attribute(ad, "requirements")
+    text = "true" if own is None else expression_text(own) or json.dumps(own)
+    changed = {name: value for name, value in ad.items() if name.lower() not in ("requirements", CLAUSE.lower())}
+    found = list(found)
+    return {
+        **changed,
+        CLAUSE: as_expression(" && ".join(f"({_clause(one)})" for one in found)),
+        "Requirements": as_expression(f"({text}) && {CLAUSE}"),
+        "Reservations": ",".join(str(one.number) for one in found),
+    }
+
+
+def _clause(of: Reservation) -> str:
+    ways = [_user(name) for name in of.users] + [_group(name) for name in of.groups]
+    ends = " || ".join(f"((time() + TARGET.{limit} <= {of.begin}) is true)" for limit in _LIMITS)
+    ways.append(f"(time() < {of.begin} && ({ends}))")
+    if of.end is not None:
+        ways.append(f"time() >= {of.end}")
+    return " || ".join(f"({way} is true)" for way in ways)
+
+
+def with_names(document: Any, state: State, now: int) -> Any:
+    """Return plain data in which the clauses of reservations are named in words."""
+    words = {_clause(one): _words(one, now) for one in reservations.load(state, now)}
+    return _renamed(document, words) if words else document
+
+
+def _renamed(value: Any, words: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        for clause, name in words.items():
+            value = value.replace(clause, name)
+        return value
+    if isinstance(value, dict):
+        return {key: _renamed(one, words) for key, one in value.items()}
+    return [_renamed(one, words) for one in value] if isinstance(value, list) else value
+
+
+def _words(of: Reservation, now: int) -> str:
+    whom = ", ".join([*of.users, *of.groups]) or "nobody"
+    until = "" if of.end is None else f" until {shown_time(of.end)}"
+    before = "; before it begins, a job starts there if its --time limit ends it by then" if now < of.begin else ""
+    return f"reservation {of.number} (for {whom}, from {shown_time(of.begin)}{until}{before})"
+
+
+def _user(name: str) -> str:
+    """Return whether the job counts for this user; an administrator may submit for others."""
+    text = json.dumps(name)
+    own = f"TARGET.AcctGroupUser is undefined && TARGET.Owner == {text}"
+    return f"(TARGET.AcctGroupUser == {text} || ({own}))"
+
+
+def _group(name: str) -> str:
+    text, below = json.dumps(name), json.dumps(f"{name}.")
+    return f"(TARGET.AcctGroup == {text} || substr(TARGET.AcctGroup, 0, {len(name) + 1}) == {below})"

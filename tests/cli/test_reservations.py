@@ -1,0 +1,167 @@
+"""``fairq slots reserve``: slots for some users and groups, and what others may still start there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+T = 1_795_000_000
+HOUR = 3600
+
+
+@pytest.fixture
+def pool(run, state: Path):
+    def fairq(*words: object):
+        return run("--state", state, *words)
+
+    return fairq
+
+
+def submit(pool, user: str, *words: object, count: int = 1, at: int = T):
+    ended = pool("submit", "--accounting-group-user", user, "--count", count, "--now", at, *words, "--", "/bin/true")
+    assert ended.code == 0, ended.err
+
+
+def running(pool, at: int) -> list[str]:
+    assert pool("negotiate", "--no-launch", "--now", at).code == 0
+    found = pool("queue", "--running", "--procs", "--now", at, "--json").out
+    return sorted(f"{job['AcctGroupUser']} {job['RemoteHost']}" for job in json.loads(found))
+
+
+def test_while_it_lasts_only_those_for_whom_it_is_start_jobs_there(pool):
+    pool("slots", "add", "a", "--now", T)
+    pool("slots", "add", "b", "--now", T)
+    made = pool("slots", "reserve", "a", "--until", T + HOUR, "--for", "ann", "--reason", "class", "--now", T)
+    assert made.code == 0 and made.out.startswith("reservation 1 is made: 1 slot from")
+    submit(pool, "bob", count=2)
+    assert running(pool, T) == ["bob b"]
+    submit(pool, "ann")
+    assert running(pool, T + 1) == ["ann a", "bob b"]
+    pool("finish", "2.0", "--now", T + 2)
+    assert running(pool, T + HOUR - 1) == ["bob b"]
+    assert running(pool, T + HOUR) == ["bob a", "bob b"]
+    assert pool("slots", "reservations", "--json", "--now", T + HOUR).out == "[]\n"
+
+
+def test_groups_and_their_subgroups_may_use_it(pool, state: Path):
+    Path(f"{state}.toml").write_text(
+        "[groups.teach]\nquota = 2\n[groups.teach.lab]\nquota = 1\n[groups.other]\nquota = 2\n"
+    )
+    pool("slots", "add", "n", "--count", 2, "--now", T)
+    pool("slots", "reserve", "--all", "--for", "teach", "--now", T)
+    submit(pool, "bob", "--accounting-group", "other", count=2)
+    assert running(pool, T) == []
+    submit(pool, "ann", "--accounting-group", "teach.lab")
+    assert running(pool, T + 1) == ["ann slot1@n"]
+
+
+def test_before_it_begins_only_jobs_that_end_by_then_start_there(pool):
+    pool("slots", "add", "n", "--count", 4, "--now", T)
+    pool("slots", "reserve", "n", "--from", T + HOUR, "--until", T + 2 * HOUR, "--for", "ann", "--now", T)
+    submit(pool, "unlimited")
+    submit(pool, "long", "--time", HOUR + 61)
+    submit(pool, "short", "--time", HOUR - 60)
+    submit(pool, "ann")
+    assert [one.split()[0] for one in running(pool, T + 60)] == ["ann", "short"]
+    # What ends after its end is no concern of it.
+    assert len(running(pool, T + 2 * HOUR)) == 4
+
+
+def test_what_runs_when_it_begins_runs_on_and_is_named(pool):
+    pool("slots", "add", "n", "--now", T)
+    submit(pool, "bob")
+    assert running(pool, T) == ["bob n"]
+    made = pool("slots", "reserve", "n", "--for", "ann", "--now", T + 10)
+    assert "1.0" in made.err
+    (one,) = json.loads(pool("slots", "reservations", "--json", "--now", T + 20).out)
+    assert (one["status"], one["jobs_of_others"], one["users"]) == ("active", ["1.0"], ["ann"])
+    assert "1.0" in pool("slots", "reservations", "--now", T + 20).out
+    assert running(pool, T + 30) == ["bob n"]
+
+
+def test_a_partitionable_machine_is_reserved_as_a_whole(pool):
+    pool("slots", "add", "n", "--partitionable", "--cpus", 4, "--now", T)
+    submit(pool, "bob")
+    assert len(running(pool, T)) == 1
+    pool("slots", "reserve", "n", "--for", "ann", "--now", T + 10)
+    submit(pool, "bob")
+    submit(pool, "ann", count=2)
+    assert [one.split()[0] for one in running(pool, T + 20)] == ["ann", "ann", "bob"]
+
+
+def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_and_in_quotas(pool, state: Path):
+    pool("slots", "add", "n", "--count", 10, "--now", T)
+    pool("slots", "reserve", "--count", 6, "--for", "ann", "--now", T)
+    for user in ("bob", "carol"):
+        submit(pool, user, count=20)
+    held = [one.split()[0] for one in running(pool, T)]
+    assert (held.count("bob"), held.count("carol")) == (2, 2)
+    submit(pool, "ann", count=20)
+    held = [one.split()[0] for one in running(pool, T + 1)]
+    assert (held.count("ann"), held.count("bob"), held.count("carol")) == (6, 2, 2)
+    Path(f"{state}.toml").write_text("[groups.teach]\nquota_dynamic = 0.5\n")
+    (teach,) = (one for one in json.loads(pool("quotas", "--json", "--now", T + 2).out) if one["group"] == "teach")
+    assert teach["quota"] == 5
+
+
+def test_a_number_of_slots_takes_the_free_ones_first(pool):
+    pool("slots", "add", "n", "--count", 3, "--now", T)
+    submit(pool, "bob")
+    assert running(pool, T) == ["bob slot1@n"]
+    pool("slots", "drain", "slot2@n", "--now", T)
+    assert pool("slots", "reserve", "--count", 3, "--now", T).code == 98
+    made = json.loads(pool("slots", "reserve", "--count", 1, "--json", "--now", T).out)
+    assert made["slots"] == ["slot3@n"]
+    overlapping = pool("slots", "reserve", "slot3@n", "--from", T + HOUR, "--now", T)
+    assert overlapping.code == 98 and "reservation 1" in overlapping.err
+
+
+def test_a_reservation_is_cancelled_and_both_can_be_undone(pool):
+    pool("slots", "add", "n", "--now", T)
+    pool("slots", "reserve", "n", "--for", "ann", "--now", T)
+    assert pool("slots", "reserve", "--cancel", 1, "--now", T).out == "reservation 1 is cancelled\n"
+    assert pool("slots", "reserve", "--cancel", 1, "--now", T).code == 98
+    assert pool("undo", "--now", T).code == 0
+    assert len(json.loads(pool("slots", "reservations", "--json", "--now", T).out)) == 1
+    pool("slots", "reserve", "--cancel", 1, "--now", T)
+    pool("slots", "reserve", "n", "--now", T)
+    assert pool("undo", "--now", T).code == 0
+    assert pool("slots", "reservations", "--json", "--now", T).out == "[]\n"
+    entry = json.loads(pool("state", "history", "--json").out)[-2]
+    assert entry["subject"] == "reservation 2" and entry["after"]["Slots"] == ["n"]
+
+
+def test_why_names_the_reservation(pool):
+    pool("slots", "add", "n", "--now", T)
+    pool("slots", "reserve", "n", "--until", T + HOUR, "--for", "ann", "--now", T)
+    submit(pool, "bob")
+    for words in (["1.0"], ["1.0", "--slot", "n"], []):
+        shown = pool("why", *words, "--now", T + 1).out
+        assert "reservation 1 (for ann, from" in shown and "TARGET.AcctGroupUser" not in shown
+
+
+def test_queue_start_waits_for_its_end(pool):
+    pool("slots", "add", "n", "--now", T)
+    pool("slots", "reserve", "n", "--until", T + HOUR, "--for", "ann", "--now", T)
+    submit(pool, "bob")
+    (job,) = json.loads(pool("queue", "--start", "--json", "--now", T + 1).out)
+    assert T + HOUR <= job["EstimatedStart"] <= T + HOUR + 120
+
+
+def test_others_than_administrators_may_not(pool, state: Path, monkeypatch: pytest.MonkeyPatch):
+    pool("slots", "add", "n", "--now", T)
+    Path(f"{state}.toml").write_text('[pool]\nadministrators = ["nobody"]\n')
+    monkeypatch.setattr("os.getuid", lambda: 12345)
+    assert pool("slots", "reserve", "n", "--now", T).code == 101
+    assert pool("slots", "reservations", "--now", T).code == 0
+
+
+def test_reservations_are_exported_and_imported(pool, run, state: Path, tmp_path: Path):
+    pool("slots", "add", "n", "--now", T)
+    pool("slots", "reserve", "n", "--for", "ann", "--now", T)
+    (tmp_path / "pool.json").write_text(pool("export").out)
+    other = tmp_path / "other.db"
+    assert run("--state", other, "import", tmp_path / "pool.json").code == 0
+    assert len(json.loads(run("--state", other, "slots", "reservations", "--json", "--now", T).out)) == 1
