@@ -8,7 +8,6 @@ from typing import Any
 
 from fairq.cli.figures import SLOT, counted, percent, share_colour, short, stopped_by, two_places
 from fairq.cli.output import Column, Record, Table, View
-from fairq.columns.alike_records import column
 
 
 def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = False) -> View:
@@ -41,7 +40,7 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
         title=_title(document, len(matches), dry_run),
     )
     # A stored match does not tell the slot that was carved for it.
-    carved = bool(matches) and "dynamic_slot" in matches[0] and any(column(matches, "dynamic_slot"))
+    carved = bool(matches) and "dynamic_slot" in matches[0] and any(match["dynamic_slot"] for match in matches)
     made = Table(
         columns=[
             Column("Job", "assigned"),
@@ -118,7 +117,7 @@ def _lost(document: Record, matches: Sequence[Record]) -> Table:
 def _last_of_each(explanation: Sequence[Record], matches: Sequence[Record]) -> list[Record]:
     """Return the last rejection of each job that the cycle did not match later: that is its reason."""
     last = {(of["submitter"], of["job"]): of for of in explanation}
-    matched = set(column(matches, "assigned")) if last else set()
+    matched = {match["assigned"] for match in matches} if last else set()
     return [of for of in last.values() if of["job"] not in matched]
 
 

@@ -11,7 +11,7 @@ from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, match
 
 from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.negotiation.decision import CycleDecision
-from fairq.steps.cycle.rejections import rejection_words
+from fairq.steps.cycle.document import rejection_words
 
 BY_ARCH = '/Expr(TARGET.Arch == "ARM" ? "arm_license" : undefined)/'
 

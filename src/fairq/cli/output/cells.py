@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from fairq.cli.output.text import escape, shown, unsigned, width
 from fairq.cli.output.view import Column, Record
-from fairq.columns.alike_records import column as column_of
 
 
 class Cells(Struct):
@@ -36,7 +35,7 @@ def _values(column: Column, records: Sequence[Record]) -> list[Any]:
     """Return the value that each record has for *column*."""
     lowered = column.attribute.lower()
     with suppress(KeyError):
-        return column_of(records, column.attribute)
+        return [record[column.attribute] for record in records]
     values: list[Any] = []
     for record in records:
         value = record.get(column.attribute)

@@ -22,7 +22,6 @@ from msgspec.structs import asdict
 
 from fairq.cli.output.text import escape
 from fairq.cli.output.view import Record
-from fairq.columns.alike_records import AlikeRecords
 
 
 def _plain(value: Any) -> Any:
@@ -86,36 +85,11 @@ class Encoder:
 
     def array(self, values: Iterable[Any]) -> Iterator[str]:
         """Yield the pieces of an array, each item on its own line."""
-        if isinstance(values, AlikeRecords):
-            yield from self._alike(values)
-            return
         before, left = "[\n", iter(values)
         while some := list(islice(left, _AT_ONCE)):
             yield before + (self._lines(some) or ",\n".join(map(self.text, some)))
             before = ",\n"
         yield "[]" if before == "[\n" else "\n]"
-
-    def _alike(self, records: AlikeRecords) -> Iterator[str]:
-        """Yield the same for alike records: what they share is encoded once a run."""
-        before = "[\n"
-        for run in records.runs:
-            members = [
-                f"{self.text(name)}: {self.text(value)}".replace("%", "%%")
-                if name not in run.own
-                else f"{self.text(name)}: ".replace("%", "%%") + "%s"
-                for name, value in run.shared.items()
-            ]
-            form = f"{{{', '.join(members)}}}"
-            own = [self._strings(run.own[name]) for name in run.shared if name in run.own]
-            yield before + ",\n".join(map(form.__mod__, zip(*own, strict=True)))
-            before = ",\n"
-        yield "[]" if before == "[\n" else "\n]"
-
-    def _strings(self, values: Sequence[str]) -> list[str]:
-        joined = "".join(values)
-        if joined.isascii() and joined.isprintable() and '"' not in joined and "\\" not in joined:
-            return [f'"{value}"' for value in values]
-        return list(map(self.text, values))
 
     def _lines(self, values: list[Any]) -> str | None:
         """Return items of an array, each on its own line, in a third of the time; None: they must go one by one."""
@@ -136,7 +110,7 @@ class Encoder:
         before = "{\n"
         for name, value in members.items():
             yield f"{before}{self.text(name)}: "
-            if isinstance(value, (list, tuple, AlikeRecords)) and value and isinstance(value[0], Mapping):
+            if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
                 yield from self.array(value)
             else:
                 yield self.text(value)

@@ -12,7 +12,6 @@ from fairq.cli.output.messages import tell
 from fairq.cli.output.selection import Output
 from fairq.cli.output.text import escape, prose
 from fairq.cli.output.view import Record, Table, View
-from fairq.columns.alike_records import AlikeRecords
 from fairq.common import commit
 from fairq.errors.base import DoneNotShownError, FairqError, OutputError
 
@@ -86,17 +85,12 @@ def _selected(table: Table, output: Output) -> Iterable[Record]:
     return matching(table.records, output.constraint)
 
 
-def _kept(table: Table, output: Output) -> Sequence[Record]:
-    found = _selected(table, output)
-    return found if isinstance(found, AlikeRecords) else list(found)
-
-
 def _document(view: View, output: Output) -> Any:
     if view.document is None:
         return _selected(view.tables[view.main], output)
     return {
         **view.document,
-        **{table.key: _kept(table, output) for table in view.tables if table.key is not None},
+        **{table.key: list(_selected(table, output)) for table in view.tables if table.key is not None},
     }
 
 
@@ -163,7 +157,7 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
 def _read(table: Table, output: Output) -> tuple[Sequence[Record], Iterator[Record] | None]:
     """Return the records of *table*; of a long one that is printed in pages, the first ones and the others."""
     if table.widest is None:
-        return _kept(table, output), None
+        return list(_selected(table, output)), None
     left = iter(_selected(table, output))
     first = list(islice(left, _FIRST_PAGE + 1))
     return first, left if len(first) > _FIRST_PAGE else None

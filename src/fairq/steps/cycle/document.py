@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -10,13 +10,11 @@ from msgspec.structs import asdict
 
 from fairq.common.records import Claim, MatchRecord
 from fairq.engine.accounting.charges import SlotKey
-from fairq.engine.negotiation.decision import AlikeMatches, CycleDecision, Match, MatchReason
-from fairq.engine.negotiation.rejections import Rejection
-from fairq.steps.cycle.rejections import rejection_words
+from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.negotiation.rejections import Rejection, RejectReason
 
 if TYPE_CHECKING:
     from fairq.columns.ads import AdTable
-    from fairq.columns.alike_records import AlikeRun
     from fairq.engine.accounting.leases import ExpiredLease
     from fairq.engine.classad.budget import Overrun
     from fairq.engine.explain.losses import ExplainedRejection
@@ -31,13 +29,13 @@ class Cycle(Struct, frozen=True):
     Args:
         number: of the cycle, counted from 1; a dry run shows the number that the cycle would have.
         decision: what was decided.
-        document: the same as plain data, without the matches; with every rejection's lost slots as *explanation*
-            if that was asked for.
+        document: the same as plain data, without the matches (`cycle_document`).
         policy: the rules in force.
         slot_names: names of the slots by the index that matches use.
         victims: which of fairq's own jobs had the slots of preempting matches, by slot index.
         expired: leases that ended before the cycle.
         carved: the dynamic slots made for matches, by the matches' keys.
+        explained: the rejections with the slots lost to each test, if that was asked for.
         notes: what the reader should know of the pool.
     """
 
@@ -49,6 +47,7 @@ class Cycle(Struct, frozen=True):
     victims: dict[int, Claim]
     expired: Sequence[ExpiredLease]
     carved: dict[SlotKey, CarvedSlot]
+    explained: Sequence[ExplainedRejection] | None = None
     notes: Sequence[str] = ()
 
 
@@ -78,9 +77,14 @@ def _partitionable(ads: AdTable) -> set[int]:
     return {row for row, value in zip(ads.order(), ads.values(spellings, None), strict=True) if value is True}
 
 
-def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
-    """The cycle without its matches, as it is stored and printed as JSON."""
-    return {
+def cycle_document(
+    number: int, decision: CycleDecision, explained: Iterable[ExplainedRejection] | None = None
+) -> dict[str, Any]:
+    """Return the cycle without its matches, as it is stored and printed as JSON.
+
+    *explained* are the rejections with the slots lost to each test; None: nobody asked for them.
+    """
+    document = {
         "cycle": number,
         "time": decision.time,
         "rules": decision.rules,
@@ -99,6 +103,9 @@ def decision_document(number: int, decision: CycleDecision) -> dict[str, Any]:
         "rejections": [_rejection(of) for of in decision.rejections],
         "dropped": [_job(of.cluster, of.proc) for of in decision.dropped],
     }
+    if explained is not None:
+        document["explanation"] = [{**_rejection(of.rejection), "lost": dict(of.lost)} for of in explained]
+    return document
 
 
 def turn_document(turn: GroupTurn) -> dict[str, Any]:
@@ -108,9 +115,11 @@ def turn_document(turn: GroupTurn) -> dict[str, Any]:
     return {**asdict(turn), "skipped": skip_words(turn)}
 
 
-def explanation_document(explained: Iterable[ExplainedRejection]) -> list[dict[str, Any]]:
-    """Every rejection with the slots lost to each test, as `negotiate --explain --json` prints it."""
-    return [{**_rejection(of.rejection), "lost": dict(of.lost)} for of in explained]
+def rejection_words(rejection: Rejection) -> str:
+    """Return the reason in the negotiator's wording, with the names of the concurrency limits."""
+    if rejection.reason is RejectReason.CONCURRENCY_LIMIT and rejection.limits:
+        return f"concurrency limit {', '.join(rejection.limits)} reached"
+    return rejection.reason.value
 
 
 def _rejection(of: Rejection) -> dict[str, Any]:
@@ -137,42 +146,9 @@ def overrun_document(of: Overrun) -> dict[str, Any]:
     }
 
 
-def match_documents(cycle: Cycle) -> Sequence[Mapping[str, Any]]:
-    """All matches in the order made, as `match_document`."""
-    from fairq.columns.alike_records import AlikeRecords
-
-    steps = cycle.decision.matches.steps
-    runs = [_alike_documents(cycle, step) for step in steps if isinstance(step, AlikeMatches)]
-    if runs and len(runs) == len(steps):
-        return AlikeRecords(runs)
-    found: list[Mapping[str, Any]] = []
-    left = iter(runs)
-    for step in steps:
-        if isinstance(step, AlikeMatches):
-            found += AlikeRecords([next(left)])
-        else:
-            found.append(match_document(cycle, step))
-    return found
-
-
-def _alike_documents(cycle: Cycle, run: AlikeMatches) -> AlikeRun:
-    from fairq.columns.alike_records import AlikeRun
-
-    jobs = [f"{cluster}.{proc}" for cluster, first, last in run.jobs for proc in range(first, last + 1)]
-    by_request = cycle.policy.report_job == "request" and run.request is not None
-    shared = {
-        "job": _job(*run.request) if by_request and run.request is not None else "",
-        "assigned": "",
-        "submitter": run.submitter,
-        "slot": "",
-        "group": run.group,
-        "reason": MatchReason.NO_PREEMPTION.value,
-        "preempted": None,
-        "dynamic_slot": None,
-    }
-    names = cycle.slot_names
-    own = {"assigned": jobs, "slot": [names[slot] for slot in run.slots]}
-    return AlikeRun(shared, own if by_request else {"job": jobs, **own}, len(jobs))
+def match_documents(cycle: Cycle) -> list[dict[str, Any]]:
+    """Return all matches in the order made, as `match_document`."""
+    return [match_document(cycle, match) for match in cycle.decision.matches]
 
 
 def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:

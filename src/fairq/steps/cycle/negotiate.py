@@ -20,7 +20,7 @@ from fairq.errors.base import FairqError
 from fairq.state import cycles, idle_columns, meta, tally
 from fairq.state.connection import State, keeping_few_pages, putting_together, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
-from fairq.steps.cycle.document import Cycle, decision_document, explanation_document, shared_slots
+from fairq.steps.cycle.document import Cycle, cycle_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, of_pool, read_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.samples import CYCLE_SECONDS
@@ -108,7 +108,7 @@ def hold_cycle(
             former, settings = settings, settings.now()
             changed_meanwhile = is_changed()
             if settings is not former or changed_meanwhile:
-                kept = _without_lost(cycle, snapshot, state, settings, explain) if settings is former else None
+                kept = _without_lost(cycle, snapshot, state, settings) if settings is former else None
                 if kept is None:
                     doing("matching again, since the pool has changed")
                     snapshot = _read(state, settings, actor.time)()
@@ -191,7 +191,7 @@ def _renew_copy(path: Path, learned: Mapping[int, KnownKind]) -> None:
             idle_columns.store(state, copy)
 
 
-def _without_lost(cycle: Cycle, before: _Snapshot, state: State, settings: Settings, explain: bool) -> Cycle | None:
+def _without_lost(cycle: Cycle, before: _Snapshot, state: State, settings: Settings) -> Cycle | None:
     """Return *cycle* without the matches of jobs that are not as they were *before*; None: it must be decided anew."""
     from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
 
@@ -204,9 +204,7 @@ def _without_lost(cycle: Cycle, before: _Snapshot, state: State, settings: Setti
     if not can_drop(lost):
         return None
     drop(decision, lost, before.pool)
-    document = decision_document(cycle.number, decision)
-    if explain:
-        document["explanation"] = cycle.document["explanation"]
+    document = cycle_document(cycle.number, decision, cycle.explained)
     jobs = ", ".join(document["dropped"][:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
     note = f"matches dropped, since their jobs were removed, held or changed during the cycle: {jobs}"
     return replace(cycle, document=document, notes=[*cycle.notes, note])
@@ -251,8 +249,16 @@ def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
         if (claim := pool.claims.get(pool.ids[row])) is not None and claim.cluster is not None
     }
     carved = carved_slots(decision.matches.single, pool.ids, pool.slots.names, pool.ads)
-    document = decision_document(snapshot.number, decision)
-    if recorder is not None:
-        document["explanation"] = explanation_document(recorder.explained)
-    cycle = Cycle(snapshot.number, decision, document, policy, pool.slots.names, victims, pool.expired, carved)
+    explained = None if recorder is None else recorder.explained
+    cycle = Cycle(
+        snapshot.number,
+        decision,
+        cycle_document(snapshot.number, decision, explained),
+        policy,
+        pool.slots.names,
+        victims,
+        pool.expired,
+        carved,
+        explained,
+    )
     return replace(cycle, notes=[*snapshot.notes, *shared_slots(cycle, pool.ads.base)])

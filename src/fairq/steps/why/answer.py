@@ -21,10 +21,9 @@ from fairq.engine.simulation.queues import JobKey
 from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownSlotError
 from fairq.state import history, job_ads, runs
 from fairq.state.connection import State, reading
-from fairq.steps.cycle.document import overrun_document, turn_document
+from fairq.steps.cycle.document import overrun_document, rejection_words, turn_document
 from fairq.steps.cycle.load import load_pool, load_round_robin_times, of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
-from fairq.steps.cycle.rejections import rejection_words
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.overlay import Overlay, was_withdrawn
 from fairq.steps.jobs.selection import Target, jobs_of, missing, parse_targets
