@@ -31,7 +31,7 @@ def _at_each_width(emit: Any) -> Any:
         if view.text is not None and not isinstance(view.text, str):
             view.text = list(view.text)
         for table in view.tables:
-            table.records = renderer._kept(table, output)
+            table.records = list(renderer._selected(table, output))
         for cells in WIDTHS:
             _resize(cells)
             stream.write(f"{MARK}{cells}\n")
