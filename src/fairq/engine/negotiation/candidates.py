@@ -167,7 +167,7 @@ class CandidateLists:
         refused = bool(scanned[kept_off].any())
         if self._policy.tie_break == "std_sort":
             return std_sorted_rows(rows, dense), refused
-        return iter((rows if dense is None else rows[np.argsort(dense[rows], kind="stable")],)), refused
+        return iter((rows[np.argsort(dense[rows], kind="stable")],)), refused
 
     def _parted(
         self,

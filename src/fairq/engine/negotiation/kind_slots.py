@@ -284,12 +284,10 @@ class Kinds:
         if preemptable is None:
             preemptable = self.preemption.preemptable(context.autocluster, lambda _: context)
         assert state is not None
-        for rows in (suits.rows[:_FIRST], suits.rows[_FIRST:]):
-            found = self.preemption.held[rows] & (state[rows] != RANK) & (codes[rows] != own)
-            found &= ~preemptable[rows] & ~self.taken.marks[rows]
-            if (found if self.scanned is None else found & self.scanned[rows]).any():
-                return True
-        return False
+        rows = suits.rows
+        found = self.preemption.held[rows] & (state[rows] != RANK) & (codes[rows] != own)
+        found &= ~preemptable[rows] & ~self.taken.marks[rows]
+        return bool((found if self.scanned is None else found & self.scanned[rows]).any())
 
     def finds_victim(self, kind: int, ask: Ask) -> bool:
         """Whether the job could preempt a slot by priority without its limit."""

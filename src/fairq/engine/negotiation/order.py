@@ -18,7 +18,7 @@ from fairq.engine.classad import AdColumns, evaluate_in_ad, expression_of
 from fairq.engine.negotiation.evaluation import negotiator_rank
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import slot_weights
-from fairq.engine.std_sort import equal_sorted, std_sorted_pieces
+from fairq.engine.std_sort import std_sorted_pieces
 
 Key = NDArray[np.floating] | NDArray[np.integer]
 
@@ -28,7 +28,7 @@ class Order(Struct, frozen=True):
 
     Args:
         rows: best first.
-        dense: per slot of the pool its place in that order, equal for slots that rank equally; None: all do.
+        dense: per slot of the pool its place in that order, equal for slots that rank equally.
         ties: whether any slots rank equally.
         state: per slot its preempt state, -1 if it prefers its running job; None: no listed slot has a user.
         classes: per slot its class (`SlotClasses`).
@@ -37,7 +37,7 @@ class Order(Struct, frozen=True):
     """
 
     rows: NDArray[np.int32]
-    dense: NDArray[np.int32] | None
+    dense: NDArray[np.int32]
     ties: bool
     state: NDArray[np.int8] | None
     classes: NDArray[np.int32]
@@ -106,9 +106,6 @@ def order_slots(
     kept = keys if keeps_keys else ()
     ties = tie_order[rows]
     differing = [-key for key in keys if len(key) and (key != key[0]).any()]
-    if not differing:
-        best_first = rows[np.argsort(ties, kind="stable")].astype(np.int32)
-        return Order(best_first, None, len(rows) > 1, state, classes, number, kept, place)
     places = np.lexsort([ties, *reversed(differing)])
     changes = np.zeros(len(rows), np.bool_)
     for key in differing:
@@ -120,7 +117,6 @@ def order_slots(
     return Order(best_first, dense, not changes[1:].all(), state, classes, number, kept, place)
 
 
-def std_sorted_rows(rows: NDArray[np.int32], dense: NDArray[np.int32] | None) -> Iterator[NDArray[np.int32]]:
+def std_sorted_rows(rows: NDArray[np.int32], dense: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
     """Yield *rows* in the order of ``std::sort``, which depends on all of them."""
-    pieces = equal_sorted(len(rows)) if dense is None else std_sorted_pieces(dense[rows].astype(np.int64))
-    return (rows[piece] for piece in pieces)
+    return (rows[piece] for piece in std_sorted_pieces(dense[rows].astype(np.int64)))

@@ -85,7 +85,6 @@ class Preemption:
         requirements = policy.preemption_requirements
         self.meeting = evaluate(self._find_meeting, [], [requirements] if requirements else [])
         """The slots in use for which PREEMPTION_REQUIREMENTS is true; all of them without that policy."""
-        self._of_priority: tuple[object, ...] | None = None
 
     def may_preempt(self) -> bool:
         """Whether any slot might be preempted by priority."""
@@ -128,11 +127,9 @@ class Preemption:
         margin = self._policy.preempt_prio_delta
         if margin is None or not self.any_held:
             return meeting
-        priority = ask(kind).priority
-        if self._of_priority is None or self._of_priority[0] is not meeting or self._of_priority[1] != priority:
-            theirs = self._holders.priorities
-            self._of_priority = meeting, priority, meeting & (theirs > priority) & (theirs >= priority + margin)
-        return self._of_priority[2]  # type: ignore[return-value]
+        priority, theirs = ask(kind).priority, self._holders.priorities
+        preemptable: NDArray[np.bool_] = meeting & (theirs > priority) & (theirs >= priority + margin)
+        return preemptable
 
     def ranks(self, kind: int, ask: Ask) -> NDArray[np.floating]:
         """PREEMPTION_RANK of every slot at this moment."""

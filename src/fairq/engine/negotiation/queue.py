@@ -357,17 +357,12 @@ class Session:
         return refused_ones
 
 
-_FEW, _CHUNK = 8, 256
+_CHUNK = 64
 
 
 def first_unmarked(marks: bytearray, order: Numbers, start: int) -> int:
     """Return the first position from *start* on whose number has no mark; the length of *order* if all have one."""
-    size = len(order)
-    # A call of NumPy costs as much as a look at several numbers, and mostly the answer is near.
-    for at in range(start, min(start + _FEW, size)):
-        if not marks[order[at]]:
-            return at
-    start, chunk, view = start + _FEW, _CHUNK, np.frombuffer(marks, np.uint8)
+    size, chunk, view = len(order), _CHUNK, np.frombuffer(marks, np.uint8)
     while start < size:
         # A search in bytes is faster than a comparison of the array and a search in its result.
         found = view[order[start : start + chunk]].tobytes().find(0)
