@@ -7,7 +7,7 @@ decision hangs on makes it worthless: slots, claims, priorities, and what the st
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -19,9 +19,6 @@ from fairq.engine.quotas.record import GroupFigures
 from fairq.state import idle_columns
 from fairq.state.connection import State
 from fairq.steps.cycle.load import LoadedPool
-
-_Place = tuple[str, int]
-"""Schedd and cluster."""
 
 
 def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
@@ -38,25 +35,40 @@ def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
 
 
 def matches_lost(decision: CycleDecision, before: LoadedPool, state: State) -> list[Match]:
-    """The matches whose jobs do not wait in the *state* as they did *before*."""
-    clusters = {(match.schedd, match.cluster) for match in decision.matches}
+    """Return the matches whose jobs do not wait in the *state* as they did *before*."""
+    # Changes have been noted since before the pool was loaded: other clusters need no look.
     changed = idle_columns.changed_clusters(state)
-    if changed is not None:
-        # Changes have been noted since before the pool was loaded: the other clusters need no look.
-        clusters = {(schedd, cluster) for schedd, cluster in clusters if cluster in changed[schedd]}
+    clusters: dict[str, set[int]] = defaultdict(set)
+    for match in decision.matches:
+        if changed is None or match.cluster in changed[match.schedd]:
+            clusters[match.schedd].add(match.cluster)
     if not clusters:
         return []
-    former = _by_cluster((queue.idle for queue in before.jobs.queues), clusters)
-    by_schedd: dict[str, set[int]] = defaultdict(set)
-    for schedd, cluster in clusters:
-        by_schedd[schedd].add(cluster)
-    current = _by_cluster(idle_columns.of_clusters(state, by_schedd), clusters)
+    queues = (queue.idle for queue in before.jobs.queues)
+    former = _Waiting((idle for idle in queues if isinstance(idle, IdleJobs)), clusters)
+    current = _Waiting(idle_columns.of_clusters(state, clusters), clusters)
     return [
         match
         for match in decision.matches
-        if (place := (match.schedd, match.cluster)) in clusters
-        and _of(former[place], match.proc) != _of(current.get(place, ()), match.proc)
+        if match.cluster in clusters.get(match.schedd, ()) and former.row_of(match) != current.row_of(match)
     ]
+
+
+class _Waiting:
+    """The *idle* jobs of some *clusters*, by schedd."""
+
+    def __init__(self, idle: Iterable[IdleJobs], clusters: Mapping[str, set[int]]) -> None:
+        self._rows: dict[tuple[str, int], list[JobRange]] = defaultdict(list)
+        for of_submitter in idle:
+            for jobs in of_submitter.of_clusters(clusters.get(of_submitter.schedd, ())):
+                self._rows[jobs.schedd, jobs.cluster].append(jobs)
+
+    def row_of(self, match: Match) -> JobRange | None:
+        """Return what is known of the job of a match; None if it does not wait."""
+        for jobs in self._rows[match.schedd, match.cluster]:
+            if jobs.first_proc <= match.proc <= jobs.last_proc:
+                return replace(jobs, first_proc=match.proc, last_proc=match.proc)
+        return None
 
 
 def can_drop(lost: list[Match]) -> bool:
@@ -99,21 +111,3 @@ def _after(figures: GroupFigures, accountant: Accountant, all_used: float) -> Gr
         used_after=accountant.weighted_used(figures.group),
         subtree_used=all_used if figures.parent is None else subtree_used,
     )
-
-
-def _by_cluster(found: Iterable[Sequence[JobRange]], clusters: set[_Place]) -> dict[_Place, list[JobRange]]:
-    """Those of the idle jobs *found* that are of these clusters, by cluster."""
-    of_clusters: dict[_Place, list[JobRange]] = {}
-    numbers = {cluster for _, cluster in clusters}
-    for idle in found:
-        for jobs in idle.of_clusters(numbers) if isinstance(idle, IdleJobs) else idle:
-            place = jobs.schedd, jobs.cluster
-            if place in clusters:
-                of_clusters.setdefault(place, []).append(jobs)
-    return of_clusters
-
-
-def _of(ranges: list[JobRange] | tuple[()], proc: int) -> JobRange | None:
-    """What is known of one proc, None if it does not wait."""
-    found = next((jobs for jobs in ranges if jobs.first_proc <= proc <= jobs.last_proc), None)
-    return None if found is None else replace(found, first_proc=proc, last_proc=proc)
