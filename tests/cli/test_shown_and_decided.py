@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.documents.condor_pool import HOUR, NOW, Pool, make_pool, slot_ad
+from tests.documents.condor_pool import HOUR, NOW, Pool, busy_ad, make_pool, slot_ad
 
 Run = Callable[..., Any]
 
@@ -68,6 +68,16 @@ def test_a_simulated_future_keeps_to_the_time_of_cycles(pool: Pool) -> None:
     (job,) = pool.fairq("queue", "--start", "--json", "--now", NOW)
     why = pool.fairq("why", "1.0", "--json", "--now", NOW)
     assert (job.get("EstimatedStart"), why["start"]["start_time"], why["reason"]) == (None, None, "time budget")
+
+
+def test_a_simulated_future_knows_the_limits_that_jobs_of_others_use(pool: Pool) -> None:
+    """A job from outside the queue has one licence, one of ours the other: the second of ours waits for it."""
+    pool.settings("[limits]\ndb = 2\n")
+    pool.import_(slots=[busy_ad("slot1@a", "bob", ConcurrencyLimits="db"), slot_ad("slot1@b"), slot_ad("slot1@c")])
+    pool.submit("ann", 2, "--attribute", 'ConcurrencyLimits="db"')
+    assert pool.jobs() == ["1.0"]
+    (start,) = {one["EstimatedStart"] for one in pool.fairq("queue", "--idle", "--start", "--json", "--now", NOW + 60)}
+    assert start > NOW + 60
 
 
 def test_status_tells_the_share_of_the_pool(pool: Pool) -> None:

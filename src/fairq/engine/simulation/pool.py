@@ -199,13 +199,26 @@ class SimulatedPool:
         ads.with_numbers("TotalJobRunTime", np.maximum(now - starts, 0).astype(np.float64), busy)
         ads.with_numbers("JobStart", starts.astype(np.float64), busy)
         if self._told_limits:
-            ads.with_column("ConcurrencyLimits", [*self._each("limits"), *(piece.limits for piece in pieces)])
+            ads.with_column(
+                "ConcurrencyLimits", [*self._each("limits", "ConcurrencyLimits"), *(piece.limits for piece in pieces)]
+            )
         if self._told_group:
-            ads.with_column("RemoteNegotiatingGroup", [*self._each("group"), *(piece.group for piece in pieces)])
-            ads.with_column("RemoteAutoregroup", [*self._each("autoregroup"), *(one.autoregroup for one in pieces)])
+            ads.with_column(
+                "RemoteNegotiatingGroup",
+                [*self._each("group", "RemoteNegotiatingGroup"), *(piece.group for piece in pieces)],
+            )
+            ads.with_column(
+                "RemoteAutoregroup",
+                [*self._each("autoregroup", "RemoteAutoregroup"), *(one.autoregroup for one in pieces)],
+            )
 
-    def _each(self, attribute: str) -> list[Any]:
-        return [None if one is None else getattr(one, attribute) for one in self._tenants]
+    def _each(self, attribute: str, name: str) -> list[Any]:
+        """The *attribute* of each slot's tenant; without one, what the slot advertises as *name*: others may use it."""
+        advertised = self._column(name)
+        return [
+            value if one is None else getattr(one, attribute)
+            for value, one in zip(advertised, self._tenants, strict=True)
+        ]
 
     def _lay_pieces(self, ads: AdColumns, pieces: list[Tenant]) -> None:
         """Set the resources in the ads: of partitionable slots the rest, of pieces their own."""
