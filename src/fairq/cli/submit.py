@@ -16,6 +16,7 @@ from fairq.cli.options import DryRun, Now, parse_duration
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.pool_pause import note_pause
 from fairq.cli.single_dash import SEPARATOR
+from fairq.cli.submit_dag import SUFFIX, submit_dag
 from fairq.cli.submit_program import attribute_of, items_of, notification_of, program_of
 from fairq.cli.submit_script import script_as_options
 from fairq.cli.tools import SUBMIT
@@ -67,6 +68,7 @@ Text = str | None
         fairq submit --time 2h --retries 3 --mail fail -- ./run.sh
         fairq submit --count 1000000 --output 'out.$(Process)' -- /bin/sleep 60
         fairq submit --each a.dat --each b.dat -- ./fit.sh {} # a job for each item
+        fairq submit diamond.dag                              # nodes that run one after another
         fairq submit job.sh 3                                 # a script with #FAIRQ or #SBATCH lines, and its argument
         ls data | fairq submit --each-line - --output '{}.out' -- ./fit.sh data/{}
         fairq submit --dry-run --json analysis.sub            # only show the job ads
@@ -183,6 +185,8 @@ def submit(
     SLURM_JOB_ID, SLURM_CPUS_PER_TASK and SLURM_ARRAY_TASK_ID. What would run another job is refused, such as several
     nodes; one note names what has no effect. With --script, - is a script from standard input.
 
+    A FILE whose name ends in .dag is one of DAGMan; docs/running.md has its commands. Each node becomes a cluster.
+
     The environment of a job is PATH (of the system), HOME, USER, LOGNAME, SHELL, LANG=C.UTF-8, TMPDIR (its scratch
     directory) and the number of its cores in OMP_NUM_THREADS and similar variables; --getenv, --env and --environment
     add to it and override it. docs/running.md lists all variables.
@@ -231,6 +235,17 @@ def submit(
     waits = {name: ",".join(listed) for name, listed in afters.items() if listed}
     limits = {"begin": begin, "max_running": max_running}
     waits |= {name: str(value) for name, value in limits.items() if value is not None}
+    user = JobContext(
+        owner=operating_system_user(),
+        directory=Path.cwd(),
+        machine=architecture(),
+        system=operating_system(),
+        environment=os.environ,
+        now=actor.time,
+    )
+    if program is None and file is not None and file.endswith(SUFFIX):
+        emit(submit_dag(invocation, file, batch_name, user, actor, now, dry_run), output)
+        return
     if program is None:
         lines = [*(append or []), *([] if batch_name is None else [f"batch_name = {batch_name}"])]
         lines += [f"{name} = {value}" for name, value in waits.items()]
@@ -261,14 +276,6 @@ def submit(
             macros_of_script=variable,
             verbatim=verbatim,
         )
-    user = JobContext(
-        owner=operating_system_user(),
-        directory=Path.cwd(),
-        machine=architecture(),
-        system=operating_system(),
-        environment=os.environ,
-        now=actor.time,
-    )
     path, settings, host = invocation.state_path, invocation.settings, host_name()
     door = None if dry_run else invocation.by_program(actor, now)
     if door is None:

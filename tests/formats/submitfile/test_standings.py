@@ -112,6 +112,7 @@ HONOURED: dict[str, tuple[str, Any]] = {
     "batch_id": ("batch_id = b", {"JobBatchId": "b"}),
     "project_name": ("project_name = p", {"ProjectName": "p"}),
     "jobset": ("jobset = s", {"JobSetName": "s"}),
+    "dag_node_name": ("dag_node_name = A", {"DAGNodeName": "A"}),
     "after": ("after = 1, 2.0", {"After": "1,2.0"}),
     "after_ok": ("after_ok = 1", {"AfterOk": "1"}),
     "after_failed": ("after_failed = x", {"AfterFailed": "x"}),

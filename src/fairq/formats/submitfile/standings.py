@@ -65,7 +65,7 @@ _HONOURED: dict[str, str] = {
         leave_in_queue allowed_job_duration allowed_execute_duration kill_sig remove_kill_sig hold_kill_sig
         kill_sig_timeout job_max_vacate_time log notification notify_user""",
     "attributes of the job, to be shown and selected by": """
-        description batch_name batch_id project_name jobset""",
+        description batch_name batch_id project_name jobset dag_node_name""",
 }
 
 _TRANSFER = "a job runs in its directory; no files are transferred, unless launch.htcondor.spool lets HTCondor do it"
@@ -101,7 +101,7 @@ _NO_EFFECT: dict[str, str] = {
     "the job runs even if its output is newer than its input": "skip_if_dataflow",
     "of a command that is refused": """
         noop_job_exit_code noop_job_exit_signal""",
-    "of DAGMan": "dagman_job_id dag_node_name dag_status failed_count job retry",
+    "of DAGMan": "dagman_job_id dag_status failed_count job retry",
     "of a universe that is refused": """
         machine_count node_count nodecount parallel_script_shadow parallel_script_starter jar_files java_vm_args
         java_vm_arguments java_vm_arguments2 grid_resource rendezvousdir arc_ batch_extra_submit_args batch_project

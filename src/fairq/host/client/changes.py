@@ -20,6 +20,7 @@ from fairq.host.client.ask import Door
 from fairq.host.client.form import MOST_NAMES
 from fairq.state.elsewhere import last_copy
 from fairq.steps.jobs.change import Changed, JobEditor
+from fairq.steps.jobs.dag import MadeNode, SubmittedDag
 from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Selection, Target
 from fairq.steps.jobs.submit import Submitted, next_cluster, tried
@@ -122,6 +123,14 @@ def submit_jobs(
         made.warnings = list(dict.fromkeys([*made.warnings, *answer["warnings"]]))
         return replace(found, cluster=answer["cluster"], is_first_without_launcher=answer["no_launcher"])
     raise AssertionError
+
+
+def submit_dag(door: Door, nodes: Sequence[MadeNode], first: int) -> SubmittedDag:
+    """Ask for the nodes of a DAG to be queued, which were made as clusters from *first* on."""
+    documents = [{**_jobs_document(node.made), "parents": node.parents} for node in nodes]
+    uses_cluster = any(node.made.uses_cluster for node in nodes)
+    answer = door.ask("submit dag", {"nodes": documents, "cluster": first if uses_cluster else None})
+    return SubmittedDag(answer["clusters"], answer["jobs"], answer["warnings"])
 
 
 def _likely_cluster(path: Path) -> int:

@@ -142,6 +142,31 @@ def _submit(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     }
 
 
+def _submit_dag(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    """Queue the nodes of a DAG as the asker; raises RequestError if they name other clusters than the next ones."""
+    from fairq.host.verb.submission import submission_of
+    from fairq.steps.jobs.dag import MadeNode, next_cluster, queue_dag
+
+    given = _exactly(arguments, {"nodes", "cluster"})
+    expected = None if given["cluster"] is None else _whole(given["cluster"])
+    if not isinstance(given["nodes"], list) or not 0 < len(given["nodes"]) <= MOST_NAMES:
+        raise RequestError(problem=f"nodes is not a list of 1 to {MOST_NAMES}")
+    nodes = []
+    for number, one in enumerate(given["nodes"]):
+        node = _exactly(members(one, "a node"), {"ads", "groups", "parents"})
+        parents = node["parents"]
+        if not isinstance(parents, list) or not all(type(place) is int and 0 <= place < number for place in parents):
+            raise RequestError(problem="the parents of a node are not nodes before it")
+        nodes.append(MadeNode(submission_of(node), parents))
+    first = next_cluster(pool.state)
+    if expected not in (None, first):
+        raise RequestError(problem=f"the next cluster is {first}, not {expected}; make the jobs again")
+    done = queue_dag(pool.state, pool.settings, nodes, first, actor.user, actor, host=pool.host)
+    if expected is not None and done.clusters[0] != expected:
+        raise RequestError(problem="another process has taken the cluster; submit again")
+    return {"clusters": done.clusters, "jobs": done.jobs, "warnings": done.warnings}
+
+
 def _finish(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     """Record that jobs have ended; users could choose their own charge, so this takes an administrator."""
     from fairq.steps.jobs.finish import finish
@@ -226,6 +251,7 @@ def _slots_unreserve(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Ans
 
 _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
     "submit": _submit,
+    "submit dag": _submit_dag,
     "remove": _of_jobs("remove"),
     "hold": _of_jobs("hold"),
     "release": _of_jobs("release"),

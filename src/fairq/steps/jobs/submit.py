@@ -121,8 +121,8 @@ def tried(made: Submission, cluster: int, settings: Settings, owner: str, actor:
 
     Raises the same errors as `submit`.
     """
-    _check(made, settings)
-    domain = _domain(settings, host)
+    check(made, settings)
+    domain = domain_of(settings, host)
     ranges = _ranges(made, cluster, domain, owner, actor, lambda _: 0)
     check_submitters(settings, actor, {job.submitter for job in ranges}, owner, domain)
     return Submitted(cluster, made, ranges)
@@ -142,34 +142,16 @@ def queue(
 
     Raises the same errors as `submit`.
     """
-    _check(made, settings)
-    domain = _domain(settings, host)
+    check(made, settings)
+    domain = domain_of(settings, host)
     with writing(path) as state:
         cluster = jobs.next_cluster(state)
         warnings, made = made.warnings, remade(cluster)
         made.warnings = warnings
-        ranges = _ranges(made, cluster, domain, owner, actor, _ad_numbers(state))
-        check_submitters(settings, actor, {job.submitter for job in ranges}, owner, domain)
-        _check_limits(state, settings, owner, made)
-        conditions = None
-        if _has_conditions(made):
-            conditions = wait_of(state, settings, actor, ranges, jobs.ads(state, {job.ad_id for job in ranges}))
-            for job in ranges if conditions else ():
-                job.status = int(JobStatus.WAITING) if job.status == JobStatus.IDLE else job.status
-        jobs.add(state, ranges)
-        entries = history.record(state, actor, [_change(cluster, made, ranges)], own=True)
-        undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
         is_launched = is_launching(state, settings)
-        events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
-        if conditions:
-            conditions.store()
-            settle(state, [cluster], actor.time)
-            held = jobs.select(state, cluster=cluster, schedd="", statuses=[JobStatus.HELD])
-            made.warnings += [
-                f"job {job_name(cluster, job.first_proc, job.last_proc)} is held: {job.reason}"
-                for job in held
-                if job.hold_code == UNMET
-            ]
+        ranges = put(state, settings, made, cluster, domain, owner, actor, host, is_launched=is_launched)
+        entries = history.record(state, actor, [change_of(cluster, made, ranges)], own=True)
+        undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
         is_first = not is_launched and meta.get(state, _TOLD) is None
         if is_first:
             meta.set(state, _TOLD, "1")
@@ -178,17 +160,53 @@ def queue(
     return Submitted(cluster, made, ranges, is_first, problems if is_launched else ())
 
 
+def put(
+    state: State,
+    settings: Settings,
+    made: Submission,
+    cluster: int,
+    domain: str,
+    owner: str,
+    actor: Actor,
+    host: str,
+    *,
+    is_launched: bool,
+) -> list[JobRange]:
+    """Put the jobs *made* into the queue as *cluster*, in the caller's transaction, without its history."""
+    ranges = _ranges(made, cluster, domain, owner, actor, _ad_numbers(state))
+    check_submitters(settings, actor, {job.submitter for job in ranges}, owner, domain)
+    _check_limits(state, settings, owner, made)
+    conditions = None
+    if _has_conditions(made):
+        conditions = wait_of(state, settings, actor, ranges, jobs.ads(state, {job.ad_id for job in ranges}))
+        for job in ranges if conditions else ():
+            job.status = int(JobStatus.WAITING) if job.status == JobStatus.IDLE else job.status
+    jobs.add(state, ranges)
+    events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
+    if conditions:
+        conditions.store()
+        settle(state, [cluster], actor.time)
+        held = jobs.select(state, cluster=cluster, schedd="", statuses=[JobStatus.HELD])
+        made.warnings += [
+            f"job {job_name(cluster, job.first_proc, job.last_proc)} is held: {job.reason}"
+            for job in held
+            if job.hold_code == UNMET
+        ]
+    return ranges
+
+
 def _has_conditions(made: Submission) -> bool:
     ads = {id(ad): ad for group in made.groups for ad in (group.shared, group.own, group.template) if ad}
     return any(name.lower() in CONDITIONS for ad in ads.values() for name in ad)
 
 
-def _domain(settings: Settings, host: str) -> str:
+def domain_of(settings: Settings, host: str) -> str:
+    """Return the domain of the submitters: the configured one, else *host*."""
     domain: str = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
     return domain
 
 
-def _check(made: Submission, settings: Settings) -> None:
+def check(made: Submission, settings: Settings) -> None:
     """Check the jobs against the rules of the pool, and add warnings."""
     ads = {id(ad): ad for group in made.groups for ad in (group.shared, group.own, group.template) if ad}
     for ad in ads.values():
@@ -348,6 +366,7 @@ def _identity(ad: Ad) -> list[tuple[str, object]]:
     return [(name, value) for name, value in ad.items() if name.lower() in _IDENTITY]
 
 
-def _change(cluster: int, made: Submission, ranges: list[JobRange]) -> Change:
+def change_of(cluster: int, made: Submission, ranges: list[JobRange]) -> Change:
+    """Return the submission of a cluster for the history."""
     submitters = sorted({job.submitter for job in ranges})
     return Change(f"job {cluster}", None, {"Jobs": len(made), "Submitters": submitters[:100]})

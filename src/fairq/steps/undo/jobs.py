@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import asdict
@@ -29,8 +29,17 @@ def kept_jobs(state: State, found: Sequence[JobRange]) -> dict[str, Any]:
 
 
 def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Problem:
-    """Undo the submission of a cluster of *submitted* jobs, unless a job runs, has run or has left the queue."""
-    cluster = data["cluster"]
+    """Undo the submission of a cluster of *submitted* jobs, or of the nodes of a DAG.
+
+    It fails if a job runs, has run or has left the queue, or if a job of another submission waits for one.
+    """
+    counts = data["clusters"] if "clusters" in data else [[data["cluster"], submitted]]
+    own = {cluster for cluster, _ in counts}
+    problems = (_undo_cluster(state, cluster, count, own) for cluster, count in counts)
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _undo_cluster(state: State, cluster: int, submitted: int, own: Collection[int]) -> Problem:
     found = jobs.select(state, cluster=cluster, schedd="")
     if sum(map(len, found)) != submitted:
         return f"jobs of cluster {cluster} have left the queue since"
@@ -38,7 +47,11 @@ def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Proble
         return f"job {cluster}.{busy.first_proc} is running"
     if ended := runs.load(state, cluster=cluster):
         return f"job {cluster}.{ended[0].proc} has run since"
-    if others := list(dict.fromkeys(f"{one.cluster}.{one.first_proc}" for one in waits.followers(state, cluster))):
+    if others := list(
+        dict.fromkeys(
+            f"{one.cluster}.{one.first_proc}" for one in waits.followers(state, cluster) if one.cluster not in own
+        )
+    ):
         named = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
         return f"{'job' if len(others) == 1 else 'jobs'} {named} {'waits' if len(others) == 1 else 'wait'} for it"
     jobs.remove(state, "", cluster, 0, max(job.last_proc for job in found))

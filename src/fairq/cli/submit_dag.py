@@ -1,0 +1,62 @@
+"""``fairq submit FILE.dag``: the nodes of a DAG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.cli.figures import counted
+from fairq.cli.output import View
+from fairq.common.inputs import read_bytes
+from fairq.errors.pool import UnreadableDescriptionError
+
+if TYPE_CHECKING:
+    from fairq.cli.invocation import Invocation
+    from fairq.common.records import Actor
+    from fairq.steps.jobs.submit import Context
+
+SUFFIX = ".dag"
+
+
+def submit_dag(
+    invocation: Invocation, file: str, name: str | None, context: Context, actor: Actor, now: int | None, dry_run: bool
+) -> View:
+    """Queue the nodes of the DAG in *file* as a batch of this *name*, and return what to show."""
+    from fairq.common.hardware import host_name
+    from fairq.formats.dag import read_dag
+    from fairq.steps.jobs.dag import SubmittedDag, made_nodes, next_cluster, queue_dag
+    from fairq.steps.jobs.submit import time_macros
+
+    try:
+        dag = read_dag(read_bytes(file).decode("utf-8-sig"), file)
+    except UnicodeDecodeError:
+        raise UnreadableDescriptionError(source=file, reason="it is not UTF-8 text") from None
+    except (OSError, ValueError) as error:
+        raise UnreadableDescriptionError(source=file, reason=getattr(error, "strerror", None) or error) from None
+    path, settings = invocation.state_path, invocation.settings
+    first = next_cluster(path)
+    timeout = settings["submit.command_timeout"]
+    nodes = list(made_nodes(dag, first, context, name or Path(file).name, time_macros(actor.time), timeout))
+    door = None if dry_run else invocation.by_program(actor, now)
+    if dry_run or not nodes:
+        done = SubmittedDag(list(range(first, first + len(nodes))), sum(len(node.made) for node in nodes))
+    elif door is None:
+        done = queue_dag(path, settings, nodes, first, context.owner, actor, host=host_name())
+    else:
+        from fairq.host.client.changes import submit_dag as ask
+
+        done = ask(door, nodes, first)
+    inert = [*dag.without_effect, *dict.fromkeys(one for node in nodes for one in node.made.without_effect)]
+    if inert:
+        invocation.note(f"without effect here: {', '.join(inert)}")
+    for warning in done.warnings:
+        invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
+    if not nodes:
+        return View(document={"nodes": 0, "jobs": 0}, text="All nodes are done; nothing was submitted.")
+    last = done.clusters[-1]
+    document = {"nodes": len(nodes), "jobs": done.jobs, "first_cluster_id": done.clusters[0], "last_cluster_id": last}
+    would = "would be " if dry_run else ""
+    text = (
+        f"{done.jobs} job(s) of {counted(len(nodes), 'node')} {would}submitted to clusters {done.clusters[0]}-{last}."
+    )
+    return View(document=document, text=text)

@@ -1,0 +1,156 @@
+"""Files of DAGMan: nodes with submit descriptions, and which of them come after which.
+
+Source: HTCondor's manual, "DAGMan Workflows".
+"""
+
+from __future__ import annotations
+
+import re
+from graphlib import CycleError, TopologicalSorter
+
+from msgspec import Struct, field
+
+from fairq.errors.pool import SubmitDescriptionError
+
+_NOTED = frozenset({"DOT", "NODE_STATUS_FILE", "JOBSTATE_LOG", "CONFIG"})
+_REFUSED = frozenset(
+    {
+        "SCRIPT", "SUBDAG", "SPLICE", "FINAL", "PROVISIONER", "SERVICE", "PRE_SKIP", "ABORT-DAG-ON", "INCLUDE", "ENV",
+        "SET_JOB_ATTR", "CATEGORY", "MAXJOBS", "CONNECT", "PIN_IN", "PIN_OUT", "SUBMIT-DESCRIPTION", "REJECT",
+    }
+)  # fmt: skip
+_VARIABLE = re.compile(r'([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"\s*', re.ASCII)
+
+
+class Node(Struct):
+    """A node: the *file* of its submit description, read in *directory*, with *variables* as macros above it.
+
+    Its jobs run after those of *parents* have succeeded. A node that is *done* is not submitted.
+    """
+
+    name: str
+    file: str
+    directory: str | None = None
+    variables: dict[str, str] = field(default_factory=dict)
+    retries: int | None = None
+    priority: int | None = None
+    done: bool = False
+    parents: list[str] = field(default_factory=list)
+
+
+class Dag(Struct):
+    """The *nodes* that are to be submitted, parents first, and the commands *without_effect*."""
+
+    nodes: list[Node]
+    without_effect: list[str]
+
+
+def read_dag(text: str, source: str) -> Dag:
+    """Return the nodes of a file of DAGMan.
+
+    Raises SubmitDescriptionError for what cannot be read, for commands that fairq does not have, and for a circle.
+    """
+    reader = _Reader(source)
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        words = line.split()
+        if words and not words[0].startswith("#"):
+            reader.read(words, line, f"{source}, line {number}")
+    return reader.dag()
+
+
+class _Reader:
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._nodes: dict[str, Node] = {}
+        self._noted: list[str] = []
+
+    def read(self, words: list[str], line: str, where: str) -> None:
+        """Read one *line*, which begins with a command."""
+        command, *rest = words
+        kind = command.upper()
+        if kind in _NOTED:
+            self._noted += [] if kind in self._noted else [kind]
+            return
+        ways = {
+            "JOB": self._job, "PARENT": self._parent, "RETRY": self._number, "PRIORITY": self._number,
+            "DONE": self._done, "VARS": self._vars,
+        }  # fmt: skip
+        if kind in _REFUSED:
+            raise SubmitDescriptionError(where=where, problem=f"fairq does not have {kind}; remove the line")
+        if kind not in ways:
+            raise SubmitDescriptionError(where=where, problem=f"{command!r} is no command of a DAG file")
+        if not rest:
+            raise SubmitDescriptionError(where=where, problem=f"{kind} names no node")
+        ways[kind](kind, rest, line, where)
+
+    def _job(self, kind: str, words: list[str], line: str, where: str) -> None:
+        if len(words) < 2 or words[0] in self._nodes:
+            problem = "write JOB NAME FILE" if len(words) < 2 else f"there is another node {words[0]}"
+            raise SubmitDescriptionError(where=where, problem=problem)
+        node = Node(words[0], words[1])
+        rest = words[2:]
+        while rest:
+            word = rest.pop(0).upper()
+            if word == "DIR" and rest:
+                node.directory = rest.pop(0)
+            elif word == "DONE":
+                node.done = True
+            else:
+                raise SubmitDescriptionError(where=where, problem=f"fairq does not have {word} after JOB")
+        self._nodes[node.name] = node
+
+    def _parent(self, kind: str, words: list[str], line: str, where: str) -> None:
+        places = [place for place, word in enumerate(words) if word.upper() == "CHILD"]
+        if len(places) != 1 or not words[: places[0]] or not words[places[0] + 1 :]:
+            raise SubmitDescriptionError(where=where, problem="write PARENT NAME... CHILD NAME...")
+        parents = [self._node(word, where) for word in words[: places[0]]]
+        for word in words[places[0] + 1 :]:
+            self._node(word, where).parents += [one.name for one in parents]
+
+    def _number(self, kind: str, words: list[str], line: str, where: str) -> None:
+        if len(words) != 2 or not re.fullmatch(r"-?\d{1,9}", words[1], re.ASCII):
+            raise SubmitDescriptionError(where=where, problem=f"write {kind} NAME N")
+        for node in self._named(words[0], where):
+            if kind == "RETRY":
+                node.retries = int(words[1])
+            else:
+                node.priority = int(words[1])
+
+    def _done(self, kind: str, words: list[str], line: str, where: str) -> None:
+        self._node(words[0], where).done = True
+
+    def _vars(self, kind: str, words: list[str], line: str, where: str) -> None:
+        rest = line.split(None, 2)[2] if len(words) > 1 else ""
+        found = {}
+        while rest:
+            fit = _VARIABLE.match(rest)
+            if fit is None:
+                raise SubmitDescriptionError(where=where, problem='write VARS NAME macro="value" ...')
+            found[fit[1]] = fit[2].replace('\\"', '"').replace("\\\\", "\\")
+            rest = rest[fit.end() :]
+        for node in self._named(words[0], where):
+            node.variables |= found
+
+    def _named(self, name: str, where: str) -> list[Node]:
+        return list(self._nodes.values()) if name.upper() == "ALL_NODES" else [self._node(name, where)]
+
+    def _node(self, name: str, where: str) -> Node:
+        if name not in self._nodes:
+            raise SubmitDescriptionError(where=where, problem=f"there is no node {name} above")
+        return self._nodes[name]
+
+    def dag(self) -> Dag:
+        """Return the nodes in an order of submission."""
+        graph = {node.name: set(node.parents) for node in self._nodes.values()}
+        try:
+            order = list(TopologicalSorter(graph).static_order())
+        except CycleError as error:
+            problem = f"its nodes wait for each other: {' -> '.join(reversed(error.args[1]))}"
+            raise SubmitDescriptionError(where=self._source, problem=problem) from None
+        if not order:
+            raise SubmitDescriptionError(where=self._source, problem="it has no node; write JOB NAME FILE")
+        nodes = [self._nodes[name] for name in order if not self._nodes[name].done]
+        left = {node.name for node in nodes}
+        for node in nodes:
+            node.parents = [name for name in dict.fromkeys(node.parents) if name in left]
+        return Dag(nodes, self._noted)

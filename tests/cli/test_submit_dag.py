@@ -1,0 +1,121 @@
+"""Files of DAGMan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+DIAMOND = """
+# A comment.
+JOB A node.sub
+JOB B node.sub
+JOB C node.sub DIR sub
+Job D node.sub
+PARENT A CHILD B C
+parent B C child D
+VARS B X="two words" N="2"
+RETRY ALL_NODES 1
+PRIORITY C 5
+DOT diamond.dot
+"""
+
+
+@pytest.fixture
+def fairq(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    text = "executable = /bin/true\narguments = $(JOB) $(X)\nqueue $(N:1)\n"
+    Path("sub").mkdir()
+    for folder in (".", "sub"):
+        Path(folder, "node.sub").write_text(text)
+
+    def ended(*words: str, code: int = 0) -> Any:
+        found = run("--state", state, *words)
+        assert found.code == code, found.err
+        return found
+
+    ended("slots", "add", "a", "--count", "4")
+    return ended
+
+
+def submit(fairq: Run, text: str, *words: str, code: int = 0) -> Any:
+    Path("test.dag").write_text(text)
+    return fairq("submit", "test.dag", *words, code=code)
+
+
+def waits(fairq: Run) -> dict[str, str]:
+    found = json.loads(fairq("queue", "--json").out)
+    return {
+        f"{one['DAGNodeName']}{one['ProcId']}": one.get("WaitsFor", {1: "", 2: "runs", 5: "held"}[one["JobStatus"]])
+        for one in found
+    }
+
+
+def test_nodes_run_one_after_another(fairq: Run) -> None:
+    ended = submit(fairq, DIAMOND)
+    assert ended.out == "5 job(s) of 4 nodes submitted to clusters 1-4.\n"
+    assert "without effect here: DOT" in ended.err
+    assert waits(fairq) == {"A0": "", "B0": "after_ok 1", "B1": "after_ok 1", "C0": "after_ok 1",
+                            "D0": "after_ok 2, after_ok 3"}  # fmt: skip
+    ads = {one["DAGNodeName"]: one for one in json.loads(fairq("queue", "--json").out)}
+    assert (ads["B"]["Args"], ads["C"]["JobPrio"], ads["C"]["Iwd"]) == ("B two words", 5, str(Path("sub").absolute()))
+    assert (ads["A"]["JobMaxRetries"], ads["A"]["JobBatchName"]) == (1, "test.dag")
+    for names, then in (
+        (["1.0"], {"B0": "", "B1": "", "C0": "", "D0": "after_ok 2, after_ok 3"}),
+        (["2.0", "2.1"], {"C0": "runs", "D0": "after_ok 3"}),
+        (["3.0"], {"D0": ""}),
+    ):
+        fairq("negotiate")
+        fairq("finish", *names)
+        assert waits(fairq) == then
+
+
+def test_a_node_that_fails_holds_what_comes_after_it(fairq: Run) -> None:
+    submit(fairq, "JOB A node.sub\nJOB B node.sub\nJOB C node.sub\nPARENT A CHILD B\nPARENT B CHILD C\n")
+    fairq("negotiate")
+    fairq("finish", "1.0", "--exit-code", "1")
+    assert waits(fairq) == {"B0": "held", "C0": "after_ok 2"}
+
+
+def test_done_nodes_are_not_submitted(fairq: Run) -> None:
+    submit(fairq, "JOB A node.sub DONE\nJOB B node.sub\nJOB C node.sub\nPARENT A CHILD B\nPARENT B CHILD C\nDONE B\n")
+    assert waits(fairq) == {"C0": ""}
+
+
+def test_a_whole_dag_is_undone(fairq: Run) -> None:
+    submit(fairq, DIAMOND)
+    fairq("submit", "--after", "4", "--", "/bin/true")
+    numbers = [one["number"] for one in json.loads(fairq("state", "history", "--json").out)]
+    assert "job 5.0 waits for it" in fairq("undo", str(numbers[-2]), code=103).err
+    fairq("undo")
+    fairq("undo")
+    assert waits(fairq) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("JOB A node.sub\nJOB B node.sub\nPARENT A CHILD B\nPARENT B CHILD A\n", "wait for each other: A -> B -> A"),
+        ("JOB A node.sub\nSCRIPT PRE A x\n", "test.dag, line 2: fairq does not have SCRIPT"),
+        ("JOB A node.sub\nMAXJOBS x 2\n", "line 2: fairq does not have MAXJOBS"),
+        ("JOB A node.sub\nFLY A\n", "line 2: 'FLY' is no command of a DAG file"),
+        ("JOB A node.sub\nPARENT A CHILD B\n", "line 2: there is no node B above"),
+        ("JOB A node.sub\nJOB A node.sub\n", "line 2: there is another node A"),
+        ("JOB A none.sub\n", "node A: none.sub: No such file or directory"),
+        ("JOB A node.sub\nVARS A x=1\n", 'write VARS NAME macro="value"'),
+        ("\n", "it has no node"),
+    ],
+)
+def test_what_is_refused(fairq: Run, text: str, problem: str) -> None:
+    assert problem in submit(fairq, text, code=31).err
+    assert waits(fairq) == {}
+
+
+def test_a_dry_run_queues_nothing(fairq: Run) -> None:
+    assert submit(fairq, DIAMOND, "--dry-run").out == "5 job(s) of 4 nodes would be submitted to clusters 1-4.\n"
+    assert waits(fairq) == {}
