@@ -186,6 +186,15 @@ def test_a_pause_is_told(run, pool: Path, tmp_path: Path):
     assert data["paused"]["reason"] == "new disks"
 
 
+def test_reservations_are_told(run, pool: Path, tmp_path: Path):
+    run("--state", pool, "slots", "reserve", "slot1@node", "--for", "bob@x", "--until", NOW + 90_000, "--reason",
+        "class", "--now", NOW + 60)  # fmt: skip
+    text, data = written(run, pool, tmp_path)
+    (row,) = cells(parsed(text), "Reservations")
+    assert (row[0], row[3], row[4]) == ("bob@x", "slot1@node", "class")
+    assert data["reservations"][0]["slots"] == ["slot1@node"]
+
+
 def test_a_page_says_from_which_age_it_is_old(run, pool: Path, tmp_path: Path):
     text, _ = written(run, pool, tmp_path, "--old-after", "15m")
     assert 'data-old-after="900"' in text

@@ -77,6 +77,10 @@ def test_run_says_what_is_left(pool):
     pool.submit("true", "--request-memory", "2GB")
     ended = pool("run", "--until-idle")
     assert (ended.code, "1 idle job left that fit no free slot" in ended.err) == (0, True)
+    pool("remove", "--all", "--yes")
+    pool.submit("true", "--begin", "+1d")
+    ended = pool("run", "--until-idle")
+    assert (ended.code, ended.err) == (0, "1 job waits for other jobs or for a time; 'fairq queue' shows for what\n")
 
 
 @pytest.mark.parametrize(

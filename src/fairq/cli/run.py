@@ -114,6 +114,9 @@ def run(
         raise PoolPausedError(standing.idle, pause.until)
     if standing.idle:
         invocation.note(f"{counted(standing.idle, 'idle job')} left that fit no free slot; 'fairq why JOB' shows why")
+    if standing.waiting:
+        waits = "job waits" if standing.waiting == 1 else "jobs wait"
+        invocation.note(f"{standing.waiting} {waits} for other jobs or for a time; 'fairq queue' shows for what")
     if standing.held:
         invocation.note(f"{counted(standing.held, 'held job')} left; 'fairq queue --held' shows why")
 
@@ -164,6 +167,7 @@ class _Progress:
 
     def show(self, standing: Standing) -> None:
         if self._is_shown:
-            sys.stderr.write(f"{standing.running} running, {standing.idle} idle, {standing.held} held")
+            idle = standing.idle + standing.waiting
+            sys.stderr.write(f"{standing.running} running, {idle} idle, {standing.held} held")
             sys.stderr.flush()
             self._is_there = True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fairq.common.records import Actor
+from fairq.common.records import Actor, JobStatus
 from fairq.errors.base import CycleUnderWayError, StateFullError, StateLockedError
 from fairq.launch.wait import stamp, wait
 from fairq.state import history, jobs, launches
@@ -38,9 +38,13 @@ _NOT_BEGUN = 1.0
 
 
 class Standing(Struct, frozen=True):
-    """The numbers of idle, held and running jobs after a turn; runs that wait for others to end count as running."""
+    """The numbers of jobs after a turn: idle, *waiting* for something before that, held, and running.
+
+    Runs that wait for others to end count as running.
+    """
 
     idle: int
+    waiting: int
     held: int
     running: int
 
@@ -104,7 +108,7 @@ class _View(Struct, frozen=True):
     """The relevant data of the state between two turns.
 
     Args:
-        standing: the numbers of idle, held and running jobs.
+        standing: the numbers of jobs.
         watched: the processes of the runs, each with its start.
         unknown: whether a process may or may not have begun.
         engines: whether an engine has runs, of whose ends it must be asked.
@@ -125,11 +129,11 @@ class _View(Struct, frozen=True):
         with reading(path) as state:
             live = launches.live(state)
             engines = launchers.engines(live)
-            counts = jobs.counts_by_submitter(state)
+            counts = jobs.counts(state, (JobStatus.IDLE, JobStatus.WAITING, JobStatus.HELD))
             latest, others_changed = history.latest(state), history.others_changed(state, since, command)
-        idle, _, held = (sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True))
+        idle, waiting, held = (counts.get(one, 0) for one in (JobStatus.IDLE, JobStatus.WAITING, JobStatus.HELD))
         return cls(
-            standing=Standing(idle, held, len(live)),
+            standing=Standing(idle, waiting, held, len(live)),
             watched={(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None},
             unknown=any(one.pid is None for one in live if one.launcher not in engines),
             engines=bool(engines),

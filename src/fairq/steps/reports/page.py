@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field, to_builtins
 
 from fairq.common.records import Ad, JobRange, JobStatus
-from fairq.state import job_ads, jobs
+from fairq.state import job_ads, jobs, reservations
 from fairq.state.connection import State, reading
 from fairq.steps.launch.values import read_if_usable
 from fairq.steps.pool.current_ads import standing_ads
 from fairq.steps.pool.pause import pause_document
+from fairq.steps.pool.reserve import reservation_document
 from fairq.steps.reports.line import Line
 from fairq.steps.reports.report import report
 from fairq.steps.reports.series import Series, series
@@ -76,8 +77,8 @@ class Page(Struct):
     """What the page shows of the pool at `Standing.now`.
 
     *waiting* has the first ranges of idle jobs, of *ranges* altogether. *assumptions* are those of their starts.
-    *hours* and *days* are the use by accounting group, or by submitter in a pool without groups, over 24 hours and 30
-    days, *users* the sums of 30 days.
+    *reservations* are as `reservation_document` has them. *hours* and *days* are the use by accounting group, or by
+    submitter in a pool without groups, over 24 hours and 30 days, *users* the sums of 30 days.
     """
 
     standing: Standing
@@ -86,6 +87,7 @@ class Page(Struct):
     waiting: list[Waiting]
     ranges: int
     assumptions: list[str]
+    reservations: list[dict[str, Any]]
     hours: Series
     days: Series
     users: list[Line]
@@ -103,8 +105,18 @@ def page(path: Path, settings: Settings, now: int) -> Page:
         idle = jobs.select(state, statuses=[JobStatus.IDLE])
         forecast = Forecaster.of_state(state, settings, now).forecast()
         waiting = _waiting(state, idle, forecast, now)
+        reserved = [reservation_document(state, one, now) for one in reservations.load(state, now)]
     return Page(
-        standing, shares, machines, waiting, len(idle), forecast.assumptions() if idle else [], hours, days, users
+        standing,
+        shares,
+        machines,
+        waiting,
+        len(idle),
+        forecast.assumptions() if idle else [],
+        reserved,
+        hours,
+        days,
+        users,
     )
 
 
@@ -190,6 +202,7 @@ def document(found: Page) -> dict[str, Any]:
         "waiting": to_builtins(found.waiting),
         "waiting_ranges": found.ranges,
         "assumptions": found.assumptions,
+        "reservations": found.reservations,
         "use_24_hours": to_builtins(found.hours),
         "use_30_days": to_builtins(found.days),
         "users_30_days": [_user(line) for line in found.users],
