@@ -246,3 +246,22 @@ def test_the_dynamic_slots_of_a_drained_machine_are_not_drained_by_themselves(ru
     run("submit", "--state", state, "--now", T, "--", "/bin/sh")
     run("negotiate", "--state", state, "--now", T)
     assert slots("drain", "--all", "--now", T + 1).out == "slot slot1@node is being drained\n"
+
+
+def test_machines_in_one_line_each_with_what_is_free(run, state, slots):
+    slots("add", "node", "--partitionable", "--cpus", 8, "--memory", "8GB", "--gpus", 2, "--now", T)
+    slots("add", "other", "--count", 2, "--now", T)
+    slots("drain", "slot1@other", "--reason", "new disk", "--now", T)
+    run("submit", "--state", state, "--request-cpus", 3, "--request-gpus", 1, "--now", T, "--", "/bin/sh")
+    run("negotiate", "--state", state, "--now", T)
+    node, other = json.loads(slots("--compact", "--json").out)
+    assert [node[name] for name in ("machine", "cpus", "free_cpus", "gpus", "free_gpus", "jobs")] == [
+        "node", 8, 5, 2, 1, 1
+    ]  # fmt: skip
+    assert (other["cpus"], other["free_cpus"], other["reasons"]) == (2, 1, ["new disk"])
+    shown = slots("--compact").out
+    assert "GPUs" in shown and "new disk" in shown
+    assert [ad["Name"] for ad in listed(slots, "--available")] == ["slot1@node", "slot2@other"]
+    assert slots("--available", "--total").out.count("\n") == 3
+    assert "Machine = " in slots("list", "other", "--long").out
+    assert slots("--long", "--total").code == 2

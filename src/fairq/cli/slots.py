@@ -10,6 +10,7 @@ from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment
 from fairq.cli.options import DryRun, Now, Reason
 from fairq.cli.output import Column, Output, Record, Table, View, emit
+from fairq.cli.output.long import long_texts
 from fairq.cli.slots_drain import add_drain, add_removal, slots_report
 from fairq.cli.slots_reserve import add_reservations, add_reserve
 from fairq.cli.slots_sync import EXAMPLES, sync
@@ -18,6 +19,7 @@ from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from fairq.common.records import Ad, SlotRecord
 
@@ -196,6 +198,8 @@ def detect(
         fairq slots                                      # as condor_status
         fairq slots list node2                           # the slots of one machine
         fairq slots list --limit 20                      # the first 20, and how many there are of all
+        fairq slots --compact                            # one line per machine: what is free, GPUs, reasons
+        fairq slots --available --total                  # how many slots may take a job
         fairq slots list --constraint 'State == "Unclaimed"' --af Name Cpus
     """,
 )
@@ -203,18 +207,39 @@ def list_(
     context: Context,
     names: Annotated[list[str] | None, Argument(metavar="SLOT...", help="Only these slots or machines.")] = None,
     limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Show at most N slots.")] = None,
+    available: Annotated[bool, Option("--available", help="Only slots that may take a job.")] = False,
+    compact: Annotated[bool, Option("--compact", help="One line per machine, with what is free.")] = False,
+    total: Annotated[bool, Option("--total", help="Show only the numbers of slots.")] = False,
+    long: Annotated[bool, Option("--long", help="Print whole ads, one attribute per line.")] = False,
     now: Now = None,
 ) -> None:
     """Show the slots of the pool and who uses them.
 
     A partitionable slot shows its free resources; the dynamic slots carved out of it have lines of their own. Below
     the table, slots are counted by platform and state, whatever --limit is. Of drained slots, it shows since when and
-    why, and who drained them. JSON, CSV, TSV and --af have the
-    advertised ads, with the attributes of the claim that fairq made: State, Activity, RemoteUser, AccountingGroup and
-    JobId.
+    why, and who drained them.
+
+    --compact shows the machines: their cores, memory and GPUs, how much of each is free, their jobs, and why they take
+    none (a drain, a reservation). --available leaves out what is in use or drained. --total shows only the numbers.
+
+    JSON, CSV, TSV, --af and --long have the advertised ads, with the attributes of the claim that fairq made: State,
+    Activity, RemoteUser, AccountingGroup and JobId. With --compact, they have the records of the machines.
     """
     invocation, output = context.obj, context.obj.output
     state, time = invocation.existing_state, invocation.now(now)
+    if available or compact or total or long:
+        if compact + total + long > 1:
+            raise UsageError(message="--compact, --total and --long exclude each other; give only one")
+        ads = _selected(state, names or [], output, time, available=available)
+        if compact:
+            emit(_compact_view(ads, limit), output)
+        elif long:
+            emit(View(text=long_texts(ads[:limit])), output)
+        elif total:
+            emit(View(tables=[_counts(totals_of_ads(ads))]), output)
+        else:
+            emit(_view(ads[:limit], totals_of_ads(ads), output, drained=_tells_drains(ads[:limit])), output)
+        return
     if limit is not None and not names and output.constraint is None:
         from fairq.steps.pool.first_slots import look_first
 
@@ -229,13 +254,48 @@ def list_(
             view.tables[0].widest, view.tables[0].release = pages.widest(), pages.release
             emit(view, output)
         return
-    from fairq.cli.output.constraint import matching
-    from fairq.steps.pool.current_ads import look, totals
+    ads = _selected(state, names or [], output, time)
+    emit(_view(ads[:limit], totals_of_ads(ads), output, drained=_tells_drains(ads[:limit])), output)
 
-    ads = look(state, names or [], time)
+
+def _selected(state: Path, names: list[str], output: Output, time: int, *, available: bool = False) -> list[Ad]:
+    """Return the ads of the named slots (else of all) that match the constraint; only *available* ones if asked."""
+    from fairq.cli.output.constraint import matching
+    from fairq.steps.pool.current_ads import look
+    from fairq.steps.pool.machines import is_available
+
+    ads = look(state, names, time)
     if output.constraint is not None:
         ads = [dict(ad) for ad in matching(ads, output.constraint)]
-    emit(_view(ads[:limit], totals(ads), output, drained=_tells_drains(ads[:limit])), output)
+    return [ad for ad in ads if is_available(ad)] if available else ads
+
+
+def totals_of_ads(ads: list[Ad]) -> Iterable[Ad]:
+    """Return the numbers of slots in *ads*."""
+    from fairq.steps.pool.current_ads import totals
+
+    return totals(ads)
+
+
+def _compact_view(ads: list[Ad], limit: int | None) -> View:
+    from fairq.steps.pool.machines import machines
+
+    records = machines(ads)[:limit]
+    columns = [
+        Column("Machine", "machine"),
+        Column("Slots", "slots", level=3),
+        Column("Jobs", "jobs", level=1),
+        Column("Cpus", "cpus"),
+        Column("Free", "free_cpus"),
+        Column("Memory", "memory", level=2),
+        Column("Free", "free_memory", level=2),
+    ]
+    if any(record["gpus"] for record in records):
+        columns += [Column("GPUs", "gpus"), Column("Free", "free_gpus")]
+    if any(record["reasons"] for record in records):
+        columns.append(Column("Reason", "reasons", ", ".join, narrow="cut"))
+    fields = ("machine", "slots", "jobs", "cpus", "free_cpus", "memory", "free_memory", "gpus", "free_gpus", "reasons")
+    return View(tables=[Table(columns=columns, records=records, empty="no slots")], fields=fields)
 
 
 def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output, *, drained: bool = False) -> View:
@@ -261,18 +321,18 @@ def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output, *, drained: b
             Column("By", "DrainedBy", level=2),
             Column("Reason", "DrainReason", narrow="cut"),
         ]
+    return View(tables=[Table(columns=columns, records=ads, constrained=True, empty=empty), _counts(counts)])
+
+
+def _counts(counts: Iterable[Ad]) -> Table:
+    """Return the table of the numbers of slots."""
     counted = [
         Column("", "Platform", align="right"),
         *(Column(name, name, str) for name in ("Total", "Owner", "Claimed", "Unclaimed", "Matched", "Drained")),
     ]
     names = [column.attribute for column in counted[1:]]
     rows = ({**dict.fromkeys(names, 0), **row} for row in counts)
-    return View(
-        tables=[
-            Table(columns=columns, records=ads, constrained=True, empty=empty),
-            Table(columns=counted, records=rows, constrained=True),
-        ]
-    )
+    return Table(columns=counted, records=rows, constrained=True)
 
 
 def _tells_drains(ads: Iterable[Ad]) -> bool:
