@@ -150,22 +150,29 @@ def _view(
         return View(tables=[_summary(found)])
     rows = islice(found.each() if procs else found.rows(), limit)
     columns = _columns(found, reasons=reasons)
-    return View(tables=[Table(columns=columns, records=_shown(rows), constrained=True), _summary(found)])
+    return View(
+        tables=[
+            Table(columns=columns, records=_shown(rows, waits=found.has_waits()), constrained=True),
+            _summary(found),
+        ]
+    )
 
 
 def _pages_view(pages: QueuePages, *, procs: bool, reasons: bool) -> View:
     table = Table(
         columns=_columns(pages, reasons=reasons),
-        records=_shown(pages.each() if procs else pages.rows()),
+        records=_shown(pages.each() if procs else pages.rows(), waits=pages.has_waits()),
         constrained=True,
-        widest=list(_shown(pages.widest())),
+        widest=list(_shown(pages.widest(), waits=False)),
         release=pages.release,
     )
     return View(tables=[table, _summary(pages)])
 
 
-def _shown(rows: Iterable[Record]) -> Iterator[Record]:
-    return ({**ad, "Shown": _status(ad), "Waiting": _wait(ad)} for ad in rows)
+def _shown(rows: Iterable[Record], *, waits: bool) -> Iterator[Record]:
+    if waits:
+        return ({**ad, "Shown": _status(ad), "Waiting": _wait(ad)} for ad in rows)
+    return ({**ad, "Shown": _MATCHED if ad.get("Matched") else ad.get("JobStatus")} for ad in rows)
 
 
 def _status(ad: Record) -> Any:
