@@ -39,7 +39,15 @@ def record(state: Path, name: str) -> AccountingRecord | None:
 
 @pytest.mark.parametrize(
     "change",
-    ["remove 1", "remove 1.0-4 2.3", "hold 1 --reason why", "prio 5 1.3", "prio +5 --all", "release 2.0"],
+    [
+        "remove 1",
+        "remove 1.0-4 2.3",
+        "hold 1 --reason why",
+        "prio 5 1.3",
+        "prio +5 --all",
+        "prio --top 1.3",
+        "release 2.0",
+    ],
 )
 def test_a_change_of_jobs_is_taken_back(run, at, state: Path, change: str):
     at(0, "submit", "--count", 9, "--", "/bin/true")

@@ -35,6 +35,7 @@ app = App()
     dialect=PRIO,
     examples="""
         fairq prio 10 7.3              # set one job's priority
+        fairq prio --top 7.3           # before all other jobs of its submitter
         fairq prio +5 7                # raise a whole cluster
         fairq prio -5 alice            # lower all jobs of an owner
         fairq prio -p -3 7.0           # set a negative priority, as condor_prio does
@@ -45,6 +46,7 @@ def prio(
     words: Jobs = None,
     priority: Annotated[str | None, Option("-p", "--priority", metavar="N", help="Priority to set.")] = None,
     by: Annotated[str | None, Option("--by", metavar="N", help="Amount to add, negative to lower.")] = None,
+    top: Annotated[bool, Option("--top", help="Move the jobs ahead of the submitter's others.")] = False,
     constraint: Constraint = None,
     everything: All = False,
     reason: Reason = None,
@@ -54,20 +56,23 @@ def prio(
     """Change the priority of jobs relative to the submitter's other jobs.
 
     Jobs with a higher priority are matched before the submitter's other jobs. Jobs of other submitters are not
-    affected. A plain number before the jobs sets the priority; +N or -N changes it by N. Name jobs as for fairq
-    remove.
+    affected. A plain number before the jobs sets the priority; +N or -N changes it by N. --top raises the jobs above
+    all other jobs of their submitters that wait or are held; their order among themselves stays. Name jobs as for
+    fairq remove.
     """
     invocation, output = context.obj, context.obj.output
     words = list(words or [])
-    if priority is None and by is None and words:
+    if priority is None and by is None and words and not top:
         priority = words.pop(0)
-    if (priority is None) is (by is None):
-        raise UsageError(message="no priority, or more than one; give N to set it, or +N or -N to change it")
-    value = _number(priority if priority is not None else by or "")
+    if (priority is not None) + (by is not None) + top != 1:
+        raise UsageError(message="no priority, or more than one; give N to set it, +N or -N to change it, or --top")
+    value = 0 if top else _number(priority if priority is not None else by or "")
     selection = selected(words, constraint, everything)
     editor, _ = job_editor(invocation, now, reason, dry_run=dry_run)
-    changed = editor.prioritise(selection, value, relative=by is not None)
-    if by is None:
+    changed = editor.move_to_top(selection) if top else editor.prioritise(selection, value, relative=by is not None)
+    if top:
+        done = words_of_it = "moved ahead of the submitter's other jobs"
+    elif by is None:
         done, words_of_it = f"set to priority {value}", f"given priority {value}"
     else:
         done = f"{'lowered' if value < 0 else 'raised'} in priority by {abs(value)}"

@@ -63,6 +63,10 @@ class JobRequests:
 
         return change_jobs(self._door, "prio", selection, chosen, value=value, relative=relative)
 
+    def move_to_top(self, selection: Selection) -> Changed:
+        """See `JobEditor`."""
+        return change_jobs(self._door, "prio --top", selection, lambda: self._trial.move_to_top(selection))
+
 
 def change_jobs(
     door: Door, verb: str, selection: Selection, chosen: Callable[[], Changed], **arguments: Any

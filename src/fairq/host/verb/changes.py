@@ -74,6 +74,11 @@ def _prio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     return _jobs(editor.prioritise(_selection(given["jobs"]), _whole(given["value"]), relative=relative))
 
 
+def _prio_top(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    given = _exactly(arguments, {"jobs"})
+    return _jobs(JobEditor(pool.state, pool.settings, actor).move_to_top(_selection(given["jobs"])))
+
+
 def _undo(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     number = _exactly(arguments, {"number"})["number"]
     return take_back(pool.state, pool.settings, actor, None if number is None else _whole(number)).document()
@@ -256,6 +261,7 @@ _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
     "hold": _of_jobs("hold"),
     "release": _of_jobs("release"),
     "prio": _prio,
+    "prio --top": _prio_top,
     "userprio": _userprio,
     "undo": _undo,
     "finish": _finish,

@@ -21,7 +21,7 @@ from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.jobs.name import job_name
-from fairq.steps.jobs.selection import Selection, Target, find, matcher
+from fairq.steps.jobs.selection import Selection, Target, find, matcher, without
 from fairq.steps.jobs.waits import released
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
@@ -115,19 +115,35 @@ class JobEditor:
     def prioritise(self, selection: Selection, value: int, *, relative: bool = False) -> Changed:
         """Set the priority of jobs to *value*, or raise it by *value*."""
 
+        return self._reorder(selection, lambda _, __: lambda job: job.priority + value if relative else value)
+
+    def move_to_top(self, selection: Selection) -> Changed:
+        """Raise the priority of jobs above that of all other jobs of their submitters; their own order stays."""
+        return self._reorder(selection, priorities_on_top)
+
+    def _reorder(
+        self, selection: Selection, ordered: Callable[[State, Sequence[JobRange]], Callable[[JobRange], int]]
+    ) -> Changed:
+        """Give jobs the priorities of the function that *ordered* returns for the selected ones."""
+        priority_of: dict[Procs, int] = {}
+
+        def prepare(state: State, found: Sequence[JobRange]) -> None:
+            new = ordered(state, found)
+            for job in found:
+                priority = priority_of[procs(job)] = new(job)
+                if abs(priority) > _LARGEST_PRIORITY:
+                    expected = "give a whole number from -2147483648 to 2147483647"
+                    raise InvalidNumberError(what="the priority", value=priority, expected=expected)
+
         def new(job: JobRange) -> int:
-            priority = job.priority + value if relative else value
-            if abs(priority) > _LARGEST_PRIORITY:
-                expected = "give a whole number from -2147483648 to 2147483647"
-                raise InvalidNumberError(what="the priority", value=priority, expected=expected)
-            return priority
+            return priority_of[procs(job)]
 
         def change(state: State, found: Sequence[JobRange]) -> None:
             for priority, group in groupby(sorted(found, key=new), key=new):
                 jobs.change_many(state, map(procs, group), priority=priority)
 
         statuses = (*_UNHELD, JobStatus.RUNNING, JobStatus.HELD)
-        return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)}, "prio")
+        return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)}, "prio", prepare)
 
     def _change(
         self,
@@ -136,10 +152,14 @@ class JobEditor:
         change: Callable[[State, Sequence[JobRange]], None],
         after: Callable[[JobRange], dict[str, Any]],
         kind: str,
+        prepare: Callable[[State, Sequence[JobRange]], None] | None = None,
     ) -> Changed:
+        """Make one *change*; *prepare* is called before with the selected jobs, in a dry run, too."""
         with self._open() as state:
             changed = choose(state, selection, statuses, actor=self._actor)
             check_owner(self._actor, changed.jobs, _VERBS.get(kind, kind))
+            if prepare is not None:
+                prepare(state, changed.jobs)
             changes = list(_changes(changed.jobs, after))
             if not self._dry_run:
                 former = kept_jobs(state, changed.jobs)
@@ -227,6 +247,24 @@ def _with_schedds(target: Target, found: Sequence[JobRange]) -> Target:
     return replace(target, text=", ".join(f"{target.text}@{schedd}" for schedd in schedds))
 
 
+def priorities_on_top(state: State, found: Sequence[JobRange]) -> Callable[[JobRange], int]:
+    """Return the priority with which a job of *found* is ahead of all others of its submitter.
+
+    The jobs of a submitter are raised by the same amount; those that are ahead already keep their priority.
+    """
+    raised: dict[str, int] = {}
+    for submitter in {job.submitter for job in found}:
+        own = [job for job in found if job.submitter == submitter]
+        others = [
+            part.priority
+            for job in jobs.select(state, submitter=submitter, statuses=(*_UNHELD, JobStatus.HELD))
+            for part in without(job, own)
+        ]
+        lowest = min(job.priority for job in own)
+        raised[submitter] = max(0, max(others, default=lowest - 1) + 1 - lowest)
+    return lambda job: job.priority + raised[job.submitter]
+
+
 def procs(job: JobRange) -> Procs:
     """Return the procs of *job* in the form that the state's functions take."""
     return Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
@@ -244,7 +282,8 @@ def _changes(found: Sequence[JobRange], after: Callable[[JobRange], dict[str, An
     for job in sorted(found, key=lambda one: (one.schedd, one.cluster, one.first_proc)):
         if start is not None:
             same_cluster = (job.schedd, job.cluster) == (start.schedd, start.cluster)
-            if same_cluster and job.first_proc == last + 1 and before(job) == before(start):
+            alike = before(job) == before(start) and after(job) == after(start)
+            if same_cluster and job.first_proc == last + 1 and alike:
                 last = job.last_proc
                 continue
             yield Change(f"job {job_name(start.cluster, start.first_proc, last)}", before(start), after(start))

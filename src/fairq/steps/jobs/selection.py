@@ -190,6 +190,12 @@ class _Seen:
         return result
 
 
+def without(job: JobRange, others: Iterable[JobRange]) -> Iterator[JobRange]:
+    """Yield the parts of *job* that are in none of *others*."""
+    same = [(one.first_proc, one.last_proc) for one in others if (one.schedd, one.cluster) == (job.schedd, job.cluster)]
+    yield from _outside(job, _merged(same))
+
+
 def _outside(job: JobRange, known: Sequence[tuple[int, int]]) -> Iterator[JobRange]:
     """Yield the parts of *job* outside all the bounds *known*."""
     start = job.first_proc
