@@ -243,6 +243,8 @@ def _brokerage(sample: Sample) -> None:
     sample.show("broker run --summary", "broker", "run", "--all", "--summary", "--now", NOW)
     sample.show("broker why", "broker", "why", 1, "--now", NOW)
     sample.show("broker why", "broker", "why", 2, "--now", NOW)
+    sample.show("broker why, all tasks", "broker", "why", "--now", NOW)
+    sample.show("broker why, all tasks", "broker", "why", "--queue", "SMALL", "--now", NOW)
     sample.show("broker why", "broker", "why", 1, "--compare", "--now", NOW)
     sample.show("broker why", "broker", "why", 1, "--last", "--now", NOW)
     sample.show("broker why", "broker", "why", 2, "--queue", "SMALL", "--now", NOW)

@@ -15,7 +15,7 @@ COMMANDS: dict[str, Listing] = {
     "import": Listing("fairq.cli.broker.bundle", "Import all kinds of data from a directory or archive."),
     "run": Listing("fairq.cli.broker.run", "Assign waiting tasks to queues."),
     "diff": Listing("fairq.cli.broker.diff", "Show what changed between two runs, and why."),
-    "why": Listing("fairq.cli.broker.why", "Explain why a task has its queues, or none."),
+    "why": Listing("fairq.cli.broker.why", "Explain why a task has its queues or none, or why tasks wait."),
     "timeouts": Listing("fairq.cli.broker.timeouts", "Find jobs past their time limit; end or rebroker them."),
     "lint": Listing("fairq.cli.broker.lint", "List likely queue misconfigurations."),
     "filters": Listing("fairq.cli.broker.filters", "List the filters and weights of the brokerage."),

@@ -12,6 +12,7 @@ from fairq.cli.broker.run import STAGE_COLUMNS
 from fairq.cli.broker.sentences.compared_values import compared, some
 from fairq.cli.broker.sentences.data import data_notes
 from fairq.cli.broker.sentences.reasons import meaning_of, tell
+from fairq.cli.broker.waiting_tasks import why_waiting
 from fairq.cli.command import App, Context
 from fairq.cli.comparison import Compare, comparison_columns, comparison_sentence, comparison_table
 from fairq.cli.figures import counted, moment
@@ -32,6 +33,8 @@ _FIELDS = ("queue", "unit", "verdict", "stage", "reason", "meaning", "temporary"
 @app.listing(
     "why",
     examples="""
+        fairq broker why                                       # why tasks wait: all of them together
+        fairq broker why --queue CERN                          # why waiting tasks do not get this queue
         fairq broker why 4711                                  # why the task has its queues, or none
         fairq broker why 4711 --queue CERN                     # every check that this queue fails
         fairq broker why 4711 --af queue change --constraint 'reason == "lowmemory"'
@@ -41,7 +44,7 @@ _FIELDS = ("queue", "unit", "verdict", "stage", "reason", "meaning", "temporary"
 )
 def why(
     context: Context,
-    task: Annotated[int, Argument(metavar="TASK", min=0, help="Number of the task.")],
+    task: Annotated[int | None, Argument(metavar="[TASK]", min=0, help="Number of the task.")] = None,
     queue: Annotated[
         str | None, Option("--queue", metavar="QUEUE", help="Explain this queue, with all obstacles.")
     ] = None,
@@ -55,10 +58,15 @@ def why(
 ) -> None:
     """Explain why a task has its queues, or none.
 
-    The command brokers the task now and stores nothing. The stage table shows the number of queues before and after
-    each check. Each skipped queue has the deciding reason, the numbers compared, and the change that would let it pass
-    that check. Each remaining queue has its weight, term by term. If no queue is left, the command leaves out each
-    check in turn and lists the checks without which the task would find queues.
+    Without TASK, the command brokers all waiting tasks now and stores nothing. It shows the reasons of those without an
+    eligible queue, by stage and by queue, with the number of tasks. It then lists the checks without which most of them
+    would find queues: each check is left out by itself, and the tasks are brokered again. With --queue, it shows why
+    waiting tasks do not get this queue. Of the reasons by queue, the first 12 are shown; --json has all of them.
+
+    With TASK, the command brokers the task now and stores nothing. The stage table shows the number of queues before
+    and after each check. Each skipped queue has the deciding reason, the numbers compared, and the change that would
+    let it pass that check. Each remaining queue has its weight, term by term. If no queue is left, the command leaves
+    out each check in turn and lists the checks without which the task would find queues.
 
     --cycle and --last show the stored decision of a run: reasons, weights and the stage table. The numbers compared are
     not stored.
@@ -72,11 +80,21 @@ def why(
     With --compare, the member compare has differs, differs_at (the first stage at which the two sets of rules differ),
     steps (how many queues each set refuses at each stage, and the queues left), points (the rule points that change the
     decision on their own) and queues (those that the two sets judge differently).
+
+    Without TASK, a record has tasks, queues (how many refuse these tasks), stage, reason, meaning, temporary, example
+    (the first of the tasks), queue (the first one that refuses it), compared and change. docs/json.md describes the
+    JSON document.
     """
     from fairq.steps.broker import why as step
     from fairq.steps.broker.flows import rules_in_force
 
     invocation, output = context.obj, context.obj.output
+    if task is None:
+        for option, given in (("--cycle", cycle is not None), ("--last", last), ("--compare", compare)):
+            if given:
+                raise UsageError(message=f"{option} needs a task; name one")
+        why_waiting(invocation, output, rules, now, queue)
+        return
     if cycle is not None and last:
         raise UsageError(message="--cycle and --last exclude each other; give only one")
     if cycle is not None or last:

@@ -47,7 +47,8 @@ Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 
 
 @contextmanager
-def _unwatched(total: int) -> Iterator[Callable[[int], None]]:
+def unwatched(total: int) -> Iterator[Callable[[int], None]]:
+    """Show no progress."""
     yield lambda steps: None
 
 
@@ -146,7 +147,7 @@ def run(
     dry_run: bool = False,
     kept: int = 10,
     detailed: bool = True,
-    watch: Watch = _unwatched,
+    watch: Watch = unwatched,
     out: Callable[[dict[str, Any]], None] | None = None,
 ) -> Run:
     """Broker tasks at the actor's time: those with these *numbers*, *every* task, or only those that are due.
