@@ -240,6 +240,7 @@ def _brokerage(sample: Sample) -> None:
     sample.show("broker import", "broker", "import", sample.file("pilots.json", POOL["pilots"]), "--now", NOW)
     sample.show("broker run", "broker", "run", "--out", sample.file("run.json", ""), "--now", NOW)
     sample.keep("broker run --out", "run.json")
+    sample.show("broker status", "broker", "status", "--now", NOW)
     sample.show("broker run --summary", "broker", "run", "--all", "--summary", "--now", NOW)
     sample.show("broker why", "broker", "why", 1, "--now", NOW)
     sample.show("broker why", "broker", "why", 2, "--now", NOW)

@@ -13,6 +13,7 @@ _DATA = "fairq.cli.broker.data"
 
 COMMANDS: dict[str, Listing] = {
     "import": Listing("fairq.cli.broker.bundle", "Import all kinds of data from a directory or archive."),
+    "status": Listing("fairq.cli.broker.status", "Show the grid at a glance: queues, tasks, and why they are pending."),
     "run": Listing("fairq.cli.broker.run", "Assign waiting tasks to queues."),
     "diff": Listing("fairq.cli.broker.diff", "Show what changed between two runs, and why."),
     "why": Listing("fairq.cli.broker.why", "Explain why a task has its queues or none, or why tasks wait."),

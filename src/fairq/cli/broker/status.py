@@ -1,0 +1,93 @@
+"""``fairq broker status``: the grid at a glance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
+
+from fairq.cli.command import App, Context
+from fairq.cli.figures import counted, moment
+from fairq.cli.options import Now
+from fairq.cli.output import Column, Table, View, emit
+from fairq.common.quantities import shown_duration
+
+if TYPE_CHECKING:
+    from fairq.steps.broker.status import GridStatus
+
+app = App()
+
+_LINES = 12
+"""Number of reasons shown."""
+
+
+@app.listing(
+    "status",
+    watch=True,
+    examples="""
+        fairq broker status               # queues, tasks, the last run, and why tasks are pending
+        fairq broker status --watch       # the same, drawn anew every 5 seconds; q ends
+        fairq broker status --json
+    """,
+)
+def status(context: Context, now: Now = None) -> None:
+    """Show the grid at a glance.
+
+    The lines show the queues by status, the tasks by state, the tasks that a run would broker now, the imported jobs by
+    state, and the last run. The table has the reasons of the last runs for which tasks are pending, most tasks first;
+    the other formats have all of them. broker why explains the waiting tasks as they are now.
+    """
+    from fairq.steps.broker.status import grid_status
+
+    invocation, output = context.obj, context.obj.output
+    found = grid_status(invocation.existing_state, invocation.now(now))
+    emit(_view(found, _LINES if output.format == "table" else None), output)
+
+
+def _view(found: GridStatus, limit: int | None) -> View:
+    document = asdict(found)
+    reasons = [asdict(one) for one in document.pop("reasons")]
+    document["run"] = None if found.run is None else asdict(found.run)
+    lines = [
+        ("Grid", found.state),
+        ("Queues", f"{_counts(found.queues, 'queue')}; {found.used_queues} with assigned tasks"),
+        ("Tasks", _counts(found.tasks, "task")),
+        ("Due", _due(found)),
+    ]
+    if found.jobs:
+        lines.append(("Jobs", _counts(found.jobs, "job")))
+    lines.append(("Last run", _run(found)))
+    if limit is not None and len(reasons) > limit:
+        lines.append(("Not shown", counted(len(reasons) - limit, "reason")))
+    text = "\n".join(f"{name:<9}  {value}" for name, value in lines)
+    table = Table(_COLUMNS, reasons[:limit], title="Why tasks are pending", key="reasons", empty="")
+    return View(text=text, tables=[table], document=document)
+
+
+def _counts(counts: dict[str, int], what: str) -> str:
+    total = counted(sum(counts.values()), what)
+    return f"{total}: {', '.join(f'{number} {name}' for name, number in counts.items())}" if counts else total
+
+
+def _due(found: GridStatus) -> str:
+    words = counted(found.due, "task")
+    if found.next_retry_time is not None:
+        words += f"; the next retry is in {shown_duration(int(found.next_retry_time - found.time))}"
+        words += f" ({moment(found.next_retry_time)})"
+    return words
+
+
+def _run(found: GridStatus) -> str:
+    if found.run is None:
+        return "none; 'fairq broker run' starts one"
+    age = found.time - found.run.time
+    when = f"{shown_duration(age)} ago" if age >= 0 else "in the future"
+    words = f"{found.run.number}, {when} ({moment(found.run.time)}, rules {found.run.rules})"
+    return f"{words}: {_counts(found.run.counts, 'task')}"
+
+
+_COLUMNS = [
+    Column("Tasks", "tasks"),
+    Column("Reason", "reason"),
+    Column("Example", "example", None, "left", level=1),
+]
