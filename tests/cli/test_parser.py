@@ -81,7 +81,7 @@ OWN = [
 def test_every_option_has_a_form_with_one_dash() -> None:
     """It means the same, but where HTCondor's tool has another option of this name."""
     for name, spelling, metavar in OWN:
-        if (name, spelling) in (("submit", "--dry-run"), ("history", "--completed")):
+        if (name, spelling) in (("submit", "--dry-run"), ("submit", "--name"), ("history", "--completed")):
             continue
         words = [f"value{number}" for number in range(len(metavar.split()))]
         assert read(name, [spelling[1:], *words]) == read(name, [spelling, *words]), (name, spelling)
@@ -139,8 +139,8 @@ def test_a_line_is_understood_or_refused_in_one_line(words: list[str], capsys: A
         ("plot foo", "plot: 'foo' is not known; give one of usage, shares, priority, queue"),
         ("plot shares --by pool", "plot shares --by: 'pool' is not known; give one of submitter, group"),
         ("undo x", "invalid value for N: 'x' is not a whole number; try 'fairq undo --help'"),
-        ("submit --mem=4G ./a", "fairq submit has no --mem: use --request-memory"),
-        ("submit --job-name a ./a", "fairq submit has no --job-name: use --batch-name"),
+        ("submit --mem=4G ./a", "--request-memory is only for -- PROGRAM"),
+        ("submit --job-name a ./a", "fairq submit has no --job-name: use --name"),
         ("submit -i", "fairq submit has no -interactive: fairq starts no shell in a slot; give -- PROGRAM ARGS..."),
         ("submit a -spool", "fairq submit has no -spool: jobs use the files of the submitting machine where they are"),
         ("submit ./a -n 3", "fairq submit has no -name: a pool is one state file: choose it with --state FILE; a"),

@@ -237,8 +237,9 @@ class Command(TyperCommand):
     def reader(self, ctx: Any) -> Reader:
         """Return what reads the words of this command."""
         options = {word: Values() for word in self.get_help_option_names(ctx)}
-        options |= {word: _values(one) for one in self.params for word in one.opts if one.param_type_name == "option"}
-        hidden = frozenset(word for one in self.params if getattr(one, "hidden", False) for word in one.opts)
+        words = [(word, one) for one in self.params for word in (*one.opts, *one.secondary_opts)]
+        options |= {word: _values(one) for word, one in words if one.param_type_name == "option"}
+        hidden = frozenset(word for word, one in words if getattr(one, "hidden", False))
         return Reader(ctx.command_path, options, hidden, self.dialect, COMMON)
 
     def invoke(self, ctx: Any) -> Any:
