@@ -252,6 +252,8 @@ def _brokerage(sample: Sample) -> None:
     sample.do("broker", "queues", "import", sample.file("q.json", [POOL["queues"][0] | {"status": "offline"}]))
     sample.do("broker", "run", "--all", "--now", NOW + 60)
     sample.show("broker diff", "broker", "diff", 1, 3)
+    change = ("--queue", "U8.status=offline", "--now", NOW)
+    sample.show("broker diff", "broker", "run", "--all", "--dry-run", *change)
     sample.show("broker timeouts", "broker", "timeouts", "--out", sample.file("out.json", ""), "--now", NOW)
     sample.keep("broker run --out", "out.json")
     sample.show("broker lint", "broker", "lint", "--now", NOW)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument
 
-from fairq.cli.broker.run import few
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment
 from fairq.cli.output import Column, Table, View, emit
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 app = App()
 
 _SHOWN = 3
-"""Number of queues per line whose reasons are shown."""
+"""Number of queues shown in a task's line."""
 
 
 @app.listing(
@@ -45,10 +44,12 @@ def diff(
     from fairq.steps.broker.diff import diff as step
 
     invocation, output = context.obj, context.obj.output
-    emit(_view(step(invocation.state_path, before, after)), output)
+    found = step(invocation.state_path, before, after)
+    emit(diff_view(found, f"{_run(found.before)} to {_run(found.after)}"), output)
 
 
-def _view(found: Difference) -> View:
+def diff_view(found: Difference, title: str) -> View:
+    """Return the view of a comparison; *title* names the two runs."""
     count = len(found.tasks)
     columns = [
         Column("Task", "task"),
@@ -58,7 +59,7 @@ def _view(found: Difference) -> View:
         Column("Lost", "lost", few, level=3),
         Column("Why", "queues", _reasons),
     ]
-    text = f"{_run(found.before)} to {_run(found.after)}: {counted(count, 'task')} changed, {found.unchanged} did not"
+    text = f"{title}: {counted(count, 'task')} changed, {found.unchanged} did not"
     document = {"before": found.before, "after": found.after, "unchanged": found.unchanged}
     return View(tables=[Table(columns, found.tasks, key="tasks", empty="")], document=document, text=text)
 
@@ -81,3 +82,9 @@ def _reasons(queues: list[dict[str, Any]]) -> str:
             told.append(f"{'+' if is_gained else '-'}{one['queue']} {refused['reason']}")
     more = f", +{len(queues) - _SHOWN} more" if len(queues) > _SHOWN else ""
     return ", ".join(told) + more
+
+
+def few(queues: list[str]) -> str:
+    """Return the first of some queues, and the number of others."""
+    more = f" +{len(queues) - _SHOWN}" if len(queues) > _SHOWN else ""
+    return " ".join(queues[:_SHOWN]) + more

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from fairq.cli.broker.diff import diff_view, few
 from fairq.cli.broker.out import Out, writer_of
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.sentences.data import data_notes
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from fairq.steps.broker.run import Run
 
 app = App()
-
-_SHOWN = 3
-"""Number of queues shown in a task's line."""
-
 _RETRY = Form(cache(moment.full), cache(moment.brief))
 """Most tasks wait for the same moment."""
 
@@ -45,6 +42,7 @@ STAGE_COLUMNS = [
         fairq broker run 4711 --dry-run --summary  # preview one task stage by stage
         fairq broker run --all --rules panda --json
         fairq broker run --out actions.json        # what to do in PanDA
+        fairq broker run --all --dry-run --queue CERN.status=offline --set jobbroker.NQUEUED_SAT_CAP=300
     """,
 )
 def run(
@@ -62,12 +60,23 @@ def run(
     ] = None,
     now: Now = None,
     dry_run: DryRun = False,
+    other: Annotated[str | None, Option("--with", metavar="FILE", help="Try FILE [settings].")] = None,
+    sets: Annotated[
+        list[str] | None, Option("--set", metavar="KEY=VALUE", help="Try a setting of PanDA or fairq; repeatable.")
+    ] = None,
+    queues: Annotated[
+        list[str] | None, Option("--queue", metavar="NAME.FIELD=VALUE", help="Try a field of a queue; repeatable.")
+    ] = None,
 ) -> None:
     """Assign tasks to queues.
 
     By default, the run brokers new tasks, throttled tasks and pending tasks due for a retry. A task gets the ten best
     queues by weight; ties are broken by name. A task without an eligible queue becomes pending and is retried after an
     hour (analysis: 20 minutes; high priorities sooner). broker why TASK explains the decision.
+
+    With --dry-run, --with, --set and --queue try changes: the tasks are brokered without and with them, and the command
+    shows what differs, as broker diff does. --set takes PanDA's settings (broker config) and fairq's, which begin with
+    broker.; --queue takes the columns of broker queues import.
 
     --out writes a document for a script that applies the decisions in PanDA: assignments (of tasks that had no queues),
     rebrokerages (of tasks that had some) and closures (of failed and exhausted tasks), each with its call of PanDA's
@@ -82,6 +91,7 @@ def run(
     """
     from fairq.steps.broker.flows import rules_in_force
     from fairq.steps.broker.run import run as step
+    from fairq.steps.broker.whatif import GridChange, what_if
 
     invocation, output = context.obj, context.obj.output
     write = writer_of(out)
@@ -95,6 +105,25 @@ def run(
     if tasks and every:
         raise UsageError(message="--all and single tasks exclude each other; give only one")
     time = invocation.now(now)
+    if other is not None or sets or queues:
+        if not dry_run or summary or out is not None:
+            raise UsageError(
+                message="--with, --set and --queue try changes; give them with --dry-run, without --summary and --out"
+            )
+        change = GridChange(other, sets or (), queues or ())
+        tried = what_if(
+            invocation.state_path,
+            invocation.settings,
+            invocation.settings_files,
+            change,
+            time,
+            tasks or [],
+            every=every,
+            chosen_rules=rules,
+            watch=lambda total: progress("Brokering", total, invocation.quiet),
+        )
+        emit(diff_view(tried, f"Dry run, with {change.words}"), output)
+        return
     done = step(
         invocation.state_path,
         rules_in_force(invocation.settings, rules),
@@ -155,9 +184,3 @@ def _headline(done: Run, dry_run: bool) -> str:
     tasks = counted(number, "task")
     name = f"Dry run: would broker {tasks}" if dry_run else f"Cycle {done.number}: {tasks}"
     return f"{name}: {counts}; rules {done.rules.name}"
-
-
-def few(queues: list[str]) -> str:
-    """Return the first of some queues, and the number of others."""
-    more = f" +{len(queues) - _SHOWN}" if len(queues) > _SHOWN else ""
-    return " ".join(queues[:_SHOWN]) + more

@@ -67,6 +67,13 @@ def setting_names() -> list[str]:
 
 def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False) -> tuple[str, Value]:
     """Set a setting and return its full name and value; raises UnknownBrokerSettingError, BrokerSettingValueError."""
+    name, value = checked(name, text)
+    _change(path, actor, {name: text.strip()}, dry_run)
+    return name, value
+
+
+def checked(name: str, text: str) -> tuple[str, Value]:
+    """Return the full name and the value of a setting; raises UnknownBrokerSettingError, BrokerSettingValueError."""
     name = _known(name)
     ending = _ending(name)
     if ending:
@@ -74,7 +81,6 @@ def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False
     value = read_value(text.strip())
     if not _is_fit(value):
         raise BrokerSettingValueError(name=name, value=text, expected=_EXPECTED, default=_default(name))
-    _change(path, actor, {name: text.strip()}, dry_run)
     return name, value
 
 

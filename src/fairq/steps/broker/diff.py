@@ -113,6 +113,19 @@ def diff(path: Path, before: int, after: int) -> Difference:
     return Difference(_head(runs[before]), _head(runs[after]), tasks, unchanged)
 
 
+def difference_of(
+    before: tuple[BrokerCycle, list[TaskVerdict]], after: tuple[BrokerCycle, list[TaskVerdict]]
+) -> Difference:
+    """Return the changes for each task between two runs over the same tasks, of which neither need be stored."""
+    (was, then), (is_, now) = before, after
+    runs = _Run(was), _Run(is_)
+    changes = [
+        _change(old.task, _Decision(runs[0], old), _Decision(runs[1], new)) for old, new in zip(then, now, strict=True)
+    ]
+    tasks = [change for change in changes if change is not None]
+    return Difference(_head(was), _head(is_), tasks, len(changes) - len(tasks))
+
+
 def _decided(state: State, number: int) -> dict[int, TaskVerdict]:
     """Return the last verdict on each task up to the run *number*."""
     return {one.task: one for one in broker_cycles.load_verdicts(state) if one.cycle <= number}

@@ -21,7 +21,7 @@ from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
-from fairq.engine.brokerage.pool.world import Activity
+from fairq.engine.brokerage.pool.world import Activity, World
 from fairq.errors.broker import UnknownTaskError
 from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
@@ -167,12 +167,16 @@ def run(
     by_activity = brokerages(plugins)
     if dry_run:
         with reading(path) as state:
-            done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
+            done = decide(
+                state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed=detailed
+            )
             if out is not None:
                 out(_actions(done, applied=False))
             return done
     with cycle_lock(path, BROKERAGE), writing(path) as state:
-        done = _decide(state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed)
+        done = decide(
+            state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed=detailed
+        )
         if out is not None:
             out(_actions(done, applied=True))
         if done.decided:
@@ -203,7 +207,7 @@ def is_due(status: str, retry: float | None, now: float) -> bool:
     return status in (READY, WAITING) or (status == PENDING and (retry is None or retry <= now))
 
 
-def _decide(
+def decide(
     state: State,
     rules: Rules,
     by_activity: dict[Activity, Brokerage],
@@ -211,13 +215,17 @@ def _decide(
     now: int,
     chosen: Sequence[int],
     watch: Watch,
+    *,
     detailed: bool,
+    alter: Callable[[World], World] | None = None,
 ) -> Run:
+    """Broker the tasks *chosen* and return the decisions; *alter* changes the pool before."""
     orders: dict[str, list[str]] = {activity: stage_order(flow.plan) for activity, flow in by_activity.items()}
     done = Run(broker_cycles.next_number(state), now, rules, orders=orders, plugins=plugins)
     if not chosen:
         return done
-    columns = columns_of(load_world(state, now, datasets_of(state, chosen)))
+    world = load_world(state, now, datasets_of(state, chosen))
+    columns = columns_of(world if alter is None else alter(world))
     done.disagreement = disagreement(state)
     packer, reasons, left = Packer(columns.names, orders), Reasons(), each_brokered(state, load_types(state), chosen)
     with watch(len(chosen)) as advance:
@@ -304,12 +312,8 @@ def _by_state(former: Former) -> dict[str, list[list[int]]]:
     return found
 
 
-def _store(
-    state: State,
-    done: Run,
-    by_activity: dict[Activity, Brokerage],
-    actor: Actor,
-) -> None:
+def stored_form(done: Run, by_activity: dict[Activity, Brokerage]) -> tuple[BrokerCycle, list[TaskVerdict]]:
+    """Return the record of a run, and its verdicts on the tasks."""
     document = {
         "counts": done.counts,
         "plugins": list(done.plugins),
@@ -318,10 +322,19 @@ def _store(
         "stages": done.stage_tables(),
         "former": _by_state(done.former),
     }
-    broker_cycles.add(state, BrokerCycle(done.number, done.time, done.rules.name, document))
-    broker_cycles.add_verdicts(
-        state, (TaskVerdict(one.task, done.number, one.status, one.data) for one in done.decided)
-    )
+    verdicts = [TaskVerdict(one.task, done.number, one.status, one.data) for one in done.decided]
+    return BrokerCycle(done.number, done.time, done.rules.name, document), verdicts
+
+
+def _store(
+    state: State,
+    done: Run,
+    by_activity: dict[Activity, Brokerage],
+    actor: Actor,
+) -> None:
+    cycle, verdicts = stored_form(done, by_activity)
+    broker_cycles.add(state, cycle)
+    broker_cycles.add_verdicts(state, verdicts)
     broker_data.change(
         state,
         TASKS,
