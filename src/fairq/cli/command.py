@@ -62,10 +62,10 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from fairq.cli.examples import laid_out
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import OUTPUT, OUTPUT_CONSTRAINT, ranges_in_words, read_output
+from fairq.cli.options import OUTPUT, OUTPUT_CONSTRAINT, WATCH, ranges_in_words, read_output
 from fairq.cli.other_commands import in_fairq, in_group
 from fairq.cli.output.activity import activity
-from fairq.cli.single_dash import WATCH_DEFAULT, Dialect, Reader, Values
+from fairq.cli.single_dash import Dialect, Reader, Values
 from fairq.cli.tools import COMMON, NO_TOOL
 from fairq.common import interrupts
 from fairq.errors.base import InvalidNumberError, UsageError
@@ -74,9 +74,6 @@ from fairq.steps.current import settings_in_force
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer that SQLite and ClassAds can hold."""
-
-_WATCH = "watch_seconds"
-"""The name of the parameter for ``--watch``."""
 
 _LETTERS = re.compile(r"-[qv]+")
 
@@ -114,6 +111,7 @@ class App(typer.Typer):
         *,
         examples: str = "",
         output: Sequence[TyperOption] = (),
+        selection: Sequence[TyperOption] = (),
         dialect: Dialect = NO_TOOL,
         rewrite: Callable[[list[str]], list[str]] = list,
         value_last: bool = False,
@@ -123,16 +121,16 @@ class App(typer.Typer):
         """Register a function as a command; *examples* are command lines with their meanings behind ``#``.
 
         A command with a *dialect* also accepts the options of a tool of HTCondor. *rewrite* returns the words of the
-        command before they are read. With *value_last*, the last argument is a value, which may begin with a dash. A
-        command with *watch* has ``--watch``, which redraws its output repeatedly.
+        command before they are read. With *value_last*, the last argument is a value, which may begin with a dash. The
+        values of the options *selection* are in ``Invocation.selecting``. A command with *watch* has ``--watch``.
         """
         lines = inspect.cleandoc(examples).splitlines()
         if lines:
             settings["epilog"] = "\n".join(["\b", "Examples:", *laid_out(lines)])
         # Typer takes a class of commands, and makes the command itself.
         of_kind = {
-            "examples": lines, "output": output, "dialect": dialect, "rewrite": staticmethod(rewrite),
-            "value_last": value_last, "watch": watch,
+            "examples": lines, "output": output, "selection": selection, "dialect": dialect,
+            "rewrite": staticmethod(rewrite), "value_last": value_last, "watch": watch,
         }  # fmt: skip
         return super().command(name, cls=type("Command", (Command,), of_kind), **settings)
 
@@ -202,24 +200,20 @@ def _with_global_options(parameters: Sequence[Any]) -> list[Any]:
     ]  # fmt: skip
 
 
-def _watch_option() -> TyperOption:
-    text = f"Refresh every SECONDS [default: {WATCH_DEFAULT}]; q quits."
-    return TyperOption(param_decls=[_WATCH, "--watch"], metavar="[SECONDS]", help=text)
-
-
 class Command(TyperCommand):
     """A command with the options that all have, and with the one-dash options of HTCondor's tools."""
 
     context_class = Context
     examples: ClassVar[Sequence[str]]
     output: ClassVar[Sequence[TyperOption]]
+    selection: ClassVar[Sequence[TyperOption]]
     dialect: ClassVar[Dialect]
     rewrite: ClassVar[Any]
     value_last: ClassVar[bool]
     watch: ClassVar[bool]
 
     def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:
-        own = [*params, *self.output, *([_watch_option()] if self.watch else [])]
+        own = [*params, *self.selection, *self.output, *([WATCH] if self.watch else [])]
         super().__init__(name, params=_with_global_options(own), **settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -249,7 +243,8 @@ class Command(TyperCommand):
         if self.output:
             values = {str(option.name): ctx.params.pop(option.name) for option in self.output}
             invocation.output = read_output(values, invocation.quiet)
-        seconds = ctx.params.pop(_WATCH, None)
+        invocation.selecting = {str(option.name): ctx.params.pop(option.name) for option in self.selection}
+        seconds = ctx.params.pop(WATCH.name, None)
         interrupts.as_usual()
         if seconds is not None:
             from fairq.cli.watch import watch

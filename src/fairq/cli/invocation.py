@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -48,6 +48,8 @@ class Invocation(Struct, dict=True):
     quiet: bool = False
     verbose: int = 0
     output: Output = Output()
+    selecting: Mapping[str, Any] = field(default_factory=dict)
+    """The values of the options that select jobs, by name (``fairq.cli.selection_options``)."""
     watching: bool = False
     """Whether ``--watch`` repeats the command."""
 

@@ -8,9 +8,10 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes
-from fairq.cli.options import Constraint, DryRun, Now, parse_time
+from fairq.cli.options import DryRun, Now, parse_time
 from fairq.cli.output import emit
-from fairq.cli.queue_options import All, Jobs, Reason, confirm_many, job_editor, note_ending, report, selected
+from fairq.cli.queue_options import Jobs, Reason, confirm_many, job_editor, note_ending, report
+from fairq.cli.selection_options import SELECTION, selected
 from fairq.cli.tools import JOBS
 
 if TYPE_CHECKING:
@@ -29,18 +30,18 @@ def app_of(name: str) -> App:
 
 @_APPS["remove"].report(
     dialect=JOBS,
+    selection=SELECTION,
     examples="""
         fairq remove 7.3                          # one job
         fairq remove 7 8.0-99                     # a cluster, and a hundred jobs of another
         fairq remove alice                        # all jobs of an owner
+        fairq remove --name sweep --idle          # the idle jobs of a batch
         fairq remove --constraint 'JobPrio < 0'   # jobs that match an expression
     """,
 )
 def remove(
     context: Context,
     jobs: Jobs = None,
-    constraint: Constraint = None,
-    everything: All = False,
     reason: Reason = None,
     yes: Yes = False,
     now: Now = None,
@@ -49,19 +50,21 @@ def remove(
     """Remove jobs from the queue.
 
     A running job is stopped: its slot becomes free, and its usage is charged up to now. Name jobs by id, range,
-    cluster, owner or submitter. --constraint selects among these, or among all jobs if you name none. If a name has no
-    job, nothing is changed. On a terminal, the command asks before it removes all jobs, or more than 20.
+    cluster, owner or submitter. --idle, --running, --held, --user, --name, --since and --constraint select among these,
+    or among all jobs that you may change if you name none. If a name has no job, nothing is changed. On a terminal, the
+    command asks before it removes all jobs, or more than 20.
 
     If fairq started the job, it ends all processes of the job: with its kill_sig and, after the grace period
     (launch.grace), with SIGKILL. The command waits two seconds for this. A job that takes longer keeps its slot until
     the next fairq negotiate or fairq run collects it.
     """
-    selection = selected(jobs, constraint, everything)
-    _change(context.obj, "remove", selection, reason, now, ask=not yes, everything=everything, dry_run=dry_run)
+    selection = selected(context.obj, jobs, now)
+    _change(context.obj, "remove", selection, reason, now, ask=not yes, dry_run=dry_run)
 
 
 @_APPS["hold"].report(
     dialect=JOBS,
+    selection=SELECTION,
     examples="""
         fairq hold 7.3                            # one job
         fairq hold 7 --reason "input is wrong"    # a cluster, with a reason
@@ -71,8 +74,6 @@ def remove(
 def hold(
     context: Context,
     jobs: Jobs = None,
-    constraint: Constraint = None,
-    everything: All = False,
     reason: Reason = None,
     yes: Yes = False,
     now: Now = None,
@@ -89,12 +90,13 @@ def hold(
     (launch.grace), with SIGKILL. The command waits two seconds for this. A job that takes longer keeps its slot until
     the next fairq negotiate or fairq run collects it.
     """
-    selection = selected(jobs, constraint, everything)
-    _change(context.obj, "hold", selection, reason, now, ask=not yes, everything=everything, dry_run=dry_run)
+    selection = selected(context.obj, jobs, now)
+    _change(context.obj, "hold", selection, reason, now, ask=not yes, dry_run=dry_run)
 
 
 @_APPS["release"].report(
     dialect=JOBS,
+    selection=SELECTION,
     examples="""
         fairq release 7.3                         # one job
         fairq release alice                       # all held jobs of an owner
@@ -104,8 +106,6 @@ def hold(
 def release(
     context: Context,
     jobs: Jobs = None,
-    constraint: Constraint = None,
-    everything: All = False,
     reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
@@ -115,8 +115,8 @@ def release(
     Released jobs become idle. Name jobs as for fairq remove. If you name a cluster, an owner or a constraint, the
     command releases only its held jobs.
     """
-    selection = selected(jobs, constraint, everything)
-    _change(context.obj, "release", selection, reason, now, ask=False, everything=everything, dry_run=dry_run)
+    selection = selected(context.obj, jobs, now)
+    _change(context.obj, "release", selection, reason, now, ask=False, dry_run=dry_run)
 
 
 def _change(
@@ -127,13 +127,12 @@ def _change(
     now: int | None,
     *,
     ask: bool,
-    everything: bool,
     dry_run: bool,
 ) -> None:
     """Do *word* to the jobs of *selection* and report it; if *ask*, ask before it is done to many."""
     editor, trial = job_editor(invocation, now, reason, dry_run=dry_run)
     if not dry_run:
-        confirm_many(invocation, word.capitalize(), everything, not ask, lambda: len(getattr(trial, word)(selection)))
+        confirm_many(invocation, word.capitalize(), not ask, lambda: len(getattr(trial, word)(selection)))
     changed = getattr(editor, word)(selection, reason)
     note_ending(invocation, changed.ending)
     emit(report(changed.targets, selection, _DONE[word], dry_run), invocation.output)
@@ -141,6 +140,7 @@ def _change(
 
 @_APPS["finish"].report(
     dialect=JOBS,
+    selection=SELECTION,
     examples="""
         fairq finish 7.3                       # it has just ended
         fairq finish 7.3 --exit-code 1         # with an exit code
@@ -157,8 +157,6 @@ def finish(
         str | None,
         Option("--at", metavar="TIME", help="End time, such as 10:30 or -5m [default: now]."),
     ] = None,
-    constraint: Constraint = None,
-    everything: All = False,
     reason: Reason = None,
     yes: Yes = False,
     now: Now = None,
@@ -177,7 +175,7 @@ def finish(
     from fairq.steps.jobs.finish import finish as step
 
     invocation = context.obj
-    selection = selected(jobs, constraint, everything)
+    selection = selected(context.obj, jobs, now)
     time = invocation.now(now)
     end = None if at is None else parse_time(at, "--at", time)
     actor = invocation.actor(time, reason)
@@ -187,7 +185,7 @@ def finish(
         return step(path, settings, selection, actor, end=end, exit_code=exit_code, dry_run=dry_run)
 
     if not dry_run:
-        confirm_many(invocation, "Finish", everything, yes, lambda: len(finished(dry_run=True).chosen))
+        confirm_many(invocation, "Finish", yes, lambda: len(finished(dry_run=True).chosen))
     door = None if dry_run else invocation.by_program(actor, now)
     if door is None:
         targets = finished(dry_run=dry_run).chosen.targets

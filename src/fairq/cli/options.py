@@ -11,7 +11,7 @@ from typer import Option
 from typer.core import TyperOption
 
 from fairq.cli.output.selection import Format, Output
-from fairq.cli.single_dash import SEPARATOR
+from fairq.cli.single_dash import SEPARATOR, WATCH_DEFAULT
 from fairq.common.quantities import LONGEST, OutsideError, duration, moment
 from fairq.errors.base import InvalidNumberError, InvalidTimeError, TimeRangeError, UsageError
 
@@ -130,6 +130,13 @@ OUTPUT_CONSTRAINT = _output_option(
     "--constraint", "Show only matches of this ClassAd expression; repeatable.", multiple=True, metavar="EXPR"
 )
 """The output option of a command that shows many things."""
+
+WATCH = TyperOption(
+    param_decls=["watch_seconds", "--watch"],
+    metavar="[SECONDS]",
+    help=f"Refresh every SECONDS [default: {WATCH_DEFAULT}]; q quits.",
+)
+"""The option of a command whose output is redrawn repeatedly."""
 
 _AF_MODIFIERS = frozenset("jlhVro,tng")
 

@@ -8,9 +8,10 @@ from typing import Annotated
 from typer import Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.options import Constraint, DryRun, Now
+from fairq.cli.options import DryRun, Now
 from fairq.cli.output import emit
-from fairq.cli.queue_options import All, Jobs, Reason, job_editor, report, selected
+from fairq.cli.queue_options import Jobs, Reason, job_editor, report
+from fairq.cli.selection_options import SELECTION, selected
 from fairq.cli.tools import PRIO
 from fairq.errors.base import InvalidNumberError, UsageError
 
@@ -33,6 +34,7 @@ app = App()
 @app.report(
     rewrite=_by_option,
     dialect=PRIO,
+    selection=SELECTION,
     examples="""
         fairq prio 10 7.3              # set one job's priority
         fairq prio --top 7.3           # before all other jobs of its submitter
@@ -47,8 +49,6 @@ def prio(
     priority: Annotated[str | None, Option("-p", "--priority", metavar="N", help="Priority to set.")] = None,
     by: Annotated[str | None, Option("--by", metavar="N", help="Amount to add, negative to lower.")] = None,
     top: Annotated[bool, Option("--top", help="Move the jobs ahead of the submitter's others.")] = False,
-    constraint: Constraint = None,
-    everything: All = False,
     reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
@@ -67,7 +67,7 @@ def prio(
     if (priority is not None) + (by is not None) + top != 1:
         raise UsageError(message="no priority, or more than one; give N to set it, +N or -N to change it, or --top")
     value = 0 if top else _number(priority if priority is not None else by or "")
-    selection = selected(words, constraint, everything)
+    selection = selected(invocation, words, now)
     editor, _ = job_editor(invocation, now, reason, dry_run=dry_run)
     changed = editor.move_to_top(selection) if top else editor.prioritise(selection, value, relative=by is not None)
     if top:

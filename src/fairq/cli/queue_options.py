@@ -9,7 +9,6 @@ from typer import Argument, Option
 from fairq.cli.confirm import MOST_UNASKED, asks, confirm
 from fairq.cli.figures import counted
 from fairq.cli.output import View
-from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,22 +26,7 @@ Jobs = Annotated[
     ),
 ]
 
-All = Annotated[bool, Option("--all", help="Select all jobs.")]
-
 Reason = Annotated[str | None, Option("--reason", metavar="TEXT", help="Reason to store with the job and the history.")]
-
-
-def selected(words: Sequence[str] | None, constraints: list[str] | None, everything: bool) -> Selection:
-    """Return the selection that a command line describes; raises UsageError if it is empty or contradictory."""
-    from fairq.cli.options import joined
-    from fairq.steps.jobs.selection import Selection, parse_targets
-
-    constraint = joined(constraints)
-    if words and everything:
-        raise UsageError(message="--all and single jobs exclude each other; give only one")
-    if not words and constraint is None and not everything:
-        raise UsageError(message="no jobs are selected; name jobs, clusters or owners, or give --constraint or --all")
-    return Selection(parse_targets(words or ()), constraint)
 
 
 def job_editor(
@@ -67,12 +51,12 @@ def job_editor(
     return JobRequests(door, trial), trial
 
 
-def confirm_many(invocation: Invocation, what: str, everything: bool, yes: bool, count: Callable[[], int]) -> None:
+def confirm_many(invocation: Invocation, what: str, yes: bool, count: Callable[[], int]) -> None:
     """On a terminal, ask before a command does *what* to all jobs, or to many; *count* returns their number."""
     if not asks(yes):
         return
     jobs = count()
-    if everything or jobs > MOST_UNASKED:
+    if invocation.selecting["all"] or jobs > MOST_UNASKED:
         confirm(invocation, f"{what} {counted(jobs, 'job')}?")
 
 
@@ -108,6 +92,7 @@ def _line(target: Target, count: int, selection: Selection, what: str, dry_run: 
 
 
 def _sentence(count: int, place: str, selection: Selection, what: str, dry_run: bool) -> str:
-    condition = "" if selection.constraint is None else f" matching constraint {selection.constraint}"
+    condition = f" ({selection.filters})" if selection.filters else ""
+    condition += "" if selection.constraint is None else f" matching constraint {selection.constraint}"
     have = "would be" if dry_run else "has been" if count == 1 else "have been"
     return f"{counted(count, 'job')}{place}{condition} {have} {what}"

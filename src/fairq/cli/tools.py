@@ -182,7 +182,7 @@ JOBS = Dialect(
         Spelling("forcex", cure="fairq remove ends a job at once, and kills what outlives launch.grace"),
         Spelling("totals", effect=False),
         Spelling("long", cure=_JSON),
-        Spelling("user", cure="name the owner without an option"),
+        Spelling("user"),
     ),
 )
 

@@ -75,7 +75,7 @@ def change_jobs(
 
     Raises the errors of `Door.ask` and of *chosen*.
     """
-    if selection.constraint is None:
+    if not selection.is_narrowed:
         words = [target.text for target in selection.targets] or None
         answer = door.ask(verb, {"jobs": words, **arguments})
         found = [_counted(selection, at, *pair) for at, pair in enumerate(answer["targets"])]
@@ -86,9 +86,7 @@ def change_jobs(
         for job in trial.jobs
     ]
     if len(words) > MOST_NAMES:
-        problem = (
-            f"{selection.constraint} selects {len(words)} ranges of jobs, but {MOST_NAMES} can be named; narrow it"
-        )
+        problem = f"the selection has {len(words)} ranges of jobs, but {MOST_NAMES} can be named; narrow it"
         raise RequestError(problem=problem)
     answer = door.ask(verb, {"jobs": words, **arguments})
     return Changed(trial.targets, ending=answer["ending"])

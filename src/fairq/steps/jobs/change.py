@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -220,10 +221,9 @@ def choose(
     named = () if statuses is None else [_NAMES[status] for status in statuses if status != JobStatus.WAITING]
     needed = " or ".join(named) or "there"
     test = matcher(state, selection)
-    for target, found in find(state, selection, test):
+    may_change = None if actor is None or actor.administrator else partial(is_own, actor)
+    for target, found in find(state, selection, test, may_change=may_change):
         fit = [job for job in found if statuses is None or job.status in statuses]
-        if not selection.targets and actor is not None and not actor.administrator:
-            fit = [job for job in fit if is_own(actor, job)]
         if found and not fit:
             if target.is_one_job:
                 status = _NAMES.get(found[0].status, f"in status {found[0].status}")
@@ -234,7 +234,8 @@ def choose(
         changed.jobs += fit
     if not changed.jobs:
         condition = f"is {needed}" if selection.constraint is None else f"satisfies {selection.constraint}"
-        notes = [] if test is None else test.unknown.notes("job")
+        notes = [f"only {selection.filters}"] if selection.filters else []
+        notes += [] if test is None else test.unknown.notes("job")
         raise NoMatchingJobError(condition=f"{condition} ({'; '.join(notes)})" if notes else condition)
     return changed
 

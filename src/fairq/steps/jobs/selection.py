@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.common.records import JobRange
+from fairq.common.quantities import shown_time
+from fairq.common.records import JobRange, JobStatus
 from fairq.engine.accounting.identity import answers_to, domain_of
 from fairq.errors.people import AmbiguousNameError
 from fairq.errors.pool import InvalidJobIdError, NoMatchingJobError, UnknownJobError
@@ -44,10 +45,74 @@ class Target(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """The jobs a user named; without *targets*, all (with *everything*, or limited by *constraint*)."""
+    """The jobs a user named; without *targets*, all.
+
+    Of these, only the jobs in one of *statuses* (a key of `STATUSES`), of a *user* (owner or submitter), submitted at
+    *since* (seconds since 1970) or later, and with a true *constraint*.
+    """
 
     targets: Sequence[Target] = ()
     constraint: str | None = None
+    statuses: Sequence[str] = ()
+    user: str | None = None
+    since: int | None = None
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether not all jobs of the targets are meant."""
+        return self.constraint is not None or bool(self.filters)
+
+    @property
+    def filters(self) -> str:
+        """What is asked for besides the constraint, in words; empty for nothing."""
+        return ", ".join([
+            *([" or ".join(self.statuses)] if self.statuses else []),
+            *([f"of {self.user}"] if self.user is not None else []),
+            *([f"submitted since {shown_time(self.since)}"] if self.since is not None else []),
+        ])  # fmt: skip
+
+    def narrow(self, found: Iterable[JobRange]) -> list[JobRange]:
+        """Return the jobs of *found* that satisfy everything but the constraint."""
+        statuses = {status for name in self.statuses for status in STATUSES[name]}
+        return [
+            job
+            for job in found
+            if (not statuses or job.status in statuses)
+            and (self.user is None or belongs_to(job, self.user))
+            and (self.since is None or job.queue_date >= self.since)
+        ]
+
+
+STATUSES = {
+    "idle": (JobStatus.IDLE, JobStatus.WAITING),
+    "running": (JobStatus.RUNNING,),
+    "held": (JobStatus.HELD,),
+}
+"""The statuses that can be selected, by their name; a job that waits for something is idle."""
+
+
+def selection_of(
+    words: Iterable[str],
+    constraint: str | None = None,
+    *,
+    statuses: Sequence[str] = (),
+    user: str | None = None,
+    name: str | None = None,
+    since: int | None = None,
+) -> Selection:
+    """Return the selection by jobs and owners (*words*) and further conditions; *name* is that of a batch.
+
+    Raises InvalidJobIdError.
+    """
+    targets = parse_targets(words)
+    if user is not None and not targets:
+        targets, user = [Target(user, owner=user)], None
+    if name is not None:
+        from fairq.engine.classad.nodes import literal_text
+
+        named = f"JobBatchName =?= {literal_text(name)}"
+        constraint = named if constraint is None else f"({named}) && ({constraint})"
+    return Selection(targets, constraint, statuses, user, since)
 
 
 def parse_targets(words: Iterable[str]) -> list[Target]:
@@ -82,11 +147,17 @@ def matcher(state: State, selection: Selection) -> Matcher | None:
 
 
 def find(
-    state: State, selection: Selection, test: Matcher | None, *, missing_is_error: bool = True
+    state: State,
+    selection: Selection,
+    test: Matcher | None,
+    *,
+    missing_is_error: bool = True,
+    may_change: Callable[[JobRange], bool] | None = None,
 ) -> Iterator[tuple[Target, list[JobRange]]]:
     """Yield each target with its jobs, as ranges cut to the target; each range is yielded only once.
 
-    *test* is the selection's constraint, see `matcher`.
+    *test* is the selection's constraint, see `matcher`. Without targets, only the jobs that *may_change* accepts are
+    found and tested.
 
     Raises:
         UnknownJobError, NoMatchingJobError: a target, or the constraint, has no job (if that is an error).
@@ -99,6 +170,9 @@ def find(
             if not found:
                 raise missing(state, target)
             _check_one_person(target, found)
+        elif not selection.targets and may_change is not None:
+            found = list(filter(may_change, found))
+        found = selection.narrow(found)
         if test is not None:
             test.load(found)
             found = [part for job in found for part in test.parts(job)]
