@@ -35,6 +35,12 @@ quota = 3
 [limits]
 LICENSE = 1
 """
+SITE_LIMITS = """
+[shares.RunningLimit.A.JobType]
+MC = 2
+[shares.MatchingDelay.A.Owner]
+ann = 60
+"""
 FAULT = 114
 MACROS = "GROUP_NAMES = a\nGROUP_QUOTA_a = 3\nNO_SUCH_MACRO = 1\nNEGOTIATOR_INTERVAL = 60\n"
 USER = {"prodSourceLabel": "user", "gshare": "User Analysis", "userName": "jane", "nucleus": None}
@@ -223,6 +229,8 @@ def _task_queues(sample: Sample) -> None:
     for queue in sample.found["taskqueues list"][-1]:
         sample.show("taskqueues why", "taskqueues", "why", queue["task_queue"], *pilot, "--now", NOW + 60)
         sample.show("taskqueues why", "taskqueues", "why", queue["task_queue"], *pilot, "--compare", "--now", NOW + 60)
+    limited = ("--config", sample.file("limits.toml", SITE_LIMITS))
+    sample.show("taskqueues limits", *limited, "taskqueues", "limits", "--now", NOW)
     sample.show("taskqueues shares --check", "taskqueues", "shares", "--check", sample.file("dump.json", DUMP))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
@@ -13,6 +12,8 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import emit
 from fairq.cli.taskqueues_demo import EXAMPLES, demo
+from fairq.cli.taskqueues_limits import EXAMPLES as LIMITS
+from fairq.cli.taskqueues_limits import limits
 from fairq.cli.taskqueues_notes import in_words
 from fairq.cli.taskqueues_options import (
     PILOT,
@@ -33,9 +34,9 @@ from fairq.cli.taskqueues_options import (
     WholeNode,
     number,
     pilot_of,
+    target_of,
 )
 from fairq.errors.base import UsageError
-from fairq.errors.pool import InvalidJobIdError
 from fairq.settings.key import DIRAC
 
 if TYPE_CHECKING:
@@ -287,7 +288,7 @@ def why(
     from fairq.steps.taskqueues.why import compared, why_not
 
     invocation, output = context.obj, context.obj.output
-    target = _target(what)
+    target = target_of(what)
     asked = pilot_of(**{name: value for name, value in locals().items() if name in PILOT})
     time = invocation.now(now)
     found = why_not(invocation.state_path, invocation.settings, asked, target, time)
@@ -361,6 +362,7 @@ def import_(
     emit(views.import_view(imported, dry_run), output)
 
 
+app.listing("limits", watch=True, examples=LIMITS)(limits)
 app.command("demo", examples=EXAMPLES)(demo)
 
 
@@ -368,14 +370,6 @@ def _selection(text: str | None) -> Selection | None:
     if text is not None and text not in SELECTIONS:
         raise UsageError(message=f"--selection {text}: give {', '.join(SELECTIONS[:-1])} or {SELECTIONS[-1]}")
     return None if text is None else SELECTIONS[SELECTIONS.index(text)]
-
-
-def _target(text: str) -> int | tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,18})(?:\.(\d{1,18}))?", text, re.ASCII)
-    if found is None:
-        raise InvalidJobIdError(value=text)
-    number, proc = found.groups()
-    return int(number) if proc is None else (int(number), int(proc))
 
 
 def _check(invocation: Invocation, dump: str, rules: str, time: int) -> None:

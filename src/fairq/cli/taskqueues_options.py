@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from fairq.errors.base import InvalidNumberError
+from fairq.errors.pool import InvalidJobIdError
 
 if TYPE_CHECKING:
     from fairq.steps.taskqueues.pilots import Pilot
@@ -123,3 +125,12 @@ def pilot_of(
         reference=pilot,
         **rest,
     )
+
+
+def target_of(text: str) -> int | tuple[int, int]:
+    """Return the number of a task queue, or the cluster and proc of a job; raises InvalidJobIdError."""
+    found = re.fullmatch(r"(\d{1,18})(?:\.(\d{1,18}))?", text, re.ASCII)
+    if found is None:
+        raise InvalidJobIdError(value=text)
+    number, proc = found.groups()
+    return int(number) if proc is None else (int(number), int(proc))

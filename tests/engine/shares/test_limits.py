@@ -60,7 +60,7 @@ def test_values_are_listed_by_attribute_each_once():
 
 
 def test_a_reached_limit_says_what_runs_and_what_may():
-    assert reached(DOCUMENTED, MC=4).reached == (("JobType", "MC", 4, 3),)
+    assert reached(DOCUMENTED, MC=4).reached == (("JobType", "MC", 4, 3, None),)
 
 
 def test_a_limit_on_what_task_queues_do_not_have_is_told():

@@ -64,20 +64,31 @@ class Bucket(NamedTuple):
     time: float
 
 
-class Reached(NamedTuple):
-    """A limit that is reached: at most *limit* jobs with this *value* of *attribute* may run, and *running* do."""
+class RunningLimit(NamedTuple):
+    """At most *limit* jobs with this *value* of *attribute* may run, and *running* do; at *ce*, or (None) the site."""
 
     attribute: str
     value: str
     running: int
     limit: int
+    ce: str | None = None
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether no further job may start."""
+        return self.running >= self.limit
 
 
 class SiteLimits(Struct, frozen=True):
-    """The effect of a site's limits: those *reached*, and *notes* about limits that are not applied."""
+    """The *limits* of a site that are applied, and *notes* about the others."""
 
-    reached: tuple[Reached, ...] = ()
+    limits: tuple[RunningLimit, ...] = ()
     notes: tuple[Note, ...] = ()
+
+    @property
+    def reached(self) -> tuple[RunningLimit, ...]:
+        """The limits that are reached."""
+        return tuple(one for one in self.limits if one.is_reached)
 
 
 def running_limits(
@@ -91,13 +102,14 @@ def running_limits(
     if not is_yes(job_scheduling.get("CheckJobLimits", True)):
         return SiteLimits()
     of_site = _section(job_scheduling, "RunningLimit", site)
-    parts = [_reached(f"RunningLimit/{site}", of_site, lambda attribute: count(attribute, None), rules)]
+    parts = [_applied(f"RunningLimit/{site}", of_site, lambda attribute: count(attribute, None), rules)]
     if ce:
         own = None if rules.ce_limits == "site" else ce
         of_ce = _section(of_site, CES, ce)
-        parts.append(_reached(f"RunningLimit/{site}/CEs/{ce}", of_ce, lambda attribute: count(attribute, own), rules))
+        where = f"RunningLimit/{site}/CEs/{ce}"
+        parts.append(_applied(where, of_ce, lambda attribute: count(attribute, own), rules, ce))
     return SiteLimits(
-        tuple(one for part in parts for one in part.reached), tuple(one for part in parts for one in part.notes)
+        tuple(one for part in parts for one in part.limits), tuple(one for part in parts for one in part.notes)
     )
 
 
@@ -116,8 +128,12 @@ def _section(options: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _reached(
-    where: str, section: Mapping[str, Any], count: Callable[[str], Mapping[str, int]], rules: Rules
+def _applied(
+    where: str,
+    section: Mapping[str, Any],
+    count: Callable[[str], Mapping[str, int]],
+    rules: Rules,
+    ce: str | None = None,
 ) -> SiteLimits:
     limits: dict[str, dict[str, int]] = {}
     for attribute, options in section.items():
@@ -130,7 +146,7 @@ def _reached(
             if rules.checked_settings:
                 raise ShareCorrectionError(ShareSetting.LIMIT, where=where, attribute=attribute) from None
             return SiteLimits((), (note(NoteKind.LIMIT_NOT_AN_INTEGER, where, name=attribute),))
-    reached: list[Reached] = []
+    found: list[RunningLimit] = []
     notes = []
     for attribute, of_values in limits.items():
         if attribute not in JOB_ATTRIBUTES:
@@ -141,12 +157,10 @@ def _reached(
             notes.append(note(NoteKind.NOT_OF_QUEUES, where, name=attribute))
             continue
         running = count(attribute)
-        reached += [
-            Reached(attribute, value, running.get(value, 0), limit)
-            for value, limit in of_values.items()
-            if running.get(value, 0) >= limit
+        found += [
+            RunningLimit(attribute, value, running.get(value, 0), limit, ce) for value, limit in of_values.items()
         ]
-    return SiteLimits(tuple(reached), tuple(notes))
+    return SiteLimits(tuple(found), tuple(notes))
 
 
 def _is_applied(attribute: str, rules: Rules) -> bool:

@@ -15,7 +15,7 @@ from fairq.engine.shares.limits import (
     Bucket,
     Delay,
     Kind,
-    Reached,
+    RunningLimit,
     applied_delays,
     by_attribute,
     delayed,
@@ -115,7 +115,7 @@ Values = Mapping[str, tuple[str, ...]]
 class Barred(Struct, frozen=True):
     """What pilots at a site are not given now: the limits *reached*, and the seconds that each delay still lasts."""
 
-    reached: tuple[Reached, ...] = ()
+    reached: tuple[RunningLimit, ...] = ()
     delayed: Mapping[Kind, float] = field(default_factory=dict)
 
     @property
@@ -147,13 +147,14 @@ class SiteLoad(Struct):
         if not self.is_limited:
             return Barred()
         limits = running_limits(self.policy.job_scheduling, self.site, grid_ce, self.count, self.policy.rules)
-        delays, notes = self._delays()
+        delays, notes = self.delays()
         self.notes = [*limits.notes, *notes]
         # Jobs of other sites do not run here, so that a limit on them keeps nothing away.
         reached = tuple(one for one in limits.reached if one.attribute != "Site" or one.value == self.site)
         return Barred(reached, delayed(delays, self.buckets, now))
 
-    def _delays(self) -> tuple[dict[Kind, Delay], tuple[Note, ...]]:
+    def delays(self) -> tuple[dict[Kind, Delay], tuple[Note, ...]]:
+        """Return the delays that are applied, and notes about the others."""
         return applied_delays(self.policy.job_scheduling, self.site, self.policy.rules)
 
     @property
@@ -174,7 +175,7 @@ class SiteLoad(Struct):
     def start(self, values: Values, grid_ce: str | None, now: int) -> None:
         """Count a job, with the *values* of its attributes, that a pilot starts at *now*."""
         self.running.append((grid_ce, values))
-        changed = started(self._delays()[0], self.buckets, values, now)
+        changed = started(self.delays()[0], self.buckets, values, now)
         self.buckets |= changed
         self.touched |= changed.keys()
 
