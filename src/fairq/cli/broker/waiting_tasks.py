@@ -67,7 +67,7 @@ def _headline(found: WhyWaiting) -> str:
         more = counted(best["tasks"], "more task")
         lines.append(f"Without the {best['check']}, {more} would get {'one' if found.queue is None else 'it'}.")
     elif left:
-        lines.append("No single check is in the way: each of these tasks fails several.")
+        lines.append("No single check is in the way: leaving out any one of them changes nothing.")
     return "\n".join(lines)
 
 
