@@ -22,6 +22,7 @@ LINES: dict[str, list[str]] = {
     "remove": ["remove 1", "remove --all"],
     "hold": ["hold 1.0", "hold --constraint ProcId==0"],
     "release": ["release 2", "release --all"],
+    "edit": ["edit 1 --mem 2GB", "edit --all Site true"],
     "prio": ["prio 5 1", "prio +5 --all", "prio --top 1"],
     "finish": ["finish 1", "finish --all --exit-code 1"],
     "slots add": ["slots add other --count 3", "slots add --file {slots}"],

@@ -46,6 +46,7 @@ def record(state: Path, name: str) -> AccountingRecord | None:
         "prio 5 1.3",
         "prio +5 --all",
         "prio --top 1.3",
+        "edit 1.3 2 --mem 1GB",
         "release 2.0",
     ],
 )

@@ -15,6 +15,7 @@ REGISTRY: dict[str, Listing] = {
     "hold": Listing("fairq.cli.job_words", "Hold jobs.", is_one=True),
     "release": Listing("fairq.cli.job_words", "Release held jobs.", is_one=True),
     "prio": Listing("fairq.cli.prio", "Change the priority of jobs."),
+    "edit": Listing("fairq.cli.edit", "Change attributes of jobs."),
     "finish": Listing("fairq.cli.job_words", "Record that running jobs have ended.", is_one=True),
     "slots": Listing("fairq.cli.slots", "Manage slots: add, detect, list, remove, drain."),
     "status": Listing("fairq.cli.status", "Show the pool at a glance."),

@@ -31,6 +31,13 @@ class InvalidSubmitValueError(FairqError):
     summary = "A submit command has an invalid value"
 
 
+class ProtectedAttributeError(FairqError):
+    """{attribute} cannot be edited: {problem}; nothing was changed"""
+
+    exit_code = 59
+    summary = "An attribute of a job cannot be edited"
+
+
 class JobAttributeError(FairqError):
     """the job's attribute {attribute} cannot be used: {problem}; correct it and submit again"""
 

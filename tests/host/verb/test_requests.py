@@ -267,7 +267,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
     ("verb", "arguments"),
     [
         ("submit", jobs_of(group(own={"A": 1}), MyType="Job")), ("hold", {"jobs": ["2.0"]}),
-        ("prio --top", {"jobs": ["2.0"]}),
+        ("prio --top", {"jobs": ["2.0"]}), ("edit", {"jobs": ["2"], "attributes": {"RequestMemory": 9}}),
         ("prio", {"jobs": ["2"], "value": 1, "relative": True}), ("userprio", {"edits": [SETFACTOR]}),
         ("undo", {"number": 1}), ("finish", {"jobs": ["2"], "end": 1, "exit_code": 0}),
         ("slots add", {"slots": [{"name": "s@h", "ad": {"Name": "s@h", "Cpus": 1}, "address": "a"}]}),

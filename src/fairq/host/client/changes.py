@@ -67,6 +67,13 @@ class JobRequests:
         """See `JobEditor`."""
         return change_jobs(self._door, "prio --top", selection, lambda: self._trial.move_to_top(selection))
 
+    def edit(self, selection: Selection, attributes: Ad) -> Changed:
+        """See `JobEditor`; what does not depend on the state is noted from the copy."""
+        trial = self._trial.edit(selection, attributes)
+        changed = change_jobs(self._door, "edit", selection, lambda: trial, attributes=attributes)
+        changed.warnings, changed.running = trial.warnings, trial.running
+        return changed
+
 
 def change_jobs(
     door: Door, verb: str, selection: Selection, chosen: Callable[[], Changed], **arguments: Any

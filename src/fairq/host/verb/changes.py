@@ -79,6 +79,14 @@ def _prio_top(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     return _jobs(JobEditor(pool.state, pool.settings, actor).move_to_top(_selection(given["jobs"])))
 
 
+def _edit_jobs(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.host.verb.submission import attributes_of
+
+    given = _exactly(arguments, {"jobs", "attributes"})
+    editor = JobEditor(pool.state, pool.settings, actor)
+    return _jobs(editor.edit(_selection(given["jobs"]), attributes_of(given["attributes"])))
+
+
 def _undo(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     number = _exactly(arguments, {"number"})["number"]
     return take_back(pool.state, pool.settings, actor, None if number is None else _whole(number)).document()
@@ -262,6 +270,7 @@ _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
     "release": _of_jobs("release"),
     "prio": _prio,
     "prio --top": _prio_top,
+    "edit": _edit_jobs,
     "userprio": _userprio,
     "undo": _undo,
     "finish": _finish,

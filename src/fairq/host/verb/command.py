@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from fairq.common.expression_form import expression_text
 from fairq.errors.people import RequestError
 from fairq.host.verb.document import Request
 from fairq.steps.launch.values import UnusableValueError, one_line, program_of
@@ -39,6 +40,11 @@ def _names(arguments: Mapping[str, Any]) -> list[Any]:
 def _prio(arguments: Mapping[str, Any]) -> list[Any]:
     sign = "+" if arguments["relative"] and arguments["value"] >= 0 else ""
     return ["-p", f"{sign}{arguments['value']}", *_names(arguments)]
+
+
+def _edit(arguments: Mapping[str, Any]) -> list[Any]:
+    values = [f"{name}={expression_text(value) or value}" for name, value in arguments["attributes"].items()]
+    return [*_names(arguments), *(word for value in _some(values) for word in ("--attribute", value))]
 
 
 def _finish(arguments: Mapping[str, Any]) -> list[Any]:
@@ -82,6 +88,7 @@ def _add(arguments: Mapping[str, Any]) -> list[Any]:
 _WAYS = {
     "submit": _submit,
     "prio": _prio,
+    "edit": _edit,
     "finish": _finish,
     "undo": _undo,
     "userprio": _userprio,

@@ -55,6 +55,13 @@ def submission_of(arguments: dict[str, Any]) -> Submission:
     return Submission(groups)
 
 
+def attributes_of(value: Any) -> Ad:
+    """Return the attributes that an asker gives to jobs; raises RequestError for the first error."""
+    if value == {}:
+        raise RequestError(problem="there is no attribute")
+    return _ad(value, set())
+
+
 def slots_of(value: Any) -> list[SlotRecord]:
     """Return the slots that an administrator adds; raises RequestError for the first error."""
     found = []

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fairq.common.records import Actor, Change, JobRange, JobStatus
+from fairq.common.records import Actor, Ad, Change, JobRange, JobStatus
 from fairq.errors.base import InvalidNumberError
 from fairq.errors.pool import JobStateError, NoMatchingJobError
 from fairq.state import claims, history, jobs, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs
 from fairq.state.location import exists
+from fairq.steps.jobs.attributes import check_edit, edit
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.jobs.name import job_name
@@ -53,6 +54,9 @@ class Changed(Struct):
     targets: list[tuple[Target, int]] = field(default_factory=list)
     jobs: list[JobRange] = field(default_factory=list)
     ending: int = 0
+    warnings: list[str] = field(default_factory=list)
+    running: int = 0
+    """Jobs that run, of which a change concerns the next run."""
 
     def __len__(self) -> int:
         return sum(count for _, count in self.targets)
@@ -146,6 +150,32 @@ class JobEditor:
         statuses = (*_UNHELD, JobStatus.RUNNING, JobStatus.HELD)
         return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)}, "prio", prepare)
 
+    def edit(self, selection: Selection, attributes: Ad) -> Changed:
+        """Give waiting, held and running jobs new *attributes*; a current run keeps what it was started with.
+
+        Raises ProtectedAttributeError, JobAttributeError.
+        """
+        warnings = check_edit(attributes, self._settings)
+        former: dict[Procs, Ad] = {}
+
+        def prepare(state: State, found: Sequence[JobRange]) -> None:
+            shared = jobs.ads(state, {job.ad_id for job in found})
+            names = {name.lower(): name for name in attributes}
+            for job in found:
+                ad = job.ad_of(shared[job.ad_id], job.first_proc)
+                former[procs(job)] = {names[name.lower()]: ad[name] for name in ad if name.lower() in names}
+
+        def change(state: State, found: Sequence[JobRange]) -> None:
+            edit(state, found, attributes)
+
+        statuses = (*_UNHELD, JobStatus.RUNNING, JobStatus.HELD)
+        changed = self._change(
+            selection, statuses, change, lambda _: attributes, "edit", prepare, lambda job: former[procs(job)]
+        )
+        changed.warnings = warnings
+        changed.running = sum(len(job) for job in changed.jobs if job.status == JobStatus.RUNNING)
+        return changed
+
     def _change(
         self,
         selection: Selection,
@@ -154,14 +184,18 @@ class JobEditor:
         after: Callable[[JobRange], dict[str, Any]],
         kind: str,
         prepare: Callable[[State, Sequence[JobRange]], None] | None = None,
+        former_of: Callable[[JobRange], Ad] | None = None,
     ) -> Changed:
-        """Make one *change*; *prepare* is called before with the selected jobs, in a dry run, too."""
+        """Make one *change*; *prepare* is called before with the selected jobs, in a dry run, too.
+
+        *after* and *former_of* return the attributes that change, for the history.
+        """
         with self._open() as state:
             changed = choose(state, selection, statuses, actor=self._actor)
             check_owner(self._actor, changed.jobs, _VERBS.get(kind, kind))
             if prepare is not None:
                 prepare(state, changed.jobs)
-            changes = list(_changes(changed.jobs, after))
+            changes = list(_changes(changed.jobs, after, former_of or _known))
             if not self._dry_run:
                 former = kept_jobs(state, changed.jobs)
                 change(state, changed.jobs)
@@ -271,11 +305,17 @@ def procs(job: JobRange) -> Procs:
     return Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
 
 
-def _changes(found: Sequence[JobRange], after: Callable[[JobRange], dict[str, Any]]) -> Iterator[Change]:
+def _known(job: JobRange) -> Ad:
+    return {"JobStatus": job.attributes()["JobStatus"], "JobPrio": job.priority, "HoldReason": job.reason}
+
+
+def _changes(
+    found: Sequence[JobRange], after: Callable[[JobRange], dict[str, Any]], former_of: Callable[[JobRange], Ad]
+) -> Iterator[Change]:
     """Yield one change for each run of consecutive jobs that change in the same way."""
 
     def before(job: JobRange) -> dict[str, Any]:
-        known = {"JobStatus": job.attributes()["JobStatus"], "JobPrio": job.priority, "HoldReason": job.reason}
+        known = former_of(job)
         return {name: known[name] for name in after(job) if known.get(name) is not None}
 
     start: JobRange | None = None

@@ -80,14 +80,17 @@ def undo_remove(state: State, data: Mapping[str, Any], removed: int, now: int) -
 
 
 def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> Problem:
-    """Restore held, released or reordered jobs to their former state; jobs that ran become idle."""
+    """Restore held, released, reordered or edited jobs to their former state; jobs that ran become idle."""
     former = [JobRange(**job) for job in data["jobs"]]
     for job in former:
         if problem := _differs(state, kind, job):
             return problem
+    numbers = {number: jobs.ad_id(state, ad) for number, ad in data["ads"].items()} if kind == "edit" else {}
     for job in former:
         procs = [_procs(job)]
-        if kind == "prio":
+        if kind == "edit":
+            jobs.change_many(state, procs, ad_id=numbers[str(job.ad_id)], own=job.own, template=job.template)
+        elif kind == "prio":
             jobs.change_many(state, procs, priority=job.priority)
         elif job.status == JobStatus.RUNNING:
             jobs.set_status(state, procs, JobStatus.IDLE, now)

@@ -1,0 +1,136 @@
+"""``fairq edit``: other attributes for jobs in the queue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from fairq.cli.command import App, Context
+from fairq.cli.confirm import Yes
+from fairq.cli.figures import counted
+from fairq.cli.invocation import operating_system_user
+from fairq.cli.options import DryRun, Now, parse_duration
+from fairq.cli.output import emit
+from fairq.cli.queue_options import Reason, confirm_many, job_editor, report
+from fairq.cli.selection_options import SELECTION, selected
+from fairq.cli.submit_program import attribute_of, notification_of
+from fairq.errors.base import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairq.common.records import Ad
+
+app = App()
+
+_COMMANDS = {
+    "request_cpus": "RequestCpus",
+    "request_memory": "RequestMemory",
+    "request_disk": "RequestDisk",
+    "request_gpus": "RequestGPUs",
+    "allowed_execute_duration": "AllowedExecuteDuration",
+    "batch_name": "JobBatchName",
+    "notification": "JobNotification",
+    "rank": "Rank",
+    "concurrency_limits": "ConcurrencyLimits",
+}
+"""The submit commands behind the options, with the attribute that each one sets."""
+
+_PAIR = 2
+
+
+def _option(spelling: str, text: str, metavar: str) -> object:
+    return Option(spelling, help=text, metavar=metavar)
+
+
+@app.report(
+    selection=SELECTION,
+    examples="""
+        fairq edit 7 --mem 8GB --time 4h           # a cluster
+        fairq edit --name sweep --idle --cpus 2    # the waiting jobs of a batch
+        fairq edit 7.3 Site '"CERN"'               # an attribute, as condor_qedit does
+        fairq undo                                 # as they were before
+    """,
+)
+def edit(
+    context: Context,
+    words: Annotated[
+        list[str] | None, Argument(metavar="JOB... [ATTRIBUTE VALUE]", help="Jobs as for fairq remove; an attribute.")
+    ] = None,
+    cpus: Annotated[str | None, _option("--cpus", "Cores.", "N")] = None,
+    mem: Annotated[str | None, _option("--mem", "Memory, such as 512 (MB) or 2GB.", "SIZE")] = None,
+    disk: Annotated[str | None, _option("--disk", "Disk space, such as 2GB.", "SIZE")] = None,
+    gpus: Annotated[str | None, _option("--gpus", "GPUs.", "N")] = None,
+    time: Annotated[str | None, _option("--time", "Time after which a run is ended, such as 2h.", "DURATION")] = None,
+    batch_name: Annotated[str | None, _option("--batch-name", "Name of the batch.", "NAME")] = None,
+    mail: Annotated[str | None, _option("--mail", "Mail about ends: end, fail or all.", "WHEN")] = None,
+    rank: Annotated[str | None, _option("--rank", "Slot preference; higher is better.", "EXPR")] = None,
+    limits: Annotated[str | None, _option("--concurrency-limits", "Concurrency limits.", "NAME,...")] = None,
+    attribute: Annotated[
+        list[str] | None, Option("--attribute", metavar="NAME=EXPR", help="Set an attribute; repeatable.")
+    ] = None,
+    reason: Reason = None,
+    yes: Yes = False,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Change attributes of jobs in the queue.
+
+    The options take the same values as those of fairq submit, and are checked in the same way. ATTRIBUTE VALUE sets
+    one attribute to a ClassAd expression; a text needs double quotes. All changes of a command are made together.
+    If a request is new, its clause is added to the requirements.
+
+    Idle and held jobs have the new values from the next cycle on. The current run of a job keeps what it was started
+    with. What fairq sets cannot be edited: the identity of a job, its status, times, usage and numbers of runs, who is
+    charged, and what it waits for. On a terminal, the command asks before it changes all jobs, or more than 20.
+    """
+    given = {
+        "request_cpus": cpus,
+        "request_memory": mem,
+        "request_disk": disk,
+        "request_gpus": gpus,
+        "allowed_execute_duration": None if time is None else str(parse_duration(time, "--time")),
+        "batch_name": batch_name,
+        "notification": None if mail is None else notification_of(mail),
+        "rank": rank,
+        "concurrency_limits": limits,
+    }
+    commands = {name: value for name, value in given.items() if value is not None}
+    pairs = [attribute_of(text) for text in attribute or ()]
+    words = list(words or ())
+    if not (commands or pairs):
+        if len(words) < _PAIR:
+            raise UsageError(message="nothing to change; give an option such as --mem, or the jobs and ATTRIBUTE VALUE")
+        name, value = words[-_PAIR:]
+        words = words[:-_PAIR]
+        pairs = [attribute_of(f"{name}={value}")]
+    invocation = context.obj
+    selection = selected(invocation, words, now)
+    attributes = _attributes(commands, pairs, invocation.now(now))
+    editor, trial = job_editor(invocation, now, reason, dry_run=dry_run)
+    if not dry_run:
+        confirm_many(invocation, "Edit", yes, lambda: len(trial.edit(selection, attributes)))
+    changed = editor.edit(selection, attributes)
+    for warning in changed.warnings:
+        invocation.note(f"WARNING: {warning}")
+    if changed.running:
+        run = "1 job runs" if changed.running == 1 else f"{counted(changed.running, 'job')} run"
+        invocation.note(f"{run}: the current run keeps what it was started with; the next one has the new values")
+    emit(report(changed.targets, selection, "edited", dry_run), invocation.output)
+
+
+def _attributes(commands: Mapping[str, str], pairs: list[tuple[str, str]], now: int) -> Ad:
+    """Return the attributes that submit *commands* set, and those of *pairs* of MY.NAME and expression."""
+    from fairq.common.hardware import architecture, operating_system
+    from fairq.formats.submitfile import Context as JobContext
+    from fairq.formats.submitfile import Program, submission
+    from fairq.steps.jobs.attributes import check_names
+
+    user = JobContext(operating_system_user(), Path.cwd(), architecture(), operating_system(), now=now)
+    names = [name.removeprefix("MY.") for name, _ in pairs]
+    check_names(names)
+    # The rules of a submit make the values; of the job that they make, nothing else is used.
+    made = submission(Program(["/bin/sh"], {**commands, **dict(pairs)}), 1, user).groups[0].ad(0)
+    return {name: made[name] for name in [*(_COMMANDS[name] for name in commands), *names]}

@@ -1,0 +1,112 @@
+"""Attributes of jobs in the queue that are edited: which ones may be, and the ads with their new values."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fairq.common.expression_form import as_expression, expression_text
+from fairq.common.records import JOB_COLUMNS, Ad, JobRange
+from fairq.errors.pool import ProtectedAttributeError
+from fairq.formats.submitfile import JobGroup, Submission
+from fairq.state import jobs
+from fairq.state.connection import State
+from fairq.state.job_ranges import Procs
+from fairq.steps.jobs.conditions import CONDITIONS
+from fairq.steps.jobs.submit import check
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+_RESOURCES = {"requestcpus": "Cpus", "requestmemory": "Memory", "requestdisk": "Disk", "requestgpus": "GPUs"}
+"""The requests, in lower case, for which condor_submit adds a clause to the requirements."""
+
+_QUEUE = "the queue sets it"
+_USAGE = "it is what the runs of the job have used"
+_IDENTITY = "it decides who is charged; remove the job and submit it again"
+_CONDITION = "it decides what the job waits for; remove the job and submit it again"
+
+_COUNTED = (
+    "CompletionDate NumCkpts NumJobStarts NumJobCompletions NumRestarts NumSystemHolds RemoteWallClockTime "
+    "RemoteUserCpu RemoteSysCpu CumulativeSlotTime CommittedTime TotalSuspensions ExitStatus ExitBySignal ExitCode "
+    "ExitSignal JobStartDate JobCurrentStartDate JobRunId MemoryUsage ResidentSetSize DiskUsage ImageSize"
+)
+_SET = (
+    "MyType TargetType Schedd Submitter RerunOf RemoteHost LastRemoteHost Launch HoldReason HoldReasonCode "
+    "HoldReasonSubCode RemoveReason ReleaseReason ServerTime WaitsFor EngineReason Matched"
+)
+_CHARGED = "AccountingGroup AcctGroup AcctGroupUser NiceUser"
+
+_PROTECTED = {
+    **dict.fromkeys(JOB_COLUMNS, _QUEUE),
+    **dict.fromkeys(_SET.lower().split(), _QUEUE),
+    **dict.fromkeys(_COUNTED.lower().split(), _USAGE),
+    **dict.fromkeys(CONDITIONS | {"deferralwindow", "deferralpreptime"}, _CONDITION),
+    **dict.fromkeys(_CHARGED.lower().split(), _IDENTITY),
+    "jobprio": "use 'fairq prio'",
+    "jobstatus": "use 'fairq hold', 'fairq release' or 'fairq remove'",
+}
+"""Why an attribute, in lower case, cannot be edited: HTCondor's immutable ones, and what fairq or the kernel sets."""
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise ProtectedAttributeError for the name of an attribute that nobody edits."""
+    for name in names:
+        if problem := _PROTECTED.get(name.lower()):
+            raise ProtectedAttributeError(attribute=name, problem=problem)
+
+
+def check_edit(attributes: Mapping[str, object], settings: Settings) -> list[str]:
+    """Check new values as at submit; return warnings.
+
+    Raises ProtectedAttributeError for an attribute that nobody edits; JobAttributeError for a value.
+    """
+    check_names(attributes)
+    made = Submission([JobGroup(0, 0, dict(attributes), None)])
+    check(made, settings)
+    return made.warnings
+
+
+def edit(state: State, found: Sequence[JobRange], attributes: Ad) -> None:
+    """Give the jobs *found* new *attributes*; a new request gets its clause in the requirements."""
+    names = {name.lower() for name in attributes}
+    shared = jobs.ads(state, {job.ad_id for job in found})
+    number = {old: jobs.ad_id(state, _edited(ad, attributes)) for old, ad in shared.items()}
+    alike: dict[int, list[Procs]] = defaultdict(list)
+    for job in found:
+        procs = Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
+        if not any(name.lower() in names | {"requirements"} for name in (*(job.own or ()), *(job.template or ()))):
+            alike[job.ad_id].append(procs)
+            continue
+        own, template = (_with_clauses(_without(ad or {}, names), attributes) for ad in (job.own, job.template))
+        jobs.change_many(state, [procs], ad_id=number[job.ad_id], own=own or None, template=template or None)
+    for old, ranges in alike.items():
+        jobs.change_many(state, ranges, ad_id=number[old])
+
+
+def _edited(ad: Ad, attributes: Ad) -> Ad:
+    spelled = {name.lower(): name for name in ad}
+    return _with_clauses(
+        {**ad, **{spelled.get(name.lower(), name): value for name, value in attributes.items()}}, attributes
+    )
+
+
+def _without(ad: Ad, names: set[str]) -> Ad:
+    return {name: value for name, value in ad.items() if name.lower() not in names}
+
+
+def _with_clauses(ad: Ad, attributes: Ad) -> Ad:
+    """Return *ad* with a clause in its requirements for each request in *attributes* that they do not mention."""
+    place = next((name for name in ad if name.lower() == "requirements"), None)
+    text = None if place is None else expression_text(ad[place])
+    if place is None or text is None or any(name.lower() == "requirements" for name in attributes):
+        return ad
+    resources = [(name, _RESOURCES[name.lower()]) for name in attributes if name.lower() in _RESOURCES]
+    clauses = [
+        f"(TARGET.{resource} >= {name})"
+        for name, resource in resources
+        if not re.search(rf"\b{resource}\b", text, re.IGNORECASE)
+    ]
+    return {**ad, place: as_expression(" && ".join([f"({text})", *clauses]))} if clauses else ad

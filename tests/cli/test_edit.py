@@ -1,0 +1,94 @@
+"""``fairq edit``: other attributes for jobs in the queue."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def fairq(run, state: Path):
+    def fairq(*words: object):
+        return run("--state", state, *words)
+
+    fairq("submit", "--count", 4, "--requirements", 'TARGET.Site == "A"', "--", "/bin/true")
+    fairq("submit", "--count", 2, "--request-memory", "$(Process)+100", "--", "/bin/echo", "$(Process)")
+    return fairq
+
+
+def ads(fairq) -> dict[str, dict[str, Any]]:
+    return {f"{ad['ClusterId']}.{ad['ProcId']}": ad for ad in json.loads(fairq("queue", "--json").out)}
+
+
+def test_options_are_those_of_a_submit(fairq):
+    assert fairq("edit", "1.1-2", "--mem", "8GB", "--time", "2h", "--batch-name", "long").out == (
+        "2 jobs in 1.1-2 have been edited\n"
+    )
+    found = ads(fairq)
+    assert [found[f"1.{proc}"]["RequestMemory"] for proc in range(4)] == [128, 8192, 8192, 128]
+    assert found["1.1"]["AllowedExecuteDuration"] == 7200 and found["1.1"]["JobBatchName"] == "long"
+    assert fairq("edit", "1", "--mem", "5xyz").code == 32
+
+
+def test_a_new_request_gets_its_clause_and_the_own_requirements_stay(fairq):
+    fairq("edit", "1", "--gpus", "2", "--cpus", "8")
+    text = ads(fairq)["1.0"]["Requirements"]
+    assert "TARGET.GPUs >= RequestGPUs" in text and "TARGET.Cpus >= RequestCpus" in text
+    assert 'TARGET.Site == "A"' in text
+    fairq("edit", "1", "--gpus", "3")
+    assert ads(fairq)["1.0"]["Requirements"] == text
+
+
+def test_an_attribute_as_condor_qedit_sets_it(fairq):
+    fairq("edit", "1.0", "site", '"CERN"')
+    fairq("edit", "--constraint", "ProcId == 1", "Site", "1 + 2")
+    found = ads(fairq)
+    assert found["1.0"]["site"] == "CERN" and found["1.1"]["Site"] == "/Expr(1 + 2)/"
+    assert found["2.1"]["Site"] == "/Expr(1 + 2)/" and "Site" not in found["2.0"]
+
+
+def test_a_value_that_depends_on_the_number_of_the_job_is_replaced(fairq):
+    fairq("edit", "2.1", "RequestMemory", "300")
+    found = ads(fairq)
+    assert found["2.1"]["RequestMemory"] == 300 and found["2.0"]["RequestMemory"] != 300
+    assert found["2.1"]["Arguments"] == "1"
+    fairq("undo")
+    assert ads(fairq)["2.1"]["RequestMemory"] not in (300, 100)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Owner", "ClusterId", "ProcId", "MyType", "TargetType", "qdate", "JobStatus", "JobPrio", "NumJobStarts",
+     "RemoteWallClockTime", "AccountingGroup", "AfterOk", "GlobalJobId"],
+)  # fmt: skip
+def test_what_fairq_sets_is_refused_by_name(fairq, name: str):
+    before = ads(fairq)
+    for words in ((name, "5"), ("--attribute", f"{name}=5")):
+        ended = fairq("edit", "1", *words)
+        assert ended.code == 59 and f"{name} cannot be edited" in ended.err
+    assert {job: {**ad, "ServerTime": 0} for job, ad in ads(fairq).items()} == {
+        job: {**ad, "ServerTime": 0} for job, ad in before.items()
+    }
+
+
+def test_the_history_has_both_values_and_the_reason(fairq):
+    fairq("edit", "1", "--mem", "1GB", "--reason", "it needs more")
+    (entry,) = json.loads(fairq("state", "history", "--limit", 1, "--json").out)
+    assert (entry["subject"], entry["before"], entry["after"]) == (
+        "job 1.0-3", {"RequestMemory": 128}, {"RequestMemory": 1024},
+    )  # fmt: skip
+    assert entry["reason"] == "it needs more"
+
+
+def test_a_running_job_is_told_apart(fairq):
+    fairq("slots", "add", "node")
+    fairq("edit", "1.0", "Requirements", "true")
+    fairq("negotiate")
+    assert "1 job runs: the current run keeps what it was started with" in fairq("edit", "1", "--mem", "64").err
+
+
+def test_nothing_to_change_is_wrong_use(fairq):
+    assert fairq("edit", "1").code == fairq("edit").code == fairq("edit", "--mem", "1").code == 2
