@@ -67,3 +67,14 @@ def test_nothing_selected_is_an_error_with_the_condition(fairq, command: str):
 def test_the_name_of_a_pool_is_none_of_a_batch(fairq):
     assert "choose it with --state" in fairq("remove", "-name", "sweep").err
     assert fairq("remove", "-user", "anna").out == "1 job of anna has been removed\n"
+
+
+def test_queue_and_history_know_batches(fairq):
+    def shown(*words: str) -> list[str]:
+        return fairq(*words, "--af", "ClusterId").out.split()
+
+    assert shown("queue", "--name", "sweep", "--held") == ["1", "1"]
+    assert shown("queue", "--name", "sweep", "--user", "anna") == []
+    assert shown("queue", "--since", "2026-11-21") == ["3"]
+    fairq("remove", "--name", "Sweep")
+    assert shown("history", "--name", "Sweep") == ["2"] and shown("history", "--name", "sweep") == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec.structs import replace
 from typer import Option
 
 from fairq.cli.command import App, Context
@@ -49,6 +50,7 @@ def history(
         str | None, Option("--until", metavar="TIME", help="Show jobs that ended before this time.")
     ] = None,
     user: Annotated[str | None, Option("--user", metavar="USER", help="Show jobs of an owner or submitter.")] = None,
+    name: Annotated[str | None, Option("--name", metavar="NAME", help="Show jobs of the batch NAME.")] = None,
     group: Annotated[
         str | None, Option("--group", metavar="GROUP", help="Show jobs of an accounting group and its subgroups.")
     ] = None,
@@ -75,9 +77,11 @@ def history(
     -constraint, -af, -completedsince.
     """
     from fairq.steps.jobs.past import Past, Wanted, still_queued, wanted_jobs
-    from fairq.steps.jobs.selection import parse_targets
+    from fairq.steps.jobs.selection import selection_of
 
     invocation, output = context.obj, context.obj.output
+    selection = selection_of(jobs or (), output.constraint, name=name)
+    output = replace(output, constraint=selection.constraint)
     if completed and removed:
         raise UsageError(message="--completed and --removed exclude each other; give only one")
     time = invocation.now(now)
@@ -92,14 +96,13 @@ def history(
         exit_code=code,
         failed=exit_ is not None and code is None,
     )
-    targets = parse_targets(jobs or ())
-    wanted = wanted_jobs(wanted, targets)
+    wanted = wanted_jobs(wanted, selection.targets)
     found = Past(invocation.existing_state, wanted)
     view = _view(invocation, found, output, limit, procs=procs, long=long)
     if view.tables and not view.tables[0].records:
         anything = wanted == Wanted() and output.constraint is None
         nothing = "no job has ended" if anything else "no job that has ended matches; 'fairq history' shows all"
-        view.tables[0].empty = still_queued(invocation.existing_state, targets) or nothing
+        view.tables[0].empty = still_queued(invocation.existing_state, selection.targets) or nothing
     emit(view, output)
 
 

@@ -11,7 +11,7 @@ from typer import Option
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
 from fairq.cli.invocation import operating_system_user
-from fairq.cli.options import Now
+from fairq.cli.options import Now, parse_time
 from fairq.cli.output import Column, Form, Output, Record, Table, View, emit, terminal
 from fairq.cli.output.long import long_texts
 from fairq.cli.pool_pause import note_pause
@@ -57,6 +57,10 @@ def queue(
     user: Annotated[
         str | None, Option("--user", metavar="USER", help="Show only jobs of this owner or submitter.")
     ] = None,
+    name: Annotated[str | None, Option("--name", metavar="NAME", help="Show only jobs of the batch NAME.")] = None,
+    since: Annotated[
+        str | None, Option("--since", metavar="TIME", help="Show only jobs submitted at this time or later.")
+    ] = None,
     procs: Annotated[bool, Option("--procs", help="Show each job on its own line.")] = False,
     long: Annotated[bool, Option("--long", help="Show whole ads, attribute by attribute.")] = False,
     totals: Annotated[bool, Option("--totals", help="Show only the number of jobs.")] = False,
@@ -92,7 +96,8 @@ def queue(
     statuses = {status for status, is_wanted in wanted if is_wanted}
     state, time = invocation.existing_state, invocation.now(now)
     reasons = held and not (idle or running)
-    is_selected = bool(jobs or output.constraint or mine or user is not None)
+    submitted = None if since is None else parse_time(since, "--since", time)
+    is_selected = bool(jobs or output.constraint or mine) or any(one is not None for one in (user, name, submitted))
     is_whole = not (is_selected or start or sort is not None)
     if output.format == "table":
         note_pause(invocation, state, time)
@@ -102,12 +107,12 @@ def queue(
         with queue_pages(state, time, statuses or None) as pages:
             emit(_pages_view(pages, procs=procs, reasons=reasons), output)
         return
-    from fairq.steps.jobs.selection import Selection, parse_targets
+    from fairq.steps.jobs.selection import selection_of
     from fairq.steps.jobs.view import look, look_first, look_of
 
-    selection = Selection(parse_targets(jobs or ()), output.constraint)
+    selection = selection_of(jobs or (), output.constraint, name=name, since=submitted)
     people = {*([operating_system_user()] if mine else []), *([user] if user is not None else [])}
-    if people and not jobs and output.constraint is None:
+    if people and not jobs and not selection.is_narrowed:
         found = look_of(state, people, time, statuses or None)
     elif totals and is_whole:
         found = look_first(state, 1, time, statuses or None)

@@ -130,6 +130,9 @@ def test_everybody_changes_what_is_his_and_an_administrator_all(pool: Pool):
     assert ask(pool, "bob", "hold", 1, jobs=["2.0"]) == {"jobs": 1, "targets": [["2.0", 1]], "ending": 0}
     assert ask(pool, "bob", "release", 2, jobs=None)["jobs"] == 1
     assert ask(pool, "bob", "prio", 3, jobs=["bob"], value=5, relative=False)["jobs"] == 3
+    assert ask(pool, "bob", "edit", 8, jobs=None, attributes={"Site": "A"})["jobs"] == 3
+    assert ask(pool, "bob", "undo", 9, number=None)["change"]
+    assert ask(pool, "bob", "prio --top", 10, jobs=["2.0"])["jobs"] == 1
     assert ask(pool, "bob", "remove", 4, jobs=None)["jobs"] == 3
     assert ask(pool, "bob", "undo", 5, number=None)["change"]
     assert ask(pool, "ann", "hold", 6, jobs=None)["jobs"] == 6
@@ -143,6 +146,10 @@ def test_everybody_changes_what_is_his_and_an_administrator_all(pool: Pool):
     [
         ("hold", {"jobs": ["1"]}), ("remove", {"jobs": ["1.0-1", "2"]}), ("remove", {"jobs": ["root"]}),
         ("prio", {"jobs": ["1"], "value": 1, "relative": True}), ("userprio", {"edits": [SETFACTOR]}),
+        ("prio --top", {"jobs": ["1"]}), ("edit", {"jobs": ["1"], "attributes": {"Site": "A"}}),
+        ("edit", {"jobs": ["2"], "attributes": {"Owner": "ann"}}), ("edit", {"jobs": ["2"], "attributes": {}}),
+        ("edit", {"jobs": ["2"], "attributes": {"AcctGroup": "physics"}}),
+        ("edit", {"jobs": ["2"], "attributes": {"Rank": "/Expr(1 +)/"}}),
         ("undo", {"number": 1}),
         ("userprio", {"edits": [{"kind": "delete", "name": "bob@lab", "value": None, "seconds": None}]}),
         ("finish", {"jobs": ["2"], "end": None, "exit_code": None}), ("negotiate", {}), ("hold", {}),
