@@ -274,7 +274,7 @@ CASES: list[tuple[str, int, str]] = [
     ("broker why 4711 --last", 85, "there is no task 4711"),
     ("broker why 4711 --last --cycle 1", 2, "--cycle and --last exclude each other"),
     ("broker why 4711 --last --rules panda", 2, "--rules is for a new decision"),
-    ("broker why", 2, "missing argument 'TASK'"),
+    ("broker why --last", 2, "--last needs a task; name one"),
     ("broker run x", 2, "'x' is not a whole number"),
     ("broker run 1 --all", 2, "--all and single tasks exclude each other"),
     ("broker run --rules best", 2, "--rules 'best' is not known; give documented or panda"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairq.errors.base import FairqError
 
-# 112-115, 129
+# 79, 112-115
 
 
 class ReportFileError(FairqError):
@@ -40,5 +40,5 @@ class PoolFaultError(FairqError):
 class PagePackageError(FairqError):
     """the page needs Jinja2, which is not installed; run "pip install 'fairq[page]'\""""
 
-    exit_code = 129
+    exit_code = 79
     summary = "Jinja2 is not installed"

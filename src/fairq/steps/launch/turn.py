@@ -77,10 +77,10 @@ def turn(
     with failures_counted(path, actor.time), kept_open(), opened(path, settings, starting=True) as own:
         begun = _Begun(path, settings, actor, launchers or own, launch)
         with cycle_lock(path), begun.faults_held():
-            if match:
-                note_edits(path, settings, actor.time)
-            match = match and not begun.is_paused()
+            may_match, match = match, match and not begun.is_paused()
             begun.decide(match, explain, doing)
+            if may_match:  # a cycle that fails changes nothing
+                note_edits(path, settings, actor.time)
             # Without a cycle, `collect` has already notified the users.
             untold = list(begun.result.ended) if match else []
             if begun.result.launching:
