@@ -53,7 +53,7 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
 
 def test_the_lines_of_cron_run_and_are_quiet_on_success(tmp_path: Path) -> None:
     lines = re.findall(r"^    (?:\S+ ){5} *(fairq .*)$", PAGE, re.MULTILINE)
-    assert len(lines) == 5
+    assert len(lines) == 6
     box = tmp_path / "mail"
     box.write_text('#!/bin/sh\ncat > "$0.box"\n')
     box.chmod(0o755)
@@ -65,6 +65,7 @@ def test_the_lines_of_cron_run_and_are_quiet_on_success(tmp_path: Path) -> None:
             line.replace("\\%", "%")
             .replace("fairq", program, 1)
             .replace("/var/lib/prometheus/node-exporter", str(tmp_path))
+            .replace("/var/www/pool", str(tmp_path / "page"))
         )
         done = subprocess.run(
             ["/bin/sh", "-c", words],
@@ -77,3 +78,4 @@ def test_the_lines_of_cron_run_and_are_quiet_on_success(tmp_path: Path) -> None:
         # A report is there to be mailed.
         assert "report" in line or done.stdout + done.stderr == "", line
     assert (tmp_path / "fairq.prom").read_text().startswith("# HELP")
+    assert (tmp_path / "page" / "index.html").read_text().startswith("<!DOCTYPE html>")

@@ -105,6 +105,7 @@ HIDDEN = {
 """Tables with texts of users about their jobs, which `fairq.state.hidden` hides from others."""
 
 PUBLIC = {
+    "job_wait", "job_after", "job_cap",
     "meta", "submitter", "slot", "claim", "claim_terms", "run", "cycle", "match", "dynamic_slot", "task_queue",
     "share_group", "usage_report", "pilot_slot", "matching_delay", "slot_shape", "slot_columns", "usage", "usage_edit",
     "idle_changed",

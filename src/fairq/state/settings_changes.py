@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -48,12 +49,12 @@ class KnownFile(Struct, frozen=True):
 def load_intent(state: State) -> Intent | None:
     """Return the change that was begun, None if all are complete."""
     found = meta.get(state, INTENT)
-    return None if found is None else msgspec.json.decode(found, type=Intent)
+    return None if found is None else _parsed(found, Intent)
 
 
 def store_intent(state: State, intent: Intent) -> None:
     """Store the change that is about to be made."""
-    meta.set(state, INTENT, msgspec.json.encode(intent).decode())
+    meta.set(state, INTENT, _text(intent))
 
 
 def remove_intent(state: State) -> None:
@@ -64,9 +65,18 @@ def remove_intent(state: State) -> None:
 def load_known(state: State) -> dict[str, KnownFile]:
     """Return the settings files as fairq last saw them, by path."""
     found = meta.get(state, KNOWN)
-    return {} if found is None else msgspec.json.decode(found, type=dict[str, KnownFile])
+    return {} if found is None else _parsed(found, dict[str, KnownFile])
 
 
 def store_known(state: State, files: dict[str, KnownFile]) -> None:
     """Store the settings files as they are now."""
-    meta.set(state, KNOWN, msgspec.json.encode(files).decode())
+    meta.set(state, KNOWN, _text(files))
+
+
+def _text(value: Any) -> str:
+    """Return *value* as JSON in ASCII: the name of a file may hold bytes that are no text."""
+    return json.dumps(msgspec.to_builtins(value))
+
+
+def _parsed(text: str, kind: type[Any]) -> Any:
+    return msgspec.convert(json.loads(text), kind)
