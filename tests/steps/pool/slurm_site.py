@@ -14,5 +14,8 @@ def unpacked(folder: Path) -> Path:
     """Return a new directory in *folder* with the files of the site."""
     site = folder / "site"
     with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(site, filter="data")
+        for member in archive:
+            if (file := archive.extractfile(member)) is not None:
+                (site / member.name).parent.mkdir(parents=True, exist_ok=True)
+                (site / member.name).write_bytes(file.read())
     return site
