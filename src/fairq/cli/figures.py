@@ -13,6 +13,7 @@ __all__ = [
     "SLOT",
     "counted",
     "duration",
+    "known",
     "local",
     "moment",
     "percent",
@@ -27,6 +28,11 @@ __all__ = [
 def two_places(value: float) -> str:
     """Return a weight or a priority with two decimals; an impossibly large value means no limit."""
     return unsigned(f"{value:.2f}") if value < 1e12 else "unlimited"
+
+
+def known(value: float | None) -> str:
+    """Return a weight or a priority with two decimals; nothing where it is not known."""
+    return "" if value is None else two_places(value)
 
 
 def short(value: float) -> str:

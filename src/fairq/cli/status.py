@@ -57,7 +57,7 @@ def status(
 
 
 def _view(found: Standing, limit: int | None) -> View:
-    records = [_record(one) for one in found.submitters[:limit]]
+    records = [one.document() for one in found.submitters[:limit]]
     if limit is not None:
         records = [
             stopped_by({**record, "quota_group": one.quota_group})
@@ -103,20 +103,6 @@ def _cycle(found: Standing) -> str:
     when = f"{shown_duration(age)} ago" if age >= 0 else "in the future"
     words = f"{one.number}, {when} ({moment(one.time)}): {counted(one.matches, 'match', 'matches')}"
     return words + (f", {one.preempted} by preemption" if one.preempted else "")
-
-
-def _record(one: Any) -> dict[str, Any]:
-    return {
-        "submitter": one.submitter,
-        "idle": one.idle,
-        "running": one.running,
-        "held": one.held,
-        "in_use": one.in_use,
-        "entitled": one.entitled,
-        "share": one.share,
-        "effective_priority": one.priority,
-        "stopped": one.stopped,
-    }
 
 
 def _document(found: Standing) -> dict[str, Any]:

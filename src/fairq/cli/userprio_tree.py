@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from fairq.cli.figures import SLOT, share_colour, two_places
+from fairq.cli.figures import SLOT, known, share_colour, two_places
 from fairq.cli.output import Column, Record, Table, View
 from fairq.common.quantities import shown_time
 
@@ -27,13 +27,13 @@ def tree_view(found: Standing, shares: Sequence[Share], names: Sequence[str]) ->
     labels = {one.name: "  " * one.depth + _label(one) for one in shares}
     columns = [
         Column("Name", "name", labels.__getitem__, "left", narrow="cut"),
-        Column("Entitled", "entitled", _weight),
-        Column("In Use", "in_use", _weight, colour=_colour),
+        Column("Entitled", "entitled", known),
+        Column("In Use", "in_use", known, colour=_colour),
         Column("Over", "over", _signed, colour=_colour),
         Column("Idle", "idle", level=1),
-        Column("Priority", "effective_priority", _weight, level=2),
-        Column("Factor", "priority_factor", _weight, level=3),
-        Column("Usage (h)", "usage", lambda usage: _weight(None if usage is None else usage / 3600), level=4),
+        Column("Priority", "effective_priority", known, level=2),
+        Column("Factor", "priority_factor", known, level=3),
+        Column("Usage (h)", "usage", lambda usage: known(None if usage is None else usage / 3600), level=4),
     ]
     when = "there was no cycle yet" if found.cycle is None else f"last cycle {shown_time(found.cycle.time)}"
     records = [asdict(one) for one in shares]
@@ -44,10 +44,6 @@ def _label(share: Share) -> str:
     """Return a name without the groups above it, which stand above it."""
     above = f"{share.group}." if share.group else ""
     return share.name.removeprefix(above)
-
-
-def _weight(value: float | None) -> str:
-    return "" if value is None else two_places(value)
 
 
 def _signed(value: float | None) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from fairq.cli.figures import counted, duration, local, moment, percent, short, two_places
+from fairq.cli.figures import counted, duration, known, local, moment, percent, short
 from fairq.cli.output.text import escape
 from fairq.cli.page_form.chart import Chart, chart
 from fairq.common.quantities import shown_duration
@@ -39,7 +39,7 @@ def html(found: Page, title: str | None, old_after: int) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_visible
     )
     environment.filters |= {
-        "weight": _weight,
+        "weight": known,
         "percent": lambda value: "" if value is None else percent(value),
         "moment": lambda value: "" if value is None else moment(value),
         "duration": lambda value: "" if value is None else duration.brief(value),
@@ -68,10 +68,6 @@ def html(found: Page, title: str | None, old_after: int) -> str:
 def _visible(value: Any) -> Any:
     """Return texts with control and invisible characters as escapes, as on a terminal."""
     return escape(value) if type(value) is str else value
-
-
-def _weight(value: float | None) -> str:
-    return "" if value is None else two_places(value)
 
 
 def _digest(text: str) -> str:

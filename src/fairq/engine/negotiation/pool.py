@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from fairq.common.names import natural_key
 from fairq.engine.classad import (
     EVERY_ATTRIBUTE,
     AdColumns,
@@ -296,7 +296,7 @@ def _places_by_name(names: tuple[str, ...]) -> NDArray[np.int64]:
     """The same for consecutive cycles of one pool, as in a simulation: the names are sorted once."""
     size = len(names)
     # The order of numbers of equal length is that of their texts.
-    key = names.__getitem__ if _differ_in_digits_alone(names) else lambda row: _natural(names[row])
+    key = names.__getitem__ if _differ_in_digits_alone(names) else lambda row: natural_key(names[row])
     places = np.arange(size)
     places[sorted(range(size), key=key)] = np.arange(size)
     places.flags.writeable = False
@@ -310,15 +310,6 @@ def _differ_in_digits_alone(names: Sequence[str]) -> bool:
     """Whether all names have their digits in the same places and are equal otherwise, as slot1@n0001, slot1@n0002."""
     shapes = "\n".join(names).translate(_DIGITS).split("\n")
     return len(shapes) == len(names) and len(set(shapes)) == 1
-
-
-_NUMBERS = re.compile(r"(\d+)")
-
-
-def _natural(name: str) -> list[str | int]:
-    parts: list[str | int] = list(_NUMBERS.split(name))
-    parts[1::2] = map(int, parts[1::2])
-    return parts
 
 
 _CLAIMED = parse('State == "Claimed" && PartitionableSlot =!= true')

@@ -68,6 +68,12 @@ def read_if_usable(ad: Mapping[str, Any], name: str, now: int) -> Any:
         return None
 
 
+def requests_of(ad: Mapping[str, Any], now: int) -> tuple[Any, Any, Any]:
+    """Return the cores, the memory (MB) and the GPUs that a job asks for; None where it does not say."""
+    cpus, memory, gpus = (read_if_usable(ad, name, now) for name in ("RequestCpus", "RequestMemory", "RequestGPUs"))
+    return cpus, memory, gpus
+
+
 def is_given(ad: Mapping[str, Any], name: str) -> bool:
     """Return whether the owner gave the attribute *name*, whatever its value."""
     return _raw(ad, name) is not None

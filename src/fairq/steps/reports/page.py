@@ -5,24 +5,24 @@ It has nothing that `pool.private_jobs` keeps from others: no command, argument,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field, to_builtins
 
+from fairq.common.names import natural_key
 from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.state import job_ads, jobs, reservations
 from fairq.state.connection import State, reading
-from fairq.steps.launch.values import read_if_usable
+from fairq.steps.launch.values import requests_of
 from fairq.steps.pool.current_ads import standing_ads
 from fairq.steps.pool.pause import pause_document
 from fairq.steps.pool.reserve import reservation_document
 from fairq.steps.reports.line import Line
 from fairq.steps.reports.report import report
 from fairq.steps.reports.series import Series, series
-from fairq.steps.reports.status import Standing, SubmitterStanding
+from fairq.steps.reports.status import Standing
 from fairq.steps.simulate.forecast import Forecast, Forecaster
 from fairq.steps.userprio.tree import Share, share_tree
 
@@ -138,12 +138,7 @@ def _machines(ads: Iterable[Ad]) -> list[Machine]:
             machine.gpus_in_use += gpus
             user = str(ad.get("RemoteUser", ""))
             machine.users[user] = machine.users.get(user, 0.0) + cpus
-    return sorted(machines.values(), key=lambda machine: _parts(machine.name))
-
-
-def _parts(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts node9 before node10."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", name)]
+    return sorted(machines.values(), key=lambda machine: natural_key(machine.name))
 
 
 def _number(ad: Ad, name: str) -> float:
@@ -164,7 +159,7 @@ def _waiting(state: State, idle: list[JobRange], forecast: Forecast, now: int) -
 
 def _range(job: JobRange, shared: Ad, forecast: Forecast, now: int) -> Waiting:
     ad = job.ad_of(shared, job.first_proc)
-    cpus, memory, gpus = (read_if_usable(ad, name, now) for name in ("RequestCpus", "RequestMemory", "RequestGPUs"))
+    cpus, memory, gpus = requests_of(ad, now)
     start = forecast.start_of(job.schedd, job.cluster, job.first_proc)
     place, likely = (None, None) if start is None else (start.place, start.likely)
     return Waiting(
@@ -198,7 +193,7 @@ def document(found: Page) -> dict[str, Any]:
         "held": standing.count("held"),
         "machines": to_builtins(found.machines),
         "shares": to_builtins(found.shares),
-        "submitters": [_submitter(one) for one in standing.submitters],
+        "submitters": [one.document() for one in standing.submitters],
         "waiting": to_builtins(found.waiting),
         "waiting_ranges": found.ranges,
         "assumptions": found.assumptions,
@@ -206,20 +201,6 @@ def document(found: Page) -> dict[str, Any]:
         "use_24_hours": to_builtins(found.hours),
         "use_30_days": to_builtins(found.days),
         "users_30_days": [_user(line) for line in found.users],
-    }
-
-
-def _submitter(one: SubmitterStanding) -> dict[str, Any]:
-    return {
-        "submitter": one.submitter,
-        "idle": one.idle,
-        "running": one.running,
-        "held": one.held,
-        "in_use": one.in_use,
-        "entitled": one.entitled,
-        "share": one.share,
-        "effective_priority": one.priority,
-        "stopped": one.stopped,
     }
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fairq.common.records import Ad, JobStatus
+from fairq.common.records import JobStatus
 from fairq.state import job_ads, jobs
 from fairq.state.connection import State, reading
-from fairq.steps.launch.values import read_if_usable
+from fairq.steps.launch.values import requests_of
 from fairq.steps.reports.status import SubmitterStanding, standing
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _is_below(one: SubmitterStanding) -> bool:
 def _blocked(state: State, one: SubmitterStanding, now: int) -> Blocked:
     idle = jobs.select(state, submitter=one.submitter, statuses=[JobStatus.IDLE])
     ads = job_ads.ads(state, {job.ad_id for job in idle})
-    requests = {number: _request(ad, now) for number, ad in ads.items()}
+    requests = {number: requests_of(ad, now) for number, ad in ads.items()}
     job = min(idle, key=lambda job: [amount or 0 for amount in requests[job.ad_id]])
     cpus, memory, gpus = requests[job.ad_id]
     return Blocked(
@@ -77,9 +77,3 @@ def _blocked(state: State, one: SubmitterStanding, now: int) -> Blocked:
         gpus,
         one.stopped,
     )
-
-
-def _request(ad: Ad, now: int) -> tuple[float | None, float | None, float | None]:
-    """Return the cores, the memory (MB) and the GPUs that a job asks for."""
-    cpus, memory, gpus = (read_if_usable(ad, name, now) for name in ("RequestCpus", "RequestMemory", "RequestGPUs"))
-    return cpus, memory, gpus

@@ -45,6 +45,20 @@ class SubmitterStanding(Struct):
     stopped: str | None = None
     quota_group: str | None = None
 
+    def document(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "submitter": self.submitter,
+            "idle": self.idle,
+            "running": self.running,
+            "held": self.held,
+            "in_use": self.in_use,
+            "entitled": self.entitled,
+            "share": self.share,
+            "effective_priority": self.priority,
+            "stopped": self.stopped,
+        }
+
 
 class GroupUse(Struct, frozen=True):
     """The slot weight in use by a group and its subgroups, and its effective priority."""
